@@ -1,0 +1,208 @@
+"""Options as text, read the way Flink reads them.
+
+Flink: ``org.apache.flink.configuration``. A program's settings are a mapping of option keys to text; the setters of the API
+write into it, so that an option and its setter are the same thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+
+from compiler.errors import illegal_argument
+
+LATEST_FLINK = "2.3"
+FLINK_VERSIONS = ("1.20", "2.3")
+
+PARALLELISM = "parallelism.default"
+MAX_PARALLELISM = "pipeline.max-parallelism"
+CHAINING = "pipeline.operator-chaining.enabled"
+CHAIN_DIFFERENT_MAX_PARALLELISM = (
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
+)
+BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+BUFFER_TIMEOUT_ENABLED = "execution.buffer-timeout.enabled"
+RUNTIME_MODE = "execution.runtime-mode"
+AUTO_GENERATED_UIDS = "pipeline.auto-generate-uids"
+JOB_NAME = "pipeline.name"
+BATCH_SHUFFLE_MODE = "execution.batch-shuffle-mode"
+VERTEX_INDEX_PREFIX = "pipeline.vertex-name-include-index-prefix"
+VERTEX_DESCRIPTION_MODE = "pipeline.vertex-description-mode"
+CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
+CHECKPOINT_MODE = "execution.checkpointing.mode"
+UNALIGNED = "execution.checkpointing.unaligned.enabled"
+UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
+APPROXIMATE_RECOVERY = "execution.checkpointing.approximate-local-recovery"
+FILE_MERGING = "execution.checkpointing.file-merging.enabled"
+SCHEDULER = "jobmanager.scheduler"
+AUTO_PARALLELISM = "execution.batch.adaptive.auto-parallelism.enabled"
+PYTHON_CHAINING = "python.operator-chaining.enabled"
+PYTHON_EXECUTION_MODE = "python.execution-mode"
+
+_OLD_KEYS = {
+    "pipeline.operator-chaining": CHAINING,
+    "execution.buffer-timeout": BUFFER_TIMEOUT,
+    "execution.checkpointing.unaligned": UNALIGNED,
+}
+
+_UNITS = {
+    "": 1.0, "ms": 1.0, "milli": 1.0, "millis": 1.0, "millisecond": 1.0, "milliseconds": 1.0,
+    "ns": 1e-6, "nano": 1e-6, "nanos": 1e-6, "nanosecond": 1e-6, "nanoseconds": 1e-6,
+    "us": 1e-3, "µs": 1e-3, "micro": 1e-3, "micros": 1e-3, "microsecond": 1e-3, "microseconds": 1e-3,
+    "s": 1e3, "sec": 1e3, "secs": 1e3, "second": 1e3, "seconds": 1e3,
+    "m": 6e4, "min": 6e4, "minute": 6e4, "minutes": 6e4,
+    "h": 3.6e6, "hour": 3.6e6, "hours": 3.6e6,
+    "d": 8.64e7, "day": 8.64e7, "days": 8.64e7,
+}  # fmt: skip
+_DURATION = re.compile(r"(-?\d+)\s*([a-zµ]*)")
+_ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+
+
+class RuntimeMode(Enum):
+    """Flink's ``RuntimeExecutionMode``."""
+
+    STREAMING = "STREAMING"
+    BATCH = "BATCH"
+    AUTOMATIC = "AUTOMATIC"
+
+
+def normal_key(key: str) -> str:
+    """The present spelling of an option's key, for the ones that Flink renamed."""
+    return _OLD_KEYS.get(key, key)
+
+
+def parse_duration(text: str) -> int:
+    """Milliseconds of a duration such as ``10 s``, ``500ms``, ``PT1M`` or a bare number of milliseconds.
+
+    Raises the refusal of Flink's ``TimeUtils.parseDuration`` for anything else.
+    """
+    lowered = text.strip().lower()
+    if match := _DURATION.fullmatch(lowered):
+        number, unit = match.groups()
+        if unit in _UNITS:
+            return int(int(number) * _UNITS[unit])
+    if lowered != "pt" and (match := _ISO_DURATION.fullmatch(lowered)):
+        hours, minutes, seconds = match.groups()
+        return int(int(hours or 0) * 3_600_000 + int(minutes or 0) * 60_000 + float(seconds or 0) * 1000)
+    raise illegal_argument(
+        f"Could not parse the duration {text!r}: write a number and a unit, for instance '10 s' or '500 ms'."
+    )
+
+
+def parse_boolean(key: str, text: str) -> bool:
+    """True or False of ``true`` and ``false`` in any case; anything else is refused."""
+    match text.strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise illegal_argument(f"Option {key!r} takes true or false, not {text!r}.")
+
+
+def parse_integer(key: str, text: str) -> int:
+    """The whole number that an option holds."""
+    try:
+        return int(text.strip())
+    except ValueError:
+        raise illegal_argument(f"Option {key!r} takes a whole number, not {text!r}.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """What holds for the whole job, read from its options. ``options`` are all of them, as text."""
+
+    job_name: str | None = None
+    parallelism: int = 1
+    max_parallelism: int = -1
+    chaining: bool = True
+    chain_different_max_parallelism: bool = True
+    buffer_timeout: int = 100
+    mode: RuntimeMode = RuntimeMode.STREAMING
+    auto_generated_uids: bool = True
+    batch_shuffle_mode: str = "ALL_EXCHANGES_BLOCKING"
+    vertex_index_prefix: bool = False
+    vertex_description_cascading: bool = False
+    checkpoint_interval: int | None = None
+    at_least_once: bool = False
+    unaligned: bool = False
+    unaligned_forced: bool = False
+    force_checkpointing: bool = False
+    approximate_recovery: bool = False
+    file_merging: bool = False
+    adaptive_batch: bool = True
+    auto_parallelism: bool = True
+    python_chaining: bool = True
+    python_thread_mode: bool = False
+    flink: str = LATEST_FLINK
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def legacy(self) -> bool:
+        """True for the semantics of Flink 1.x."""
+        return self.flink.startswith("1.")
+
+    @property
+    def checkpointing(self) -> bool:
+        """True when the job takes checkpoints."""
+        return self.checkpoint_interval is not None and self.checkpoint_interval > 0
+
+    def with_options(self, **changes: object) -> JobSettings:
+        """The same settings with fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_options(
+        cls, options: Mapping[str, str], *, flink: str = LATEST_FLINK, parallelism: int = 1
+    ) -> JobSettings:
+        """Read the options. ``parallelism`` is what the environment gives where the options say nothing."""
+        given = {normal_key(key): text for key, text in options.items()}
+
+        def boolean(key: str, default: bool) -> bool:
+            return parse_boolean(key, given[key]) if key in given else default
+
+        def integer(key: str, default: int) -> int:
+            return parse_integer(key, given[key]) if key in given else default
+
+        timeout = parse_duration(given[BUFFER_TIMEOUT]) if BUFFER_TIMEOUT in given else 100
+        return cls(
+            job_name=given.get(JOB_NAME),
+            parallelism=integer(PARALLELISM, parallelism),
+            max_parallelism=integer(MAX_PARALLELISM, -1),
+            chaining=boolean(CHAINING, True),
+            chain_different_max_parallelism=boolean(CHAIN_DIFFERENT_MAX_PARALLELISM, True),
+            buffer_timeout=timeout if boolean(BUFFER_TIMEOUT_ENABLED, True) else -1,
+            mode=_mode(given.get(RUNTIME_MODE, "STREAMING")),
+            auto_generated_uids=boolean(AUTO_GENERATED_UIDS, True),
+            batch_shuffle_mode=given.get(BATCH_SHUFFLE_MODE, "ALL_EXCHANGES_BLOCKING")
+            .strip()
+            .upper()
+            .replace("-", "_"),
+            vertex_index_prefix=boolean(VERTEX_INDEX_PREFIX, False),
+            vertex_description_cascading=given.get(VERTEX_DESCRIPTION_MODE, "TREE").upper() == "CASCADING",
+            checkpoint_interval=parse_duration(given[CHECKPOINT_INTERVAL])
+            if CHECKPOINT_INTERVAL in given
+            else None,
+            at_least_once=given.get(CHECKPOINT_MODE, "").upper().replace("-", "_") == "AT_LEAST_ONCE",
+            unaligned=boolean(UNALIGNED, False),
+            unaligned_forced=boolean(UNALIGNED_FORCED, False),
+            approximate_recovery=boolean(APPROXIMATE_RECOVERY, False),
+            file_merging=boolean(FILE_MERGING, False),
+            adaptive_batch=given.get(SCHEDULER, "AdaptiveBatch").lower().replace("-", "") == "adaptivebatch",
+            auto_parallelism=boolean(AUTO_PARALLELISM, True),
+            python_chaining=boolean(PYTHON_CHAINING, True),
+            python_thread_mode=given.get(PYTHON_EXECUTION_MODE, "process").strip().lower() == "thread",
+            flink=flink,
+            options=MappingProxyType(dict(given)),
+        )
+
+
+def _mode(text: str) -> RuntimeMode:
+    try:
+        return RuntimeMode(text.strip().upper())
+    except ValueError:
+        raise illegal_argument(
+            f"Option {RUNTIME_MODE!r} takes STREAMING, BATCH or AUTOMATIC, not {text!r}."
+        ) from None

@@ -1,0 +1,31 @@
+"""What a program hands over when it calls ``execute``: one job, before any graph is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from compiler.configuration import JobSettings
+from compiler.transformations.pipeline import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A submitted job: its transformations (a copy, so that the program may go on building) and its settings.
+
+    ``execute_async``. ``collect`` is the id of the sink whose records the program wants back (``execute_and_collect``).
+    """
+
+    name: str
+    pipeline: Pipeline
+    settings: JobSettings
+    attached: bool = True
+    collect: int | None = None
+
+
+class Executor(Protocol):
+    """Takes the jobs that a program submits. Planning records them; Spark runs them."""
+
+    def submit(self, job: Job) -> object:
+        """Take a job; gives a client of it."""
+        ...

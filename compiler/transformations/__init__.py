@@ -1,0 +1,1 @@
+"""What a program's calls built, before any graph: frozen transformations in a pipeline."""

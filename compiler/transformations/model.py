@@ -1,0 +1,287 @@
+"""The transformations: what a program's calls built, one frozen class a kind.
+
+Flink: ``org.apache.flink.api.dag.Transformation`` and its subclasses. A transformation names its inputs by id; the
+objects themselves live in a :class:`~compiler.transformations.pipeline.Pipeline`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from compiler.errors import Location
+from compiler.transformations.operators import ChainingStrategy, Operator
+from compiler.transformations.partitioners import ExchangeMode, Partitioner
+
+PARALLELISM_DEFAULT = -1
+MAX_PARALLELISM_UNSET = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transformation:
+    """What all kinds share. Unset numbers are -1, unset text is None, as in Flink.
+
+    ``parallelism_configured`` tells a parallelism that the program set on this operator from one it took from the job.
+    ``buffer_timeout`` is in milliseconds. ``location`` is the line of the program that made the transformation.
+    """
+
+    id: int
+    name: str
+    output_type: Any = None
+    parallelism: int = PARALLELISM_DEFAULT
+    parallelism_configured: bool = False
+    max_parallelism: int = MAX_PARALLELISM_UNSET
+    uid: str | None = None
+    user_hash: str | None = None
+    slot_sharing_group: str | None = None
+    co_location_group: str | None = None
+    buffer_timeout: int = -1
+    description: str | None = None
+    location: Location | None = None
+
+    physical: ClassVar[bool] = False
+    forced_parallelism: ClassVar[bool] = False
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """Ids of the transformations that feed this one, in order."""
+        return ()
+
+    def with_input(self, old: int, new: int) -> dict[str, Any]:
+        """The fields to change so that ``new`` feeds this transformation in the place of ``old``."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicalTransformation(Transformation):
+    """A transformation that becomes an operator."""
+
+    operator: Operator
+    chaining: ChainingStrategy = ChainingStrategy.ALWAYS
+    concurrent_attempts: bool = True
+
+    physical: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OneInput(Transformation):
+    input: int
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.input,)
+
+    def with_input(self, old: int, new: int) -> dict[str, Any]:
+        return {"input": new} if self.input == old else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(PhysicalTransformation):
+    """A source of the new kind: an enumerator on the coordinator and readers in tasks (FLIP-27)."""
+
+    bounded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegacySource(PhysicalTransformation):
+    """A ``SourceFunction``; one that is not ``parallel`` runs as a single subtask, whatever the program says."""
+
+    bounded: bool
+    parallel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneInputTransformation(_OneInput, PhysicalTransformation):
+    """An operator with one input; keyed when ``key_type`` is given. ``parallel`` is False after forceNonParallel."""
+
+    keyed: bool = False
+    key_type: Any = None
+    parallel: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReduceTransformation(_OneInput, PhysicalTransformation):
+    """Flink's rolling reduce on a keyed stream."""
+
+    key_type: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimestampsAndWatermarks(_OneInput, PhysicalTransformation):
+    """Assigns timestamps and watermarks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegacySink(_OneInput, PhysicalTransformation):
+    """A ``SinkFunction``; keyed when it reads a keyed stream."""
+
+    keyed: bool = False
+    key_type: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoInputTransformation(PhysicalTransformation):
+    """An operator with two inputs, each of which may be keyed."""
+
+    input1: int
+    input2: int
+    keyed1: bool = False
+    keyed2: bool = False
+    key_type: Any = None
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.input1, self.input2)
+
+    def with_input(self, old: int, new: int) -> dict[str, Any]:
+        if self.input1 == old:
+            return {"input1": new}
+        return {"input2": new} if self.input2 == old else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultipleInputTransformation(PhysicalTransformation):
+    """An operator with any number of inputs."""
+
+    input_list: tuple[int, ...]
+
+    keyed: ClassVar[bool] = False
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return self.input_list
+
+    def with_input(self, old: int, new: int) -> dict[str, Any]:
+        return {"input_list": _moved_to_end(self.input_list, old, new)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedMultipleInputTransformation(MultipleInputTransformation):
+    """The same on keyed streams."""
+
+    key_type: Any = None
+
+    keyed: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastStateTransformation(PhysicalTransformation):
+    """A stream connected with a broadcast stream. Its own chaining strategy is ignored by Flink."""
+
+    regular_input: int
+    broadcast_input: int
+
+    keyed: ClassVar[bool] = False
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.regular_input, self.broadcast_input)
+
+    def with_input(self, old: int, new: int) -> dict[str, Any]:
+        if self.regular_input == old:
+            return {"regular_input": new}
+        return {"broadcast_input": new} if self.broadcast_input == old else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
+    """A keyed stream connected with a broadcast stream."""
+
+    key_type: Any = None
+
+    keyed: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkStep:
+    """One operator of a sink's topology; ``partitioner`` is what the step puts before itself, if anything.
+
+    Texts and numbers that are None are taken from the sink. ``own_node`` marks Flink's standard global committer, which is
+    built only when the graph is made.
+    """
+
+    name: str
+    operator: Operator
+    partitioner: Partitioner | None = None
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    deferred: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkTopology:
+    """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data."""
+
+    writer: SinkStep
+    pre_write: tuple[SinkStep, ...] = ()
+    pre_commit: tuple[SinkStep, ...] = ()
+    committer: SinkStep | None = None
+    post_commit: tuple[SinkStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink(_OneInput):
+    """A sink of the second kind. It has no node of its own: the graph holds the parts of its topology."""
+
+    topology: SinkTopology
+    chaining: ChainingStrategy | None = None
+
+    physical: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheTransformation(_OneInput):
+    """A cached stream (batch only): a node that writes the cache stands beside the stream's readers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Union(Transformation):
+    """Several streams as one."""
+
+    input_list: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return self.input_list
+
+    def with_input(self, old: int, new: int) -> dict[str, Any]:
+        return {"input_list": _moved_to_end(self.input_list, old, new)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition(_OneInput):
+    """A partitioning that the program asked for."""
+
+    partitioner: Partitioner
+    exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideOutput(_OneInput):
+    """The records that an operator emitted under a tag."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback(_OneInput):
+    """The head of an iteration (Flink before 2.0). ``feedback`` are the streams that close it; ``wait`` in milliseconds."""
+
+    feedback: tuple[int, ...] = ()
+    wait: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoFeedback(Transformation):
+    """The feedback input of a connected iteration: it has a head and a tail, but no input of its own."""
+
+    feedback: tuple[int, ...] = ()
+    wait: int = 0
+
+
+def _moved_to_end(inputs: tuple[int, ...], old: int, new: int) -> tuple[int, ...]:
+    """``inputs`` with the first ``old`` taken out and ``new`` put at the end, as PyFlink rewrites a union."""
+    rest = list(inputs)
+    rest.remove(old)
+    return (*rest, new)
