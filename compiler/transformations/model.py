@@ -40,7 +40,6 @@ class Transformation:
     location: Location | None = None
 
     physical: ClassVar[bool] = False
-    forced_parallelism: ClassVar[bool] = False
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -196,8 +195,8 @@ class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
 class SinkStep:
     """One operator of a sink's topology; ``partitioner`` is what the step puts before itself, if anything.
 
-    Texts and numbers that are None are taken from the sink. ``own_node`` marks Flink's standard global committer, which is
-    built only when the graph is made.
+    Texts and numbers that are None are taken from the sink. ``deferred`` marks Flink's standard global committer, which
+    is built only when the graph is made.
     """
 
     name: str
@@ -211,13 +210,17 @@ class SinkStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkTopology:
-    """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data."""
+    """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data.
+
+    ``concurrent_attempts`` says that several attempts of the writer may run at once (speculative execution).
+    """
 
     writer: SinkStep
     pre_write: tuple[SinkStep, ...] = ()
     pre_commit: tuple[SinkStep, ...] = ()
     committer: SinkStep | None = None
     post_commit: tuple[SinkStep, ...] = ()
+    concurrent_attempts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +228,8 @@ class Sink(_OneInput):
     """A sink of the second kind. It has no node of its own: the graph holds the parts of its topology."""
 
     topology: SinkTopology
+    keyed: bool = False
+    key_type: Any = None
     chaining: ChainingStrategy | None = None
 
     physical: ClassVar[bool] = True
