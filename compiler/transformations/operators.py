@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 
@@ -30,7 +29,7 @@ class PythonOperator(Enum):
     KEYED_BROADCAST = "PythonKeyedBroadcastProcessOperator"
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +49,5 @@ class Operator:
     coordinated: bool = False
     python: PythonOperator | None = None
     thread_mode: bool = False
-    arguments: Mapping[str, Any] = field(default=_NOTHING, compare=False)
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
     chained: tuple[Operator, ...] = ()
