@@ -13,10 +13,11 @@ from compiler.transformations.pipeline import Pipeline
 class Job:
     """A submitted job: its transformations (a copy, so that the program may go on building) and its settings.
 
-    ``execute_async``. ``collect`` is the id of the sink whose records the program wants back (``execute_and_collect``).
+    ``name`` is None where the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the
+    sink whose records the program wants back (``execute_and_collect``).
     """
 
-    name: str
+    name: str | None
     pipeline: Pipeline
     settings: JobSettings
     attached: bool = True

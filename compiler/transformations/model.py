@@ -17,7 +17,7 @@ PARALLELISM_DEFAULT = -1
 MAX_PARALLELISM_UNSET = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Transformation:
     """What all kinds share. Unset numbers are -1, unset text is None, as in Flink.
 
@@ -51,7 +51,7 @@ class Transformation:
         return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PhysicalTransformation(Transformation):
     """A transformation that becomes an operator."""
 
@@ -62,7 +62,7 @@ class PhysicalTransformation(Transformation):
     physical: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _OneInput(Transformation):
     input: int
 
@@ -74,14 +74,14 @@ class _OneInput(Transformation):
         return {"input": new} if self.input == old else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Source(PhysicalTransformation):
     """A source of the new kind: an enumerator on the coordinator and readers in tasks (FLIP-27)."""
 
     bounded: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LegacySource(PhysicalTransformation):
     """A ``SourceFunction``; one that is not ``parallel`` runs as a single subtask, whatever the program says."""
 
@@ -89,7 +89,7 @@ class LegacySource(PhysicalTransformation):
     parallel: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OneInputTransformation(_OneInput, PhysicalTransformation):
     """An operator with one input; keyed when ``key_type`` is given. ``parallel`` is False after forceNonParallel."""
 
@@ -98,19 +98,19 @@ class OneInputTransformation(_OneInput, PhysicalTransformation):
     parallel: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReduceTransformation(_OneInput, PhysicalTransformation):
     """Flink's rolling reduce on a keyed stream."""
 
     key_type: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TimestampsAndWatermarks(_OneInput, PhysicalTransformation):
     """Assigns timestamps and watermarks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LegacySink(_OneInput, PhysicalTransformation):
     """A ``SinkFunction``; keyed when it reads a keyed stream."""
 
@@ -118,7 +118,7 @@ class LegacySink(_OneInput, PhysicalTransformation):
     key_type: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TwoInputTransformation(PhysicalTransformation):
     """An operator with two inputs, each of which may be keyed."""
 
@@ -138,7 +138,7 @@ class TwoInputTransformation(PhysicalTransformation):
         return {"input2": new} if self.input2 == old else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MultipleInputTransformation(PhysicalTransformation):
     """An operator with any number of inputs."""
 
@@ -154,7 +154,7 @@ class MultipleInputTransformation(PhysicalTransformation):
         return {"input_list": _moved_to_end(self.input_list, old, new)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class KeyedMultipleInputTransformation(MultipleInputTransformation):
     """The same on keyed streams."""
 
@@ -163,7 +163,7 @@ class KeyedMultipleInputTransformation(MultipleInputTransformation):
     keyed: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BroadcastStateTransformation(PhysicalTransformation):
     """A stream connected with a broadcast stream. Its own chaining strategy is ignored by Flink."""
 
@@ -182,7 +182,7 @@ class BroadcastStateTransformation(PhysicalTransformation):
         return {"broadcast_input": new} if self.broadcast_input == old else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
     """A keyed stream connected with a broadcast stream."""
 
@@ -191,7 +191,7 @@ class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
     keyed: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SinkStep:
     """One operator of a sink's topology; ``partitioner`` is what the step puts before itself, if anything.
 
@@ -208,7 +208,7 @@ class SinkStep:
     deferred: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SinkTopology:
     """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data.
 
@@ -223,9 +223,12 @@ class SinkTopology:
     concurrent_attempts: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sink(_OneInput):
-    """A sink of the second kind. It has no node of its own: the graph holds the parts of its topology."""
+    """A sink of the second kind. It has no node of its own: the graph holds the parts of its topology.
+
+    ``keyed`` when it reads a keyed stream.
+    """
 
     topology: SinkTopology
     keyed: bool = False
@@ -235,12 +238,12 @@ class Sink(_OneInput):
     physical: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CacheTransformation(_OneInput):
     """A cached stream (batch only): a node that writes the cache stands beside the stream's readers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Union(Transformation):
     """Several streams as one."""
 
@@ -254,7 +257,7 @@ class Union(Transformation):
         return {"input_list": _moved_to_end(self.input_list, old, new)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Partition(_OneInput):
     """A partitioning that the program asked for."""
 
@@ -262,14 +265,14 @@ class Partition(_OneInput):
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SideOutput(_OneInput):
     """The records that an operator emitted under a tag."""
 
     tag: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Feedback(_OneInput):
     """The head of an iteration (Flink before 2.0). ``feedback`` are the streams that close it; ``wait`` in milliseconds."""
 
@@ -277,7 +280,7 @@ class Feedback(_OneInput):
     wait: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CoFeedback(Transformation):
     """The feedback input of a connected iteration: it has a head and a tail, but no input of its own."""
 
