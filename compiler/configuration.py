@@ -20,9 +20,7 @@ FLINK_VERSIONS = ("1.20", "2.3")
 PARALLELISM = "parallelism.default"
 MAX_PARALLELISM = "pipeline.max-parallelism"
 CHAINING = "pipeline.operator-chaining.enabled"
-CHAIN_DIFFERENT_MAX_PARALLELISM = (
-    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
-)
+CHAIN_DIFFERENT_MAX_PARALLELISM = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 BUFFER_TIMEOUT_ENABLED = "execution.buffer-timeout.enabled"
 RUNTIME_MODE = "execution.runtime-mode"

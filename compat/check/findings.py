@@ -1,0 +1,116 @@
+"""What a check says: findings, the verdict, and where each state goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from compat.plan.facts import Operator, Program, SourceLine
+
+
+class Level(Enum):
+    """How bad a finding is, worst first."""
+
+    ERROR = "error"
+    UNKNOWN = "unknown"
+    MIGRATE = "migrate"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(Level).index(self)
+
+
+class Verdict(Enum):
+    """The answer. Unknown is never success."""
+
+    COMPATIBLE = "compatible"
+    MIGRATION = "compatible-with-migration"
+    INCOMPATIBLE = "incompatible"
+    UNKNOWN = "unknown"
+
+
+class Fate(Enum):
+    """What becomes of an operator's state at the restore."""
+
+    RESTORED = "restored"
+    MIGRATED = "migrated"
+    DROPPED = "dropped"
+    REFUSED = "refused"
+    WRONG_HANDS = "handed to another operator"
+    LOST = "lost"
+    UNKNOWN = "unknown"
+    EMPTY = "starts empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """An edit that repairs a finding.
+
+    ``text`` says it to a person. ``call`` is the code to add to the operator's calls (``.set_uid_hash("…")``) and ``at``
+    the line of NEW to add it to; both None where the fix is no single call.
+    """
+
+    text: str
+    call: str | None = None
+    at: SourceLine | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that the check found.
+
+    ``title`` is one line; ``consequence`` what would happen at the restore, ``reason`` why. ``old`` and ``new`` are the
+    operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report.
+    """
+
+    rule: str
+    level: Level
+    title: str
+    consequence: str
+    reason: str
+    old: Operator | None = None
+    new: Operator | None = None
+    old_line: SourceLine | None = None
+    new_line: SourceLine | None = None
+    state: str | None = None
+    fixes: tuple[Fix, ...] = ()
+    silent: bool = False
+    related: tuple[tuple[str, SourceLine], ...] = ()
+    ignored: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What stays the same when lines move: rule, operators by uid or name and id, state. For baselines."""
+        parts = [self.rule]
+        for operator in (self.old, self.new):
+            parts.append("" if operator is None else operator.uid or f"{operator.name}#{operator.id[:8]}")
+        return "|".join([*parts, self.state or ""])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingRow:
+    """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate."""
+
+    old: Operator | None
+    new: Operator | None
+    fate: Fate
+    by: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline."""
+
+    old: Program
+    new: Program
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    mapping: tuple[MappingRow, ...]
+    suppressed: tuple[Finding, ...] = ()
+    allow_non_restored: bool = False
+    direction: str = "forward"
+    notes: tuple[str, ...] = field(default=())

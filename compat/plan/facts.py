@@ -1,0 +1,137 @@
+"""What the checker knows of a program or a snapshot: frozen values, read from a plan.
+
+Nothing here knows how a plan was made; a plan compiled a moment ago and one read from a file give the same facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class StateKind(Enum):
+    """What holds a state's values."""
+
+    VALUE = "value"
+    LIST = "list"
+    MAP = "map"
+    REDUCING = "reducing"
+    AGGREGATING = "aggregating"
+    TIMERS = "timers"
+    COORDINATOR = "coordinator"
+
+
+class StateScope(Enum):
+    """Whom a state belongs to: a key, a subtask (redistributed as a list or as a union), all subtasks alike."""
+
+    KEYED = "keyed"
+    OPERATOR = "operator"
+    UNION = "union"
+    BROADCAST = "broadcast"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A place in a program: the file as the user named it, the line from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One state of an operator.
+
+    ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`state.types`, None where unknown or
+    absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
+    windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
+    sizes, where a snapshot tells them.
+    """
+
+    name: str
+    kind: StateKind
+    scope: StateScope
+    type: str | None = None
+    key_type: str | None = None
+    namespace_type: str | None = None
+    ttl: int | None = None
+    built_in: bool = False
+    unstable: bool = False
+    keys: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """An operator as a restore sees it.
+
+    ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None where they
+    could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
+    anything, be it empty: that is what Flink looks at. ``merged_uids`` are uids of operators that PyFlink melted into
+    this one, and so dropped. ``detail`` carries kind-specific facts (window assigner, aggregate, Python operator class).
+    """
+
+    id: str
+    user_hash: str | None
+    uid: str | None
+    name: str
+    kind: str
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int
+    max_parallelism_configured: bool
+    vertex: str
+    node: int
+    position: int
+    chained_outputs: int
+    inputs: tuple[str, ...]
+    source: SourceLine | None
+    states: tuple[State, ...] | None
+    states_unknown: str | None
+    has_state: bool
+    merged_uids: tuple[tuple[str, SourceLine | None], ...]
+    detail: dict[str, Any]
+
+    @property
+    def pinned(self) -> bool:
+        """True if an edit elsewhere in the program cannot move the id."""
+        return self.uid is not None
+
+    @property
+    def label(self) -> str:
+        """How a person calls it: its name, and its uid if it has one."""
+        return f"{self.name!r}" + (f" (uid {self.uid!r})" if self.uid is not None else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vertex:
+    """A chain of operators: its id, its name and the ids of its operators, the head first."""
+
+    id: str
+    name: str
+    operators: tuple[str, ...]
+    parallelism: int
+    max_parallelism: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A job, or the snapshot of one, as facts.
+
+    ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
+    ``snapshot``. ``settings`` are the options that matter for a restore. ``all_have_state`` holds when snapshots of this
+    job contain handles for every operator (file merging).
+    """
+
+    name: str
+    kind: str
+    job_name: str
+    flink: str
+    operators: tuple[Operator, ...]
+    vertices: tuple[Vertex, ...]
+    settings: dict[str, Any]
+    all_have_state: bool = False

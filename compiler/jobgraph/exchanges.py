@@ -1,0 +1,139 @@
+"""The data sets that chains exchange. Flink: ``setAllOperatorNonChainedOutputsConfigs`` and ``connect``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from compiler.errors import unsupported
+from compiler.jobgraph.chaining import Chain, nodes_that_block
+from compiler.jobgraph.model import DistributionPattern, ResultPartitionType
+from compiler.jobgraph.parallelism import VertexParallelism
+from compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph
+from compiler.transformations.partitioners import RESCALE, ExchangeMode, Partitioner
+
+_MASK = (1 << 64) - 1
+
+_BY_GLOBAL_MODE = {
+    GlobalExchangeMode.ALL_EDGES_PIPELINED: ResultPartitionType.PIPELINED_BOUNDED,
+    GlobalExchangeMode.ALL_EDGES_BLOCKING: ResultPartitionType.BLOCKING,
+    GlobalExchangeMode.ALL_EDGES_PIPELINED_APPROXIMATE: ResultPartitionType.PIPELINED_APPROXIMATE,
+    GlobalExchangeMode.ALL_EDGES_HYBRID_FULL: ResultPartitionType.HYBRID_FULL,
+    GlobalExchangeMode.ALL_EDGES_HYBRID_SELECTIVE: ResultPartitionType.HYBRID_SELECTIVE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A data set that one operator of a chain writes. Outputs that may be shared are one object for several edges."""
+
+    source: int
+    id: str | None
+    type: ResultPartitionType
+    partitioner: Partitioner
+
+    @property
+    def pattern(self) -> DistributionPattern:
+        """Who feeds whom."""
+        return (
+            DistributionPattern.POINTWISE
+            if self.partitioner.ship.pointwise
+            else DistributionPattern.ALL_TO_ALL
+        )
+
+
+def chain_outputs(
+    chain: Chain,
+    graph: StreamGraph,
+    hashes: Mapping[int, str],
+    parallelisms: Mapping[int, VertexParallelism],
+) -> list[tuple[StreamEdge, Output]]:
+    """For each edge that leaves the chain, in order, the data set that it reads.
+
+    ``parallelisms`` are the vertices', by the node id of their head.
+    Raises Flink's refusal of a buffer timeout on an exchange that is written to the end before it is read.
+    """
+    blocking = nodes_that_block(chain, graph)
+    shared: dict[tuple[object, ...], Output] = {}
+    found = []
+    for edge in chain.leaving:
+        partitioner = _final_partitioner(edge)
+        type = _partition_type(edge, graph, blocking)
+        output = Output(
+            source=edge.source,
+            id=None if graph.settings.legacy else _data_set_id(hashes[chain.head], edge, graph),
+            type=type,
+            partitioner=partitioner,
+        )
+        if type.shareable:
+            key = (
+                edge.source,
+                parallelisms[edge.target].parallelism,
+                parallelisms[edge.target].max_parallelism,
+                type,
+                edge.side_output,
+                partitioner.identity,
+            )
+            output = shared.setdefault(key, output)
+        found.append((edge, output))
+    return found
+
+
+def _final_partitioner(edge: StreamEdge) -> Partitioner:
+    """In a dynamic graph, a FORWARD that nobody asked for and that ends a chain leaves the parallelism free."""
+    return RESCALE if edge.partitioner.unspecified else edge.partitioner
+
+
+def _partition_type(edge: StreamEdge, graph: StreamGraph, blocking: set[int]) -> ResultPartitionType:
+    timeout = edge.buffer_timeout
+    if edge.exchange_mode is ExchangeMode.PIPELINED:
+        type = ResultPartitionType.PIPELINED_BOUNDED
+    elif edge.exchange_mode is ExchangeMode.BATCH:
+        type = ResultPartitionType.BLOCKING
+    elif edge.source in blocking:
+        return ResultPartitionType.BLOCKING  # Flink switches the timeout of such an edge off
+    else:
+        type = _BY_GLOBAL_MODE[graph.exchange_mode]
+    if timeout >= 0 and not type.pipelined:
+        raise unsupported(
+            f"only canBePipelinedConsumed partition support buffer timeout {timeout} for src operator in edge "
+            f"{_described(edge, graph)}. \nPlease either disable buffer timeout (via -1) or use the "
+            "canBePipelinedConsumed partition.",
+            stage="jobGraph",
+            operator=graph.nodes[edge.source].name,
+            location=graph.nodes[edge.source].location,
+        )
+    return type
+
+
+def _described(edge: StreamEdge, graph: StreamGraph) -> str:
+    """The edge as Flink prints it."""
+    source, target = graph.nodes[edge.source], graph.nodes[edge.target]
+    final = replace(edge, partitioner=_final_partitioner(edge))
+    tag = "null" if edge.side_output is None else f"OutputTag(Long, {edge.side_output})"
+    return (
+        f"({source.name}-{source.id} -> {target.name}-{target.id}, typeNumber={edge.type_number}, "
+        f"outputPartitioner={final.partitioner.ship.name}, exchangeMode={edge.exchange_mode.value}, "
+        f"bufferTimeout={edge.buffer_timeout}, outputTag={tag}, uniqueId={edge.index})"
+    )
+
+
+def _data_set_id(vertex: str, edge: StreamEdge, graph: StreamGraph) -> str:
+    """The id of the data set: the producer's, moved by a hash of the edge's own id (Flink 2.3)."""
+    source, target = graph.nodes[edge.source], graph.nodes[edge.target]
+    ship = edge.partitioner.ship.name
+    text = f"{source.name}-{source.id}_{target.name}-{target.id}_{edge.type_number}_{ship}_{edge.index}"
+    moved = java_hash(text)
+    producer = bytes.fromhex(vertex)
+    lower = int.from_bytes(producer[:8], "big")
+    upper = int.from_bytes(producer[8:], "big")
+    return f"{(upper + moved) & _MASK:016x}{(lower + moved) & _MASK:016x}"
+
+
+def java_hash(text: str) -> int:
+    """``String.hashCode`` of Java: over UTF-16 code units, as a signed 32-bit number."""
+    hashed = 0
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    for place in range(0, len(encoded), 2):
+        hashed = (31 * hashed + (encoded[place] << 8) + encoded[place + 1]) & 0xFFFFFFFF
+    return hashed - (1 << 32) if hashed & 0x80000000 else hashed

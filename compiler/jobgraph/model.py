@@ -1,0 +1,142 @@
+"""The JobGraph's parts. Flink: ``org.apache.flink.runtime.jobgraph``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from compiler.configuration import JobSettings
+from compiler.streamgraph.model import Task
+from compiler.transformations.partitioners import Ship
+
+
+class ResultPartitionType(Enum):
+    """How the partitions of a data set are produced and consumed (Flink: ``ResultPartitionType``)."""
+
+    PIPELINED_BOUNDED = "PIPELINED_BOUNDED"
+    PIPELINED_APPROXIMATE = "PIPELINED_APPROXIMATE"
+    BLOCKING = "BLOCKING"
+    HYBRID_FULL = "HYBRID_FULL"
+    HYBRID_SELECTIVE = "HYBRID_SELECTIVE"
+
+    @property
+    def pipelined(self) -> bool:
+        """True if a consumer may read while the producer writes."""
+        return self is not ResultPartitionType.BLOCKING
+
+    @property
+    def shareable(self) -> bool:
+        """True if several exchanges of one operator may read the same data set."""
+        return not self.value.startswith("PIPELINED")
+
+    @property
+    def joins_regions(self) -> bool:
+        """True if both ends must run at the same time, and so belong to one pipelined region."""
+        return self.value.startswith("PIPELINED")
+
+
+class DistributionPattern(Enum):
+    """Which subtasks of the producer feed which of the consumer."""
+
+    ALL_TO_ALL = "ALL_TO_ALL"
+    POINTWISE = "POINTWISE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainedOperator:
+    """An operator's place in its chain: ``index`` counts from 1 at the head, 0 is a source inside the head."""
+
+    node: int
+    name: str
+    operator_id: str
+    index: int
+    start: bool
+    end: bool
+    chained_outputs: tuple[int, ...]
+    non_chained_outputs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorIdPair:
+    """The two ids under which an operator's state may be found, and what a person calls the operator."""
+
+    node: int
+    id: str
+    user_defined_id: str | None
+    name: str
+    uid: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntermediateDataSet:
+    """What a vertex hands to others. ``id`` is None where Flink draws it at random (1.x)."""
+
+    index: int
+    id: str | None
+    producer: str
+    type: ResultPartitionType
+    consumers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEdge:
+    """An exchange between two vertices; ``data_set`` is the index of the data set that it consumes."""
+
+    source: str
+    target: str
+    data_set: int
+    pattern: DistributionPattern
+    type: ResultPartitionType
+    ship: Ship
+    type_number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobVertex:
+    """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
+
+    ``parallelism`` is -1 where the scheduler of a batch job decides. ``slot_sharing_group`` and ``co_location_group``
+    number the group objects in order of appearance.
+    """
+
+    id: str
+    name: str
+    description: str
+    task: Task
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int
+    slot_sharing_group: int
+    slot_sharing_group_name: str
+    co_location_group: int | None
+    concurrent_attempts: bool
+    coordinators: int
+    operators: tuple[OperatorIdPair, ...]
+    chain: tuple[ChainedOperator, ...]
+    inputs: tuple[JobEdge, ...]
+    outputs: tuple[IntermediateDataSet, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointSettings:
+    """How the job takes checkpoints; intervals in milliseconds."""
+
+    interval: int
+    at_least_once: bool
+    unaligned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobGraph:
+    """All vertices, in the order in which they were made, and their ids sorted from the sources."""
+
+    job_name: str
+    job_type: str
+    dynamic: bool
+    settings: JobSettings
+    vertices: tuple[JobVertex, ...]
+    topological: tuple[str, ...]
+    vertex_of: Mapping[int, str]
+    checkpointing: CheckpointSettings | None
+    user_artifacts: Mapping[str, str]

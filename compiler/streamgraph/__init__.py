@@ -1,0 +1,1 @@
+"""The StreamGraph: one node an operator, one edge a stream, and the operator ids."""

@@ -1,0 +1,42 @@
+"""Cached streams. Flink: ``CacheTransformationTranslator``."""
+
+from __future__ import annotations
+
+from compiler.errors import unsupported
+from compiler.streamgraph.model import StreamNode, Task
+from compiler.streamgraph.translators.context import Context
+from compiler.transformations.model import CacheTransformation
+from compiler.transformations.operators import ChainingStrategy, Operator
+
+
+def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, ...]:
+    """Put a node that writes the cache beside the stream's readers, who go on reading the stream itself."""
+    if not context.builder.batch:
+        raise unsupported(
+            "Producing or consuming a cached stream is only possible in BATCH mode.",
+            stage="streamGraph",
+            operator=cache.name,
+            location=cache.location,
+        )
+    stream = context.pipeline[cache.input]
+    nodes = context.node_ids(cache.input)
+    context.builder.add_node(
+        StreamNode(
+            id=cache.id,
+            name="CacheWrite",
+            description="CacheWrite",
+            task=Task.ONE_INPUT,
+            operator=Operator(kind="cache_write", factory="SimpleOperatorFactory"),
+            chaining=ChainingStrategy.ALWAYS,
+            parallelism=context.settings.parallelism if stream.parallelism == -1 else stream.parallelism,
+            parallelism_configured=stream.parallelism_configured,
+            max_parallelism=context.max_parallelism(stream),
+            slot_sharing_group=context.slot_sharing_group(stream.slot_sharing_group, nodes),
+            co_location_group=stream.co_location_group,
+            buffer_timeout=context.default_buffer_timeout,
+            location=cache.location,
+        )
+    )
+    for node in nodes:
+        context.builder.add_edge(node, cache.id, 0)
+    return nodes

@@ -1,0 +1,145 @@
+"""What a translator sees of the generation that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from compiler.configuration import JobSettings
+from compiler.streamgraph.builder import GraphBuilder
+from compiler.streamgraph.model import StreamNode, Task
+from compiler.transformations.model import PhysicalTransformation, Transformation
+from compiler.transformations.operators import ChainingStrategy, Operator
+from compiler.transformations.pipeline import Pipeline
+
+DEFAULT_SLOT_SHARING_GROUP = "default"
+
+T_contra = TypeVar("T_contra", bound=Transformation, contravariant=True)
+
+
+class Translator(Protocol[T_contra]):
+    """Makes nodes and edges of one transformation, whose inputs are translated; gives the ids that stand for it."""
+
+    def __call__(self, transformation: T_contra, context: Context, /) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The generation's state as one translator needs it.
+
+    ``node_ids`` gives the ids that stand for a translated transformation. ``schedule`` queues work to be done right after
+    this translation, before anything else: ids to translate, and functions to call, in order. ``finished`` declares
+    a transformation translated before its translator returns. ``iteration_ids`` draws the ids of a head and a tail.
+    """
+
+    builder: GraphBuilder
+    pipeline: Pipeline
+    settings: JobSettings
+    node_ids: Callable[[int], tuple[int, ...]]
+    schedule: Callable[[Iterable[int | Callable[[], None]]], None]
+    finished: Callable[[int, tuple[int, ...]], None]
+    iteration_ids: Callable[[], tuple[int, int]]
+
+    def slot_sharing_group(self, chosen: str | None, inputs: Iterable[int]) -> str:
+        """The group that was set, else the one that all inputs share, else the default one."""
+        if chosen is not None:
+            return chosen
+        shared: str | None = None
+        for node in inputs:
+            group = self.builder.slot_sharing_group(node)
+            if shared is None:
+                shared = group
+            elif shared != group:
+                return DEFAULT_SLOT_SHARING_GROUP
+        return DEFAULT_SLOT_SHARING_GROUP if shared is None else shared
+
+    def inputs_of(self, transformation: Transformation) -> tuple[tuple[int, ...], ...]:
+        """The node ids of each input, in order."""
+        return tuple(self.node_ids(id) for id in transformation.inputs)
+
+    def add_operator(
+        self,
+        transformation: PhysicalTransformation,
+        task: Task,
+        *,
+        name: str | None = None,
+        chaining: ChainingStrategy | None = None,
+        keyed_inputs: int = 0,
+        key_type: object = None,
+    ) -> tuple[int, ...]:
+        """Add the node of a physical transformation and the edges from its inputs."""
+        inputs = self.inputs_of(transformation)
+        node = self.node(
+            transformation,
+            transformation.operator,
+            task,
+            name=name or transformation.name,
+            chaining=chaining or transformation.chaining,
+            slot_sharing_group=self.slot_sharing_group(
+                transformation.slot_sharing_group, (id for ids in inputs for id in ids)
+            ),
+            keyed_inputs=keyed_inputs,
+            key_type=key_type,
+        )
+        self.builder.add_node(node)
+        several = len(inputs) > 1 or task is Task.MULTIPLE_INPUT
+        for number, ids in enumerate(inputs, start=1):
+            for upstream in ids:
+                self.builder.add_edge(upstream, node.id, number if several else 0)
+        return (node.id,)
+
+    def node(
+        self,
+        transformation: PhysicalTransformation,
+        operator: Operator,
+        task: Task,
+        *,
+        name: str,
+        chaining: ChainingStrategy,
+        slot_sharing_group: str,
+        keyed_inputs: int = 0,
+        key_type: object = None,
+    ) -> StreamNode:
+        """The node of a transformation, with the job's settings where it has none of its own."""
+        settings = self.settings
+        return StreamNode(
+            id=transformation.id,
+            name=name,
+            description=name if transformation.description is None else transformation.description,
+            task=task,
+            operator=operator,
+            chaining=chaining,
+            parallelism=settings.parallelism
+            if transformation.parallelism == -1
+            else transformation.parallelism,
+            parallelism_configured=transformation.parallelism_configured,
+            max_parallelism=self.max_parallelism(transformation),
+            uid=transformation.uid,
+            user_hash=transformation.user_hash,
+            slot_sharing_group=slot_sharing_group,
+            co_location_group=transformation.co_location_group,
+            buffer_timeout=transformation.buffer_timeout
+            if transformation.buffer_timeout >= 0
+            else self.default_buffer_timeout,
+            state_keys=keyed_inputs,
+            key_type=key_type,
+            output_type=transformation.output_type,
+            concurrent_attempts=transformation.concurrent_attempts,
+            location=transformation.location,
+        )
+
+    def max_parallelism(self, transformation: Transformation) -> int:
+        """The transformation's own, else the job's; -1 when neither is set."""
+        own = transformation.max_parallelism
+        return own if own > 0 or self.settings.max_parallelism <= 0 else self.settings.max_parallelism
+
+    @property
+    def default_buffer_timeout(self) -> int:
+        """The job's; batch jobs have none."""
+        return -1 if self.builder.batch else self.settings.buffer_timeout
+
+    def batch_keyed(self, chaining: ChainingStrategy, keyed: bool) -> ChainingStrategy:
+        """The strategy of an operator; in batch mode a keyed one must head its chain, as its input is sorted."""
+        follows = chaining in (ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES)
+        return ChainingStrategy.HEAD if self.builder.batch and keyed and follows else chaining

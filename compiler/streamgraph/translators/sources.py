@@ -1,0 +1,19 @@
+"""Sources. Flink: ``SourceTransformationTranslator``, ``LegacySourceTransformationTranslator``."""
+
+from __future__ import annotations
+
+from compiler.streamgraph.model import Task
+from compiler.streamgraph.translators.context import Context
+from compiler.transformations.model import LegacySource, Source
+
+
+def translate_source(source: Source, context: Context) -> tuple[int, ...]:
+    """A source with an enumerator on the coordinator."""
+    context.builder.sources.append(source.id)
+    return context.add_operator(source, Task.SOURCE, name=f"Source: {source.name}")
+
+
+def translate_legacy_source(source: LegacySource, context: Context) -> tuple[int, ...]:
+    """A ``SourceFunction``."""
+    context.builder.sources.append(source.id)
+    return context.add_operator(source, Task.LEGACY_SOURCE, name=f"Source: {source.name}")

@@ -1,0 +1,119 @@
+"""What a topology may say: the calls, how many inputs each takes, and the attributes each allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNBOUNDED_INPUTS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A kind of call: the least and the largest number of inputs, whether it makes an operator, a sink, neither."""
+
+    least: int
+    most: int
+    makes: str = "operator"
+    keyed_input: bool = False
+
+
+def _calls(
+    names: str, least: int, most: int, makes: str = "operator", *, keyed: bool = False
+) -> dict[str, Call]:
+    return {name: Call(least, most, makes, keyed) for name in names.split()}
+
+
+CALLS: dict[str, Call] = {
+    **_calls("source source_data source_unbounded legacy_source collection", 0, 0),
+    **_calls("map flat_map filter process assign_timestamps async_wait window_all map_partition", 1, 1),
+    **_calls("reduce sum keyed_process window", 1, 1, keyed=True),
+    **_calls(
+        "connect_map connect_flat_map connect_process connect_keyed_process broadcast_connect "
+        "keyed_broadcast_connect",
+        2,
+        2,
+    ),
+    **_calls("multi_input", 1, UNBOUNDED_INPUTS),
+    **_calls(
+        "key_by forward rebalance rescale shuffle global broadcast partition_custom side_output",
+        1,
+        1,
+        "virtual",
+    ),
+    **_calls("union", 1, UNBOUNDED_INPUTS, "virtual"),
+    **_calls("sink legacy_sink print", 1, 1, "sink"),
+    **_calls("iterate", 1, 1, "virtual"),
+    **_calls("co_iterate_process", 1, 1),
+    **_calls("close_with", 2, 2, "nothing"),
+}
+
+ATTRIBUTES = frozenset(
+    "name description uid uidHash parallelism maxParallelism forceNonParallel slotSharingGroup coLocationGroup "
+    "bufferTimeout chaining".split()
+)
+ARGUMENTS = frozenset(
+    "id kind inputs about outType keyType parallelSource tag topology window function keyed maxWait states".split()
+)
+
+DEFAULT_NAMES: dict[str, str] = {
+    "source": "Sequence Source",
+    "source_data": "Collection Source",
+    "source_unbounded": "Unbounded Source",
+    "legacy_source": "Custom Source",
+    "collection": "Collection Source",
+    "map": "Map",
+    "flat_map": "Flat Map",
+    "filter": "Filter",
+    "process": "Process",
+    "assign_timestamps": "Timestamps/Watermarks",
+    "async_wait": "async wait operator",
+    "window_all": "TumblingProcessingTimeWindows",
+    "map_partition": "MapPartition",
+    "reduce": "Keyed Reduce",
+    "sum": "Keyed Aggregation",
+    "keyed_process": "KeyedProcess",
+    "connect_map": "Co-Map",
+    "connect_flat_map": "Co-Flat Map",
+    "connect_process": "Co-Process",
+    "connect_keyed_process": "Co-Keyed-Process",
+    "co_iterate_process": "Co-Process",
+    "broadcast_connect": "Co-Process-Broadcast",
+    "keyed_broadcast_connect": "Co-Process-Broadcast-Keyed",
+    "multi_input": "Multi-Input",
+    "legacy_sink": "Unnamed",
+    "print": "Print to Std. Out",
+    "sink": "Sink",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window assigner as Flink names and describes it, with what triggers and evicts."""
+
+    name: str
+    description: str
+
+
+WINDOWS: dict[str, Window] = {
+    "tumbling_processing_time": Window(
+        "TumblingProcessingTimeWindows", "TumblingProcessingTimeWindows(5000), ProcessingTimeTrigger"
+    ),
+    "tumbling_event_time": Window(
+        "TumblingEventTimeWindows", "TumblingEventTimeWindows(5000), EventTimeTrigger"
+    ),
+    "sliding_event_time": Window(
+        "SlidingEventTimeWindows", "SlidingEventTimeWindows(10000, 5000), EventTimeTrigger"
+    ),
+    "session_processing_time": Window(
+        "ProcessingTimeSessionWindows", "ProcessingTimeSessionWindows(5000), ProcessingTimeTrigger"
+    ),
+    "count": Window("GlobalWindows", "GlobalWindows(trigger=NeverTrigger), PurgingTrigger"),
+    "count_slide": Window("GlobalWindows", "GlobalWindows(trigger=NeverTrigger), CountTrigger, CountEvictor"),
+}
+
+WINDOW_FUNCTIONS: dict[str, str] = {
+    "reduce": "Reducer, PassThroughWindowFunction",
+    "process": "WinProc",
+    "aggregate": "Agg, PassThroughWindowFunction",
+    "sum": "SumAggregator, PassThroughWindowFunction",
+}
