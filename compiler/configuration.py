@@ -180,9 +180,7 @@ class JobSettings:
             .replace("-", "_"),
             vertex_index_prefix=boolean(VERTEX_INDEX_PREFIX, False),
             vertex_description_cascading=given.get(VERTEX_DESCRIPTION_MODE, "TREE").upper() == "CASCADING",
-            checkpoint_interval=parse_duration(given[CHECKPOINT_INTERVAL])
-            if CHECKPOINT_INTERVAL in given
-            else None,
+            checkpoint_interval=parse_duration(given[CHECKPOINT_INTERVAL]) if CHECKPOINT_INTERVAL in given else None,
             at_least_once=given.get(CHECKPOINT_MODE, "").upper().replace("-", "_") == "AT_LEAST_ONCE",
             unaligned=boolean(UNALIGNED, False),
             unaligned_forced=boolean(UNALIGNED_FORCED, False),
@@ -201,6 +199,4 @@ def _mode(text: str) -> RuntimeMode:
     try:
         return RuntimeMode(text.strip().upper())
     except ValueError:
-        raise illegal_argument(
-            f"Option {RUNTIME_MODE!r} takes STREAMING, BATCH or AUTOMATIC, not {text!r}."
-        ) from None
+        raise illegal_argument(f"Option {RUNTIME_MODE!r} takes STREAMING, BATCH or AUTOMATIC, not {text!r}.") from None

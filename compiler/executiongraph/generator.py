@@ -23,8 +23,7 @@ def generate(graph: JobGraph) -> ExecutionGraph:
     """
     by_id = {vertex.id: vertex for vertex in graph.vertices}
     parallelism = {
-        id: vertex.parallelism if vertex.parallelism > 0 else graph.settings.parallelism
-        for id, vertex in by_id.items()
+        id: vertex.parallelism if vertex.parallelism > 0 else graph.settings.parallelism for id, vertex in by_id.items()
     }
     vertices = tuple(_vertex(by_id[id], parallelism) for id in graph.topological)
     slots: dict[tuple[int, str], int] = {}
@@ -67,6 +66,4 @@ def _vertex(vertex: JobVertex, parallelism: dict[str, int]) -> ExecutionJobVerte
 def _named(slots: dict[tuple[int, str], int]) -> dict[str, int]:
     """Slots by the name of the group; groups of the same name (one a region of a batch job) get a number behind it."""
     names = Counter(name for _, name in slots)
-    return {
-        name if names[name] == 1 else f"{name} #{number}": count for (number, name), count in slots.items()
-    }
+    return {name if names[name] == 1 else f"{name} #{number}": count for (number, name), count in slots.items()}

@@ -76,9 +76,7 @@ class ExecutionJobVertex:
     def subtasks(self) -> Iterator[ExecutionVertex]:
         """The subtasks, in order."""
         name = self.job_vertex.name
-        return (
-            ExecutionVertex(self.id, name, number, self.parallelism) for number in range(self.parallelism)
-        )
+        return (ExecutionVertex(self.id, name, number, self.parallelism) for number in range(self.parallelism))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,9 +101,7 @@ def nodes_that_block(chain: Chain, graph: StreamGraph) -> set[int]:
     A node does when an operator before it in the chain, itself, or one chained after it emits only at the end.
     """
     own = {
-        node
-        for node in chain.nodes
-        if (operator := graph.nodes[node].operator) is not None and operator.output_at_end
+        node for node in chain.nodes if (operator := graph.nodes[node].operator) is not None and operator.output_at_end
     }
     if not own:
         return own

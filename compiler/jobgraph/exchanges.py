@@ -35,11 +35,7 @@ class Output:
     @property
     def pattern(self) -> DistributionPattern:
         """Who feeds whom."""
-        return (
-            DistributionPattern.POINTWISE
-            if self.partitioner.ship.pointwise
-            else DistributionPattern.ALL_TO_ALL
-        )
+        return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
 
 
 def chain_outputs(

@@ -192,8 +192,7 @@ class _Generation:
 def _with_index(vertices: dict[int, JobVertex], topological: tuple[str, ...]) -> dict[int, JobVertex]:
     place = {id: index for index, id in enumerate(topological)}
     return {
-        head: replace(vertex, name=f"[vertex-{place[vertex.id]}]{vertex.name}")
-        for head, vertex in vertices.items()
+        head: replace(vertex, name=f"[vertex-{place[vertex.id]}]{vertex.name}") for head, vertex in vertices.items()
     }
 
 

@@ -24,9 +24,7 @@ def is_chainable_input(edge: StreamEdge, graph: StreamGraph) -> bool:
         and upstream.parallelism == downstream.parallelism
         and edge.partitioner.ship is Ship.FORWARD
         and edge.exchange_mode is not ExchangeMode.BATCH
-        and (
-            settings.chain_different_max_parallelism or upstream.max_parallelism == downstream.max_parallelism
-        )
+        and (settings.chain_different_max_parallelism or upstream.max_parallelism == downstream.max_parallelism)
         and _strategies_allow(upstream, downstream)
         and not (downstream.yielding and _headed_by_legacy_source(upstream, graph))
         and _feeds_its_input_alone(edge, graph)
@@ -50,6 +48,4 @@ def _headed_by_legacy_source(node: StreamNode, graph: StreamGraph) -> bool:
 
 def _feeds_its_input_alone(edge: StreamEdge, graph: StreamGraph) -> bool:
     """False for one of several streams that a union brings into the same input."""
-    return all(
-        other is edge or other.type_number != edge.type_number for other in graph.edges_in[edge.target]
-    )
+    return all(other is edge or other.type_number != edge.type_number for other in graph.edges_in[edge.target])

@@ -49,9 +49,7 @@ class _Generation:
 
     def run(self) -> StreamGraph:
         if not self._pipeline.registered:
-            raise illegal_state(
-                "No operators defined in streaming topology. Cannot execute.", stage="streamGraph"
-            )
+            raise illegal_state("No operators defined in streaming topology. Cannot execute.", stage="streamGraph")
         for id in self._pipeline.registered:
             self._translate(id)
         batch = self._builder.batch

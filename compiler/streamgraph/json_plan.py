@@ -46,8 +46,7 @@ def _pretty(value: Any, indent: str = "") -> str:
     if isinstance(value, dict):
         inner = indent + "  "
         fields = ",\n".join(
-            f"{inner}{json.dumps(key, ensure_ascii=False)} : {_pretty(item, inner)}"
-            for key, item in value.items()
+            f"{inner}{json.dumps(key, ensure_ascii=False)} : {_pretty(item, inner)}" for key, item in value.items()
         )
         return f"{{\n{fields}\n{indent}}}" if value else "{ }"
     if isinstance(value, list):

@@ -219,9 +219,7 @@ class _Builder:
         partition = self.partition(stream, Partitioner(Ship.HASH, self.selector()), entry)
         keyed = Stream(partition.id, stream.type, keyed=True, key_type="Byte")
         line, factory = (
-            (246, "SimpleUdfStreamOperatorFactory")
-            if self._settings.legacy
-            else (230, "WindowOperatorFactory")
+            (246, "SimpleUdfStreamOperatorFactory") if self._settings.legacy else (230, "WindowOperatorFactory")
         )
         description = (
             "TriggerWindow(TumblingProcessingTimeWindows(5000), ReducingStateDescriptor{name=window-contents, "
@@ -269,9 +267,7 @@ class _Builder:
     ) -> Stream:
         left, right = inputs
         if left.keyed and right.keyed and left.key_type != right.key_type:
-            raise unsupported(
-                f"Key types if input KeyedStreams don't match: {left.key_type} and {right.key_type}."
-            )
+            raise unsupported(f"Key types if input KeyedStreams don't match: {left.key_type} and {right.key_type}.")
         transformation = model.TwoInputTransformation(
             **self.common(entry, output_type="Long"),
             operator=self.operator(entry, kind),
@@ -350,9 +346,7 @@ class _Builder:
         first = inputs[0]
         for other in inputs[1:]:
             if other.type != first.type:
-                raise illegal_argument(
-                    f"Cannot union streams of different types: {first.type} and {other.type}"
-                )
+                raise illegal_argument(f"Cannot union streams of different types: {first.type} and {other.type}")
         union = model.Union(
             **self.common(entry, name="Union", parallelism=self.pipeline[first.id].parallelism),
             input_list=tuple(stream.id for stream in inputs),
@@ -430,9 +424,7 @@ class _Builder:
         iteration, feedback = inputs
         head = self.pipeline[self._co_iterations.get(entry.inputs[0], iteration.id)]
         if not isinstance(head, model.Feedback | model.CoFeedback):
-            raise illegal_argument(
-                f"{entry.inputs[0]!r} is no iteration, so nothing can be fed back into it."
-            )
+            raise illegal_argument(f"{entry.inputs[0]!r} is no iteration, so nothing can be fed back into it.")
         closing = self.pipeline[feedback.id]
         if closing.parallelism != head.parallelism:
             raise unsupported(

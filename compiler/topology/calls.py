@@ -17,9 +17,7 @@ class Call:
     keyed_input: bool = False
 
 
-def _calls(
-    names: str, least: int, most: int, makes: str = "operator", *, keyed: bool = False
-) -> dict[str, Call]:
+def _calls(names: str, least: int, most: int, makes: str = "operator", *, keyed: bool = False) -> dict[str, Call]:
     return {name: Call(least, most, makes, keyed) for name in names.split()}
 
 
@@ -28,8 +26,7 @@ CALLS: dict[str, Call] = {
     **_calls("map flat_map filter process assign_timestamps async_wait window_all map_partition", 1, 1),
     **_calls("reduce sum keyed_process window", 1, 1, keyed=True),
     **_calls(
-        "connect_map connect_flat_map connect_process connect_keyed_process broadcast_connect "
-        "keyed_broadcast_connect",
+        "connect_map connect_flat_map connect_process connect_keyed_process broadcast_connect keyed_broadcast_connect",
         2,
         2,
     ),
@@ -98,12 +95,8 @@ WINDOWS: dict[str, Window] = {
     "tumbling_processing_time": Window(
         "TumblingProcessingTimeWindows", "TumblingProcessingTimeWindows(5000), ProcessingTimeTrigger"
     ),
-    "tumbling_event_time": Window(
-        "TumblingEventTimeWindows", "TumblingEventTimeWindows(5000), EventTimeTrigger"
-    ),
-    "sliding_event_time": Window(
-        "SlidingEventTimeWindows", "SlidingEventTimeWindows(10000, 5000), EventTimeTrigger"
-    ),
+    "tumbling_event_time": Window("TumblingEventTimeWindows", "TumblingEventTimeWindows(5000), EventTimeTrigger"),
+    "sliding_event_time": Window("SlidingEventTimeWindows", "SlidingEventTimeWindows(10000, 5000), EventTimeTrigger"),
     "session_processing_time": Window(
         "ProcessingTimeSessionWindows", "ProcessingTimeSessionWindows(5000), ProcessingTimeTrigger"
     ),

@@ -10,9 +10,7 @@ _WRITER = SinkStep(
     name="Writer",
     operator=Operator(kind="sink_writer", factory="SinkWriterOperatorFactory", yielding=True),
 )
-_COMMITTER = SinkStep(
-    name="Committer", operator=Operator(kind="sink_committer", factory="CommitterOperatorFactory")
-)
+_COMMITTER = SinkStep(name="Committer", operator=Operator(kind="sink_committer", factory="CommitterOperatorFactory"))
 _GLOBAL_COMMITTER = SinkStep(
     name="Global Committer",
     operator=Operator(kind="sink_global_committer", factory="SimpleOperatorFactory"),

@@ -53,9 +53,7 @@ def apply_attributes(entry: Entry, stream: Stream, pipeline: Pipeline) -> None:
 def check_user_hash(value: str) -> str:
     """The hash. Raises Flink's refusal of what is not 32 hex digits."""
     if len(value) != 32 or not _HEX_DIGITS.issuperset(value):
-        raise illegal_argument(
-            f"Node hash must be a 32 character String that describes a hex code. Found: {value}"
-        )
+        raise illegal_argument(f"Node hash must be a 32 character String that describes a hex code. Found: {value}")
     return value
 
 

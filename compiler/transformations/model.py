@@ -213,6 +213,9 @@ class SinkTopology:
     """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data.
 
     ``concurrent_attempts`` says that several attempts of the writer may run at once (speculative execution).
+    ``co_location_group`` is what the sink asks for its writer and committer where the program set none.
+    ``supports_post_commit`` marks a sink that may add parts behind its committer: the partitioning before them is made,
+    and takes an id, even when there are none.
     """
 
     writer: SinkStep
@@ -221,6 +224,8 @@ class SinkTopology:
     committer: SinkStep | None = None
     post_commit: tuple[SinkStep, ...] = ()
     concurrent_attempts: bool = False
+    co_location_group: str | None = None
+    supports_post_commit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,6 @@ class PythonOperator(Enum):
     KEYED_BROADCAST = "PythonKeyedBroadcastProcessOperator"
 
 
-
-
-
 @dataclass(frozen=True, slots=True)
 class Operator:
     """An operator: what it does, by which function, and the traits that Flink's graphs depend on.

@@ -110,9 +110,7 @@ class Context:
             task=task,
             operator=operator,
             chaining=chaining,
-            parallelism=settings.parallelism
-            if transformation.parallelism == -1
-            else transformation.parallelism,
+            parallelism=settings.parallelism if transformation.parallelism == -1 else transformation.parallelism,
             parallelism_configured=transformation.parallelism_configured,
             max_parallelism=self.max_parallelism(transformation),
             uid=transformation.uid,

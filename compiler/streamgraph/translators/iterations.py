@@ -21,9 +21,7 @@ def translate_co_feedback(iteration: CoFeedback, context: Context) -> tuple[int,
     return _translate(iteration, (), context)
 
 
-def _translate(
-    iteration: Feedback | CoFeedback, entering: tuple[int, ...], context: Context
-) -> tuple[int, ...]:
+def _translate(iteration: Feedback | CoFeedback, entering: tuple[int, ...], context: Context) -> tuple[int, ...]:
     if not context.settings.legacy:
         raise unsupported(
             f"Flink {context.settings.flink} has no iterations (they ended with Flink 1.20). "

@@ -20,9 +20,7 @@ def translate_partition(partition: Partition, context: Context) -> tuple[int, ..
     made = []
     for origin in context.node_ids(partition.input):
         id = context.pipeline.new_id()
-        context.builder.add_virtual(
-            id, VirtualNode(origin, partitioner=partition.partitioner, exchange_mode=mode)
-        )
+        context.builder.add_virtual(id, VirtualNode(origin, partitioner=partition.partitioner, exchange_mode=mode))
         made.append(id)
     return tuple(made)
 
