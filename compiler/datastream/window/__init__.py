@@ -1,0 +1,123 @@
+"""Windows: what they are, who assigns them, when they fire, what they leave out. Flink: ``pyflink.datastream.window``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.datastream.window.assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    MergingWindowAssigner,
+    ProcessingTimeSessionWindows,
+    SessionWindowTimeGapExtractor,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    WindowAssigner,
+)
+from compiler.datastream.window.evictors import (
+    CountEvictor,
+    DeltaEvictor,
+    Evictor,
+    TimeEvictor,
+    TimestampedValue,
+)
+from compiler.datastream.window.nesting_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from compiler.datastream.window.triggers import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+    CountTrigger,
+    DeltaTrigger,
+    EndOfStreamTrigger,
+    EventTimeTrigger,
+    NeverTrigger,
+    ProcessingTimeTrigger,
+    Trigger,
+    TriggerResult,
+)
+from compiler.datastream.window.windows import (
+    CountWindow,
+    CountWindowSerializer,
+    GlobalWindow,
+    GlobalWindowSerializer,
+    TimeWindow,
+    TimeWindowSerializer,
+    Window,
+)
+
+__all__ = [
+    "ContinuousEventTimeTrigger",
+    "ContinuousProcessingTimeTrigger",
+    "CountEvictor",
+    "CountSlidingWindowAssigner",
+    "CountTrigger",
+    "CountTumblingWindowAssigner",
+    "CountWindow",
+    "CountWindowSerializer",
+    "DeltaEvictor",
+    "DeltaTrigger",
+    "DynamicEventTimeSessionWindows",
+    "DynamicProcessingTimeSessionWindows",
+    "EndOfStreamTrigger",
+    "EventTimeSessionWindows",
+    "EventTimeTrigger",
+    "Evictor",
+    "GlobalWindow",
+    "GlobalWindowSerializer",
+    "GlobalWindows",
+    "MergingWindowAssigner",
+    "NeverTrigger",
+    "ProcessingTimeSessionWindows",
+    "ProcessingTimeTrigger",
+    "ProcessingTimeoutTrigger",
+    "PurgingTrigger",
+    "SessionWindowTimeGapExtractor",
+    "SlidingEventTimeWindows",
+    "SlidingProcessingTimeWindows",
+    "TimeEvictor",
+    "TimeWindow",
+    "TimeWindowSerializer",
+    "TimestampedValue",
+    "Trigger",
+    "TriggerResult",
+    "TumblingEventTimeWindows",
+    "TumblingProcessingTimeWindows",
+    "Window",
+    "WindowAssigner",
+    "WindowOperationDescriptor",
+]
+
+
+class WindowOperationDescriptor:
+    """All that a window operator is told: assigner, trigger, lateness, state and function."""
+
+    def __init__(
+        self,
+        assigner: WindowAssigner[Any, Any],
+        trigger: Trigger[Any, Any],
+        allowed_lateness: int,
+        late_data_output_tag: Any,
+        window_state_descriptor: Any,
+        window_serializer: Any,
+        internal_window_function: Any,
+    ) -> None:
+        self.assigner = assigner
+        self.trigger = trigger
+        self.allowed_lateness = allowed_lateness
+        self.late_data_output_tag = late_data_output_tag
+        self.window_state_descriptor = window_state_descriptor
+        self.window_serializer = window_serializer
+        self.internal_window_function = internal_window_function
+
+    def generate_op_name(self) -> str:
+        """The operator's name: the class of the assigner."""
+        return type(self.assigner).__name__
+
+    def generate_op_desc(self, windowed_stream_type: str, func_desc: str) -> str:
+        """The operator's description."""
+        return f"{windowed_stream_type}({self.assigner}, {type(self.trigger).__name__}, {func_desc})"
