@@ -53,9 +53,10 @@ class Transformation:
 
 @dataclass(frozen=True, kw_only=True)
 class PhysicalTransformation(Transformation):
-    """A transformation that becomes an operator."""
+    """A transformation that becomes an operator. ``parts`` are the ids of those that were merged into it, if any."""
 
     operator: Operator
+    parts: tuple[int, ...] = ()
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     concurrent_attempts: bool = True
 
