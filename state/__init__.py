@@ -1,0 +1,1 @@
+"""State: what a job remembers, and where it is written down."""

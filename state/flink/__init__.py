@@ -1,0 +1,92 @@
+"""Reading real Flink savepoints and checkpoints without a JVM.
+
+    savepoint = read_metadata("savepoint-1a2b3c")        # operators, handles, sizes; state files stay closed
+    states = read_states(savepoint, "count")             # by id, uid or name: states with their serializers
+    inspect("savepoint-1a2b3c")                          # all of it as a dictionary for JSON
+
+Metadata formats 2 to 6 are read, so Flink 1.3 to 2.3. Java-serialized and pickled bytes are never
+deserialized, and nothing is fetched. All that is raised is a `SavepointError`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from state.flink.errors import (
+    DamagedSavepoint,
+    MissingStateFile,
+    NotASavepoint,
+    RefusedStateFile,
+    SavepointError,
+    SavepointTooLarge,
+    TruncatedSavepoint,
+    UnknownOperator,
+    UnknownVersion,
+    UnreadableSavepoint,
+)
+
+if TYPE_CHECKING:
+    from state.flink.files import NeededFile, list_files
+    from state.flink.headers import BackendHeader, StateMeta, Unreadable
+    from state.flink.inspection import inspect, inspect_savepoint
+    from state.flink.metadata import parse_metadata, read_metadata
+    from state.flink.model import MasterState, OperatorState, Properties, Savepoint, SubtaskState
+    from state.flink.snapshots import SerializerSnapshot
+    from state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
+    from state.flink.summary import KeyGroupBalance, OperatorSummary, StateTotal, Summary, summarize
+
+__all__ = [
+    "BackendHeader",
+    "DamagedSavepoint",
+    "HeaderReader",
+    "KeyGroupBalance",
+    "MasterState",
+    "MissingStateFile",
+    "NeededFile",
+    "NotASavepoint",
+    "OperatorState",
+    "OperatorStates",
+    "OperatorSummary",
+    "Properties",
+    "RefusedStateFile",
+    "Savepoint",
+    "SavepointError",
+    "SavepointTooLarge",
+    "SerializerSnapshot",
+    "StateMeta",
+    "StateTotal",
+    "SubtaskState",
+    "Summary",
+    "TruncatedSavepoint",
+    "UnknownOperator",
+    "UnknownVersion",
+    "Unreadable",
+    "UnreadableSavepoint",
+    "find_operator",
+    "inspect",
+    "inspect_savepoint",
+    "list_files",
+    "parse_metadata",
+    "read_metadata",
+    "read_states",
+    "summarize",
+]
+
+_HOMES = {
+    "files": "NeededFile list_files",
+    "headers": "BackendHeader StateMeta Unreadable",
+    "inspection": "inspect inspect_savepoint",
+    "metadata": "parse_metadata read_metadata",
+    "model": "MasterState OperatorState Properties Savepoint SubtaskState",
+    "snapshots": "SerializerSnapshot",
+    "states": "HeaderReader OperatorStates find_operator read_states",
+    "summary": "KeyGroupBalance OperatorSummary StateTotal Summary summarize",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    # The modules are imported when first asked for, so that a command which reads no savepoint does not pay
+    # for them.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

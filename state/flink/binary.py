@@ -1,0 +1,153 @@
+"""Reading Java's `DataOutputStream` bytes: big endian, strings as modified UTF-8 behind a two-byte length.
+
+Every length is held against the bytes that remain before anything is allocated, so a file that lies about a
+length costs no more memory than it has bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NoReturn
+
+from state.flink.errors import DamagedSavepoint, TruncatedSavepoint
+
+_SHORT = struct.Struct(">H")
+_INT = struct.Struct(">i")
+_LONG = struct.Struct(">q")
+
+
+class ByteReader:
+    """A position in some bytes, and where those bytes come from.
+
+    `start` and `end` limit what may be read; `origin` is the place of `data[0]` in the file `path`, so that
+    errors can name bytes of the file.
+    """
+
+    __slots__ = ("data", "end", "origin", "path", "position")
+
+    def __init__(
+        self, data: bytes, path: str, *, origin: int = 0, start: int = 0, end: int | None = None
+    ) -> None:
+        self.data = data
+        self.path = path
+        self.origin = origin
+        self.position = start
+        self.end = len(data) if end is None else end
+
+    @property
+    def offset(self) -> int:
+        """The present position as a byte offset in the file."""
+        return self.origin + self.position
+
+    @property
+    def remaining(self) -> int:
+        """How many bytes are left."""
+        return self.end - self.position
+
+    def byte(self) -> int:
+        """One unsigned byte."""
+        at = self._advance(1)
+        return self.data[at]
+
+    def short(self) -> int:
+        """Two bytes, unsigned: Flink uses them for counts that are never negative."""
+        value: int = _SHORT.unpack_from(self.data, self._advance(2))[0]
+        return value
+
+    def integer(self) -> int:
+        """Four bytes, signed."""
+        value: int = _INT.unpack_from(self.data, self._advance(4))[0]
+        return value
+
+    def long(self) -> int:
+        """Eight bytes, signed."""
+        value: int = _LONG.unpack_from(self.data, self._advance(8))[0]
+        return value
+
+    def boolean(self) -> bool:
+        """One byte, false only if it is zero."""
+        return self.byte() != 0
+
+    def raw(self, length: int, what: str) -> bytes:
+        """The next `length` bytes."""
+        if length < 0:
+            self.damaged(f"{what} of {length} bytes", "a length cannot be negative")
+        at = self._advance(length)
+        return self.data[at : at + length]
+
+    def sized(self, what: str) -> bytes:
+        """Bytes behind their own four-byte length."""
+        return self.raw(self.integer(), what)
+
+    def utf(self) -> str:
+        """A string as `DataOutput.writeUTF` writes it."""
+        started = self.offset
+        length = self.short()
+        raw = self.raw(length, "a string")
+        if raw.isascii() and 0 not in raw:
+            return raw.decode("ascii")
+        try:
+            return decode_modified_utf8(raw)
+        except UnicodeError:
+            raise DamagedSavepoint("a string is not modified UTF-8", path=self.path, offset=started) from None
+
+    def count(self, what: str, smallest: int) -> int:
+        """A number of things of which each takes at least `smallest` bytes."""
+        started = self.offset
+        number = self.integer()
+        if number < 0:
+            raise DamagedSavepoint(
+                f"{number} {what}", path=self.path, offset=started, why="a count cannot be negative"
+            )
+        self.require(number * smallest, f"{number} {what}")
+        return number
+
+    def longs(self, number: int, what: str) -> tuple[int, ...]:
+        """`number` longs."""
+        if number < 0:
+            self.damaged(f"{number} {what}", "a count cannot be negative")
+        self.require(number * 8, f"{number} {what}")
+        at = self._advance(number * 8)
+        return struct.unpack_from(f">{number}q", self.data, at)
+
+    def window(self, length: int, what: str) -> ByteReader:
+        """A reader of the next `length` bytes alone; this one continues behind them."""
+        if length < 0:
+            self.damaged(f"{what} of {length} bytes", "a length cannot be negative")
+        at = self._advance(length)
+        return ByteReader(self.data, self.path, origin=self.origin, start=at, end=at + length)
+
+    def require(self, length: int, what: str) -> None:
+        """Raise `TruncatedSavepoint` unless `length` more bytes are there."""
+        if length > self.end - self.position:
+            raise TruncatedSavepoint(
+                f"the bytes end in the middle of {what}",
+                path=self.path,
+                offset=self.offset,
+                why=f"{length} bytes needed, {self.remaining} left",
+            )
+
+    def damaged(self, what: str, why: str = "") -> NoReturn:
+        """Raise `DamagedSavepoint` at the present position."""
+        raise DamagedSavepoint(what, path=self.path, offset=self.offset, why=why)
+
+    def _advance(self, length: int) -> int:
+        at = self.position
+        if length > self.end - at:
+            self.require(length, "a value")
+        self.position = at + length
+        return at
+
+
+def decode_modified_utf8(raw: bytes) -> str:
+    """Decode Java's modified UTF-8: NUL as C0 80, characters beyond U+FFFF as two surrogates of three bytes
+    each.
+
+    Raises `UnicodeError`. The rule is that of `java.io.DataInput.readUTF`.
+    """
+    text = raw.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        # Pairs become one character; a surrogate that stands alone is legal in Java but in no output
+        # encoding.
+        text = text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+    return text

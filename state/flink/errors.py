@@ -1,0 +1,104 @@
+"""What can go wrong while a savepoint is read.
+
+    SavepointError
+    ├── NotASavepoint          no `_metadata` there, or a file that does not begin like one
+    ├── UnknownVersion         a format version this reader has no module for
+    ├── TruncatedSavepoint     the bytes end before the thing they announce
+    ├── DamagedSavepoint       a length, a tag or a number that Flink never writes
+    ├── SavepointTooLarge      more bytes than a reader should hold in memory
+    ├── MissingStateFile       a state file that the metadata names is not there
+    ├── RefusedStateFile       a state file whose name leads out of the savepoint's folders
+    ├── UnreadableSavepoint    the operating system would not let us read
+    └── UnknownOperator        the savepoint has no operator of that id, uid or name
+
+Nothing else leaves `state.flink`, whatever the bytes are.
+"""
+
+from __future__ import annotations
+
+
+class SavepointError(Exception):
+    """A savepoint could not be read.
+
+    `path` is the file that was being read, `offset` the byte in it where reading stopped (None if the file
+    as a whole is the trouble), `why` the reason and `advice` what the person who operates the job can do.
+    """
+
+    advice = "Check that the folder was copied completely and that nothing else wrote into it."
+
+    def __init__(
+        self, what: str, *, path: str, offset: int | None = None, why: str = "", advice: str = ""
+    ) -> None:
+        self.what = what
+        self.path = path
+        self.offset = offset
+        self.why = why
+        self.advice = advice or type(self).advice
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = self.path if self.offset is None else f"{self.path}, byte {self.offset}"
+        why = f" ({self.why})" if self.why else ""
+        return f"{where}: {self.what}{why}. {self.advice}"
+
+
+class NotASavepoint(SavepointError):
+    """The path holds no `_metadata`, or one that does not start with Flink's magic number."""
+
+    advice = "Name the folder that contains the file `_metadata`, or that file itself."
+
+
+class UnknownVersion(SavepointError):
+    """The format version is one that this reader does not know.
+
+    Version 1 is older than Flink 1.3. A higher version than the newest one known here was written by a
+    Flink that is newer than this tool.
+    """
+
+    advice = "Take a savepoint with a Flink version between 1.3 and 2.3, or update this tool."
+
+
+class TruncatedSavepoint(SavepointError):
+    """The file ends in the middle of something. Copies that were interrupted look like this."""
+
+    advice = "Copy the savepoint again: the file is shorter than when Flink wrote it."
+
+
+class DamagedSavepoint(SavepointError):
+    """The bytes say something that Flink never writes, such as a negative count or an unknown tag."""
+
+    advice = "Copy the savepoint again, or take another one: these are not the bytes that Flink wrote."
+
+
+class SavepointTooLarge(SavepointError):
+    """The file is larger than what this reader is willing to hold in memory."""
+
+    advice = "Check that this is the savepoint's `_metadata` and not one of its state files."
+
+
+class MissingStateFile(SavepointError):
+    """The metadata names a state file that is not in the savepoint's folders, or lies on remote storage."""
+
+    advice = (
+        "Copy the savepoint with all its files; a checkpoint also needs `shared/` and `taskowned/` beside it."
+    )
+
+
+class RefusedStateFile(SavepointError):
+    """A state file's name leads out of the savepoint's folders, by `..` or by a symbolic link."""
+
+    advice = (
+        "Flink never writes such a name: do not trust this savepoint unless you know where it comes from."
+    )
+
+
+class UnreadableSavepoint(SavepointError):
+    """The operating system refused: permissions, a broken disk, a network mount that is gone."""
+
+    advice = "Check permissions and mounts, then try again."
+
+
+class UnknownOperator(SavepointError):
+    """No operator of the savepoint has that id, uid or name."""
+
+    advice = "List the operators first; format versions 2 to 4 know operators by their ids alone."

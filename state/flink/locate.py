@@ -1,0 +1,95 @@
+"""Finding state files: relative names, absolute URIs, and URIs of a savepoint that was moved since.
+
+A savepoint may come from anybody, so a name in it opens nothing outside the savepoint's own folders: that of
+`_metadata`, and for checkpoints `shared/` and `taskowned/` beside it. An absolute URI is therefore looked
+up by its last parts in those folders, which finds the files of a moved savepoint and of one that never
+moved alike.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from state.flink.handles import RelativeFile, Segment, StateFile
+from state.flink.model import Savepoint
+
+LOCAL = "local"
+MISSING = "missing"
+SHORT = "shorter than recorded"
+REMOTE = "remote"
+REFUSED = "outside the savepoint"
+
+_SHARED_FOLDERS = ("shared", "taskowned")
+"""What Flink calls the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a state file is: `status` is one of this module's constants, `path` the local file if any."""
+
+    status: str
+    name: str
+    path: str | None = None
+
+
+def locate(savepoint: Savepoint, file: StateFile | RelativeFile | Segment) -> Location:
+    """Find the local file that a handle means. Opens nothing, fetches nothing, raises nothing."""
+    name = file.relative_path if isinstance(file, RelativeFile) else file.uri
+    needed = file.start + file.size if isinstance(file, Segment) else file.size
+    if "\0" in name:
+        return Location(REFUSED, name)
+    if isinstance(file, RelativeFile):
+        candidate, root, remote = os.path.join(savepoint.folder, name), savepoint.folder, False
+    else:
+        scheme, parts = _split(name)
+        remote = scheme not in ("", "file")
+        candidate, root = _candidate(savepoint, parts)
+    return _judge(name, candidate, root, needed, remote)
+
+
+def _judge(name: str, candidate: str, root: str, needed: int, remote: bool) -> Location:
+    try:
+        real = os.path.realpath(candidate)
+        if not _within(real, os.path.realpath(root)):
+            return Location(REFUSED, name)
+        status = os.stat(real)
+    except (OSError, ValueError):
+        return Location(REMOTE if remote else MISSING, name)
+    if not stat.S_ISREG(status.st_mode):
+        return Location(MISSING, name)
+    return Location(SHORT if status.st_size < needed else LOCAL, name, real)
+
+
+def _split(uri: str) -> tuple[str, list[str]]:
+    """The scheme and the path's parts of what Flink's `Path.toString` gives."""
+    try:
+        split = urlsplit(uri)
+    except ValueError:
+        return "", uri.split("/")
+    # A single letter is the drive of a Windows path, not a scheme.
+    scheme = split.scheme if len(split.scheme) > 1 else ""
+    path = unquote(split.path) if scheme else uri.replace("\\", "/")
+    return scheme, [part for part in path.split("/") if part]
+
+
+def _candidate(savepoint: Savepoint, parts: list[str]) -> tuple[str, str]:
+    """The one place where the file can be, and the folder that it must not leave."""
+    if _is_checkpoint(savepoint):
+        for at in range(len(parts) - 2, -1, -1):
+            if parts[at] in _SHARED_FOLDERS:
+                root = os.path.join(os.path.dirname(savepoint.folder), parts[at])
+                return os.path.join(root, *parts[at + 1 :]), root
+    return os.path.join(savepoint.folder, parts[-1] if parts else ""), savepoint.folder
+
+
+def _is_checkpoint(savepoint: Savepoint) -> bool:
+    if savepoint.properties is not None:
+        return not savepoint.properties.is_savepoint
+    return os.path.basename(savepoint.folder).startswith("chk-")
+
+
+def _within(path: str, root: str) -> bool:
+    return path.startswith(os.path.join(root, ""))

@@ -1,0 +1,118 @@
+"""How much of a stream belongs to which state, and which key groups hold anything, where the layout tells.
+
+Two layouts of full keyed snapshots exist. `FullSnapshotAsyncWriter` (canonical savepoints, RocksDB without
+increments) writes entries of key and value behind their lengths, and leaves the offset of an empty key
+group at 0. `HeapSnapshotStrategy` (native heap) begins each key group with its number and gives every key
+group a place; entries have no lengths there. What a layout does not tell is None.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from state.flink.errors import SavepointError
+from state.flink.handles import KeyGroups, OperatorStream
+from state.flink.headers import BackendHeader
+from state.flink.model import Savepoint
+from state.flink.streams import read_window
+
+LARGEST_MEASURED = 1 << 23
+"""Bytes of a stream up to which its entries are walked; larger ones are not attributed to states."""
+
+_END_OF_KEY_GROUP = 0xFFFF
+_ANOTHER_STATE_FOLLOWS = 0x80
+
+_SHORT = struct.Struct(">H")
+_INT = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`state_bytes`: the bytes of each state's keys and values; `occupied`: how many key groups hold any."""
+
+    state_bytes: dict[str, int] | None = None
+    occupied: int | None = None
+
+
+class _OtherLayout(Exception):
+    """The bytes are not entries behind their lengths."""
+
+
+def measure_keyed(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> Measured:
+    """Measure a full keyed snapshot. Raises nothing: what cannot be told is None."""
+    if handle.canonical or 0 in handle.offsets:
+        occupied = sum(1 for offset in handle.offsets if offset > 0)
+        return Measured(_entry_bytes(savepoint, handle, header), occupied)
+    return Measured(None, _occupied_on_heap(savepoint, handle, header))
+
+
+def measure_operator(handle: OperatorStream, header: BackendHeader | None) -> dict[str, int] | None:
+    """The bytes of each operator state, from where its parts begin; None if compression hides that."""
+    if header is None or header.compressed:
+        return None
+    starts = sorted({offset for partition in handle.partitions for offset in partition.offsets})
+    ends = dict(zip(starts, [*starts[1:], handle.size], strict=True))
+    return {
+        partition.name: sum(max(0, ends[offset] - offset) for offset in partition.offsets)
+        for partition in handle.partitions
+    }
+
+
+def _entry_bytes(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> dict[str, int] | None:
+    if header.compressed or header.unreadable or handle.size > LARGEST_MEASURED:
+        return None
+    try:
+        data = read_window(savepoint, handle, 0, handle.size)
+    except SavepointError:
+        return None
+    totals = [0] * len(header.states)
+    try:
+        # Key groups stand one behind the other; each is walked at most once even if offsets repeat.
+        for offset in sorted({offset for offset in handle.offsets if offset > 0}):
+            for state, size in _entries(data, offset):
+                totals[state] += size
+    except (_OtherLayout, struct.error, IndexError):
+        return None
+    if sum(totals) > len(data):
+        return None
+    return {state.name: total for state, total in zip(header.states, totals, strict=True)}
+
+
+def _entries(data: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """The state's number and the size of each entry of the key group that begins at `at`."""
+    state = _SHORT.unpack_from(data, at)[0]
+    at += 2
+    while state != _END_OF_KEY_GROUP:
+        key_length = _INT.unpack_from(data, at)[0]
+        key = at + 4
+        if key_length <= 0:
+            raise _OtherLayout
+        value_length = _INT.unpack_from(data, key + key_length)[0]
+        if value_length < 0:
+            raise _OtherLayout
+        end = key + key_length + 4 + value_length
+        if end > len(data):
+            raise _OtherLayout
+        yield state, end - at
+        at = end
+        if data[key] & _ANOTHER_STATE_FOLLOWS:
+            state = _SHORT.unpack_from(data, at)[0]
+            at += 2
+
+
+def _occupied_on_heap(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> int | None:
+    if header.compressed or header.unreadable or handle.key_groups.last <= 0 or not handle.offsets:
+        return None
+    last = handle.offsets[-1]
+    try:
+        number = read_window(savepoint, handle, last, 4) if last > 0 else b""
+    except SavepointError:
+        return None
+    if number != _INT.pack(handle.key_groups.last):
+        return None
+    # A key group without entries is its number, and for each state the state's number and a count of 0.
+    empty = 4 + 6 * len(header.states)
+    ends = (*handle.offsets[1:], handle.size)
+    return sum(1 for start, end in zip(handle.offsets, ends, strict=True) if end - start > empty)

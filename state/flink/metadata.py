@@ -1,0 +1,106 @@
+"""Opening a savepoint: find its `_metadata`, check what it is, and hand it to its version's module."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from state.flink.binary import ByteReader
+from state.flink.errors import (
+    NotASavepoint,
+    SavepointTooLarge,
+    UnknownVersion,
+    UnreadableSavepoint,
+)
+from state.flink.model import Contents, Savepoint
+
+METADATA_FILE = "_metadata"
+MAGIC = 0x4960672D
+VERSIONS = (2, 3, 4, 5, 6)
+
+MAX_METADATA_BYTES = 1 << 30
+"""Flink builds the file in one go in the memory of its coordinator; a gigabyte of it is not a savepoint."""
+
+
+def read_metadata(path: str | os.PathLike[str]) -> Savepoint:
+    """Read a savepoint's or checkpoint's metadata; state files are not opened.
+
+    `path` is the folder that holds `_metadata`, or that file; `file:` URIs are understood. Raises a
+    `SavepointError` and nothing else, whatever the bytes are. The layouts are those of Flink's
+    `MetadataV2Serializer` to `MetadataV6Serializer`.
+    """
+    file = locate_metadata(path)
+    return parse_metadata(_read_all(file), str(file))
+
+
+def parse_metadata(data: bytes, path: str) -> Savepoint:
+    """Read metadata from bytes that were taken from `path`, a name for errors and for finding state files."""
+    reader = ByteReader(data, path)
+    if len(data) < 8 or reader.integer() != MAGIC:
+        raise NotASavepoint(
+            "this is not a savepoint's metadata", path=path, offset=0, why="it begins with other bytes"
+        )
+    version = reader.integer()
+    contents = _reader_of(version, path)(reader)
+    return Savepoint(
+        path=path,
+        folder=os.path.dirname(os.path.abspath(path)),
+        format_version=version,
+        metadata_bytes=len(data),
+        checkpoint_id=contents.checkpoint_id,
+        master_states=contents.master_states,
+        operators=contents.operators,
+        properties=contents.properties,
+    )
+
+
+def locate_metadata(path: str | os.PathLike[str]) -> Path:
+    """The `_metadata` file that `path` means. Raises `NotASavepoint`."""
+    given = os.fspath(path)
+    if given.startswith("file:"):
+        given = urlsplit(given).path
+    elif "://" in given:
+        raise NotASavepoint(
+            "this is remote storage",
+            path=given,
+            why="remote files are shown, never fetched",
+            advice="Copy the savepoint's folder to this machine and name the copy.",
+        )
+    try:
+        file = Path(given)
+        if file.is_dir():
+            file = file / METADATA_FILE
+        if not file.is_file():
+            raise NotASavepoint(f"no file `{METADATA_FILE}` here", path=str(file))
+    except (OSError, ValueError) as error:
+        raise UnreadableSavepoint("cannot look there", path=given, why=str(error)) from error
+    return file
+
+
+def _reader_of(version: int, path: str) -> Callable[[ByteReader], Contents]:
+    if version not in VERSIONS:
+        raise UnknownVersion(
+            f"metadata format version {version}",
+            path=path,
+            offset=4,
+            why=f"known are {VERSIONS[0]} to {VERSIONS[-1]}",
+        )
+    read: Callable[[ByteReader], Contents] = import_module(f"state.flink.metadata_v{version}").read
+    return read
+
+
+def _read_all(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise NotASavepoint("not a regular file", path=str(file))
+            if status.st_size > MAX_METADATA_BYTES:
+                raise SavepointTooLarge(f"{status.st_size} bytes of metadata", path=str(file))
+            return stream.read(MAX_METADATA_BYTES)
+    except OSError as error:
+        raise UnreadableSavepoint("cannot read this file", path=str(file), why=str(error)) from error

@@ -1,0 +1,18 @@
+"""Format 3: Flink 1.11 to 1.14 (`MetadataV3Serializer`). Coordinators, channels, finished operators."""
+
+from __future__ import annotations
+
+from state.flink.binary import ByteReader
+from state.flink.model import Contents, OperatorState
+from state.flink.operator_handles import read_channel
+from state.flink.operators import read_contents, read_modern_operator
+
+
+def read(reader: ByteReader) -> Contents:
+    """Read the metadata from behind the version number."""
+    return read_contents(reader, read_operator)
+
+
+def read_operator(reader: ByteReader) -> OperatorState:
+    """Read one operator, which has an id and nothing else to know it by."""
+    return read_modern_operator(reader, read_channel)

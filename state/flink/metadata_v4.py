@@ -1,0 +1,14 @@
+"""Format 4: Flink 1.15 to 1.20 (`MetadataV4Serializer`). Format 3, and checkpoint properties at the end."""
+
+from __future__ import annotations
+
+from state.flink.binary import ByteReader
+from state.flink.metadata_v3 import read_operator
+from state.flink.model import Contents
+from state.flink.operators import read_contents
+from state.flink.properties import recognise_properties
+
+
+def read(reader: ByteReader) -> Contents:
+    """Read the metadata from behind the version number."""
+    return read_contents(reader, read_operator, recognise_properties)

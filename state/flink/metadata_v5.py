@@ -1,0 +1,21 @@
+"""Format 5 (`MetadataV5Serializer`). Format 4, and name and uid before each operator."""
+
+from __future__ import annotations
+
+from state.flink.binary import ByteReader
+from state.flink.model import Contents, OperatorState
+from state.flink.operator_handles import ChannelReader, read_channel
+from state.flink.operators import read_contents, read_modern_operator
+from state.flink.properties import recognise_properties
+
+
+def read(reader: ByteReader) -> Contents:
+    """Read the metadata from behind the version number."""
+    return read_contents(reader, lambda r: read_named_operator(r, read_channel), recognise_properties)
+
+
+def read_named_operator(reader: ByteReader, read_one_channel: ChannelReader) -> OperatorState:
+    """Read one operator with its name and uid; empty strings stand for none."""
+    name = reader.utf() or None
+    uid = reader.utf() or None
+    return read_modern_operator(reader, read_one_channel, name, uid)

@@ -1,0 +1,15 @@
+"""Format 6: Flink 2.x (`MetadataV6Serializer`). Format 5, and a type byte before each channel handle."""
+
+from __future__ import annotations
+
+from state.flink.binary import ByteReader
+from state.flink.metadata_v5 import read_named_operator
+from state.flink.model import Contents
+from state.flink.operator_handles import read_tagged_channel
+from state.flink.operators import read_contents
+from state.flink.properties import recognise_properties
+
+
+def read(reader: ByteReader) -> Contents:
+    """Read the metadata from behind the version number."""
+    return read_contents(reader, lambda r: read_named_operator(r, read_tagged_channel), recognise_properties)

@@ -1,0 +1,253 @@
+"""Reading serializer snapshots: which serializer wrote a state, down to its elements.
+
+A snapshot is a class name, a version and a body whose layout only that class knows; there is no length in
+front of it. So a class that is not known here ends the reading of whatever contains it: the name is kept,
+what follows is not guessed. Inside a POJO each field is framed by a length, so there the reading goes on
+behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from state.flink.binary import ByteReader
+from state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, serializer_of
+
+MAX_DEPTH = 48
+"""Serializers within serializers; types of real programs stay below ten."""
+
+_UTIL_VERSION = 2
+_COMPOSITE_MAGIC = 911108
+_NESTED_MAGIC = 1333245
+_OPTIONAL_MAP_MAGIC = 0x4F2C69A3D70
+
+_SMALLEST_SNAPSHOT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SerializerSnapshot:
+    """One serializer as a state header records it.
+
+    `serializer` is the class that Flink restores from it, None if this reader does not know the snapshot's
+    class. `details` are what the class adds: a POJO's class and fields, an enum's constants. `unknown` says
+    why the reading ended here, None if it did not; `complete` is false if it ended here or further inside.
+    """
+
+    class_name: str
+    version: int
+    nested: tuple[SerializerSnapshot, ...] = ()
+    serializer: str | None = None
+    details: tuple[tuple[str, object], ...] = ()
+    unknown: str | None = None
+    complete: bool = True
+
+
+Nested = list[SerializerSnapshot]
+Body = Callable[[ByteReader, SerializerSnapshot, int], SerializerSnapshot]
+
+
+def read_snapshot(reader: ByteReader) -> SerializerSnapshot:
+    """Read a snapshot as `TypeSerializerSnapshotSerializationUtil` writes it.
+
+    Raises a `SavepointError` if the bytes are damaged; an unknown class is no error.
+    """
+    util_version = reader.integer()
+    if util_version != _UTIL_VERSION:
+        reader.damaged(f"serializer snapshot layout {util_version}", "Flink 1.8 and later write layout 2")
+    return read_versioned(reader, 0)
+
+
+def read_versioned(reader: ByteReader, depth: int) -> SerializerSnapshot:
+    """Read a snapshot's class name, version and body (`TypeSerializerSnapshot.writeVersionedSnapshot`)."""
+    if depth > MAX_DEPTH:
+        reader.damaged(
+            f"more than {MAX_DEPTH} serializers within each other", "no program's types are so deep"
+        )
+    class_name = reader.utf()
+    head = SerializerSnapshot(class_name, reader.integer(), serializer=serializer_of(class_name))
+    if class_name in SIMPLE:
+        return _read_simple(reader, head)
+    if class_name in COMPOSITE:
+        return _read_composite(reader, head, depth)
+    if class_name in GENERIC:
+        return _with(head, serialized_class=reader.utf())
+    body = _BODIES.get(class_name)
+    return body(reader, head, depth) if body else _unknown(head, "a class whose layout is not known")
+
+
+def _read_simple(reader: ByteReader, head: SerializerSnapshot) -> SerializerSnapshot:
+    if head.version == 2:
+        reader.utf()  # the serializer's class again
+    elif head.version != 3:
+        return _unknown_version(head)
+    return head
+
+
+def _read_composite(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
+    """The layout of `CompositeTypeSerializerSnapshot`; below version 3 without magic and outer version."""
+    outer_version = head.version
+    if head.version >= 3:
+        magic = reader.integer()
+        if magic != _COMPOSITE_MAGIC:
+            reader.damaged(f"a composite serializer with the magic number {magic}")
+        outer_version = reader.integer()
+    for name, read in COMPOSITE[head.class_name]:
+        value = read(reader, outer_version)
+        if value is not None:
+            head = _with(head, **{name: value})
+    return _read_nested(reader, head, depth)
+
+
+def _read_nested(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
+    """The layout of `NestedSerializersSnapshotDelegate`."""
+    magic = reader.integer()
+    version = reader.integer()
+    if (magic, version) != (_NESTED_MAGIC, 1):
+        reader.damaged(f"nested serializers with the numbers {magic}, {version}")
+    number = reader.count("nested serializers", _SMALLEST_SNAPSHOT)
+    nested: Nested = []
+    for _ in range(number):
+        nested.append(read_versioned(reader, depth + 1))
+        if not nested[-1].complete:
+            return replace(head, nested=tuple(nested), complete=False)
+    return replace(head, nested=tuple(nested))
+
+
+def _read_enum(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
+    enum = reader.utf()
+    number = reader.count("enum constants", 2)
+    return _with(head, enum_class=enum, constants=tuple(reader.utf() for _ in range(number)))
+
+
+def _read_scala_enum(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
+    enum = reader.utf()
+    number = reader.count("enum constants", 6)
+    return _with(head, enum_class=enum, constants=tuple(_scala_constant(reader) for _ in range(number)))
+
+
+def _scala_constant(reader: ByteReader) -> str:
+    name = reader.utf()
+    reader.integer()
+    return name
+
+
+def _read_pojo(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
+    """The layout of `PojoSerializerSnapshotData`: fields, then registered and other subclasses."""
+    if head.version != 2:
+        return _unknown_version(head)
+    head = _with(head, pojo_class=reader.utf())
+    fields = _read_optional_map(reader)
+    registered = _read_optional_map(reader)
+    others = _read_optional_map(reader)
+    head = _with(head, fields=tuple(name for name, _, _ in fields))
+    subclasses = tuple(name for name, _, _ in registered + others)
+    if subclasses:
+        head = _with(head, subclasses=subclasses)
+    return replace(head, nested=tuple(_read_field(value, depth) for _, _, value in fields))
+
+
+def _read_field(value: ByteReader | None, depth: int) -> SerializerSnapshot:
+    if value is None:
+        return _unknown(SerializerSnapshot("", 0), "no serializer recorded")
+    # The frame ends with the field, so an unknown class inside does not end the reading of the POJO.
+    return read_versioned(value, depth + 1)
+
+
+def _read_kryo(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
+    """The layout of `KryoSerializerSnapshotData`; serializer instances are Java objects and stay unread."""
+    if head.version != 2:
+        return _unknown_version(head)
+    serialized = reader.utf()
+    registrations = _read_optional_map(reader)
+    _read_optional_map(reader)
+    _read_optional_map(reader)
+    return _with(head, serialized_class=serialized, registrations=tuple(name for name, _, _ in registrations))
+
+
+def _read_avro(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
+    if head.version == 1:
+        return _with(head, schema=reader.utf())
+    if head.version == 2:
+        return _with(head, serialized_class=reader.utf(), schema=reader.utf())
+    if head.version == 3:
+        return _with(head, serialized_class=_read_long_string(reader), schema=_read_long_string(reader))
+    return _unknown_version(head)
+
+
+def _read_ttl_aware(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
+    head = _with(head, ttl=reader.boolean())
+    inner = read_versioned(reader, depth + 1)
+    return replace(head, nested=(inner,), complete=inner.complete)
+
+
+def _integers(*names: str) -> Body:
+    """A body that is one integer for each name."""
+
+    def read(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
+        return _with(head, **{name: reader.integer() for name in names})
+
+    return read
+
+
+_TABLE = "org.apache.flink.table.runtime.typeutils."
+_RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
+
+_BODIES: dict[str, Body] = {
+    "org.apache.flink.api.common.typeutils.base.EnumSerializer$EnumSerializerSnapshot": _read_enum,
+    "org.apache.flink.api.scala.typeutils.ScalaEnumSerializerSnapshot": _read_scala_enum,
+    _RUNTIME + "PojoSerializerSnapshot": _read_pojo,
+    _RUNTIME + "kryo.KryoSerializerSnapshot": _read_kryo,
+    "org.apache.flink.formats.avro.typeutils.AvroSerializerSnapshot": _read_avro,
+    "org.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot": _read_ttl_aware,
+    _TABLE + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _integers("fields"),
+    _TABLE + "DecimalDataSerializer$DecimalSerializerSnapshot": _integers("precision", "scale"),
+    _TABLE + "TimestampDataSerializer$TimestampDataSerializerSnapshot": _integers("precision"),
+}
+
+
+Entry = tuple[str, ByteReader | None, ByteReader | None]
+
+
+def _read_optional_map(reader: ByteReader) -> list[Entry]:
+    """The layout of `LinkedOptionalMapSerializer`: names, each with a framed key and value, or without."""
+    magic = reader.long()
+    if magic != _OPTIONAL_MAP_MAGIC:
+        reader.damaged(f"a map with the magic number {magic:x}")
+    number = reader.count("entries", 4)
+    return [(reader.utf(), _read_frame(reader), _read_frame(reader)) for _ in range(number)]
+
+
+def _read_frame(reader: ByteReader) -> ByteReader | None:
+    return reader.window(reader.integer(), "a framed value") if reader.boolean() else None
+
+
+def _read_long_string(reader: ByteReader) -> str:
+    """A string as `StringValue.writeString` writes it: lengths and characters in groups of seven bits."""
+    length = _read_sevens(reader)
+    if length == 0:
+        return ""
+    reader.require(length - 1, "a string")
+    return "".join(chr(_read_sevens(reader) & 0xFFFF) for _ in range(length - 1))
+
+
+def _read_sevens(reader: ByteReader) -> int:
+    value = 0
+    for shift in range(0, 35, 7):
+        byte = reader.byte()
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value
+    return reader.damaged("a number of more than five groups of seven bits")
+
+
+def _with(head: SerializerSnapshot, **details: object) -> SerializerSnapshot:
+    return replace(head, details=head.details + tuple(details.items()))
+
+
+def _unknown(head: SerializerSnapshot, why: str) -> SerializerSnapshot:
+    return replace(head, unknown=why, complete=False)
+
+
+def _unknown_version(head: SerializerSnapshot) -> SerializerSnapshot:
+    return _unknown(head, f"version {head.version} of this class is not known")
