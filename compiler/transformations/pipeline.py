@@ -11,24 +11,65 @@ from compiler.transformations.model import Transformation
 T = TypeVar("T", bound=Transformation)
 
 
+class IdCounter:
+    """The counter that gives transformations and virtual nodes their ids, from 1.
+
+    Flink has one a process: ids go on over all environments and all jobs of a program, and translating a job takes some
+    too. So the environments of one program share a counter; a job gets a :meth:`fork` of it, which starts where the
+    counter stands, and :meth:`catch_up` passes the ids that the forks took.
+    """
+
+    def __init__(self, next_id: int = 1) -> None:
+        self.next_id = next_id
+        self._family_next = [next_id]
+
+    def take(self) -> int:
+        """The next id."""
+        given = self.next_id
+        self.next_id = given + 1
+        if self._family_next[0] <= given:
+            self._family_next[0] = given + 1
+        return given
+
+    def fork(self) -> IdCounter:
+        """A counter that starts where this one stands and goes on by itself."""
+        twin = IdCounter(self.next_id)
+        twin._family_next = self._family_next
+        return twin
+
+    def catch_up(self) -> None:
+        """Go on behind all ids that this counter, its forks and theirs have given."""
+        self.next_id = self._family_next[0]
+
+
 class Pipeline:
     """An arena of frozen transformations, and the list of those that Flink would translate.
 
     It is the only thing that changes while a program runs: a stream holds an id, and a call such as ``uid(…)`` puts a
-    changed copy in the transformation's place. Ids come from the pipeline's own counter, from 1, so that a program gives
-    the same ids in every process.
+    changed copy in the transformation's place. Ids come from ``counter``, by default one of the pipeline's own, so that
+    a program gives the same ids in every process.
+
+    ``slot_sharing_groups`` holds the resources of the groups that have any, by name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counter: IdCounter | None = None) -> None:
         self._transformations: dict[int, Transformation] = {}
         self._registered: list[int] = []
-        self._next_id = 1
+        self._counter = counter or IdCounter()
+        self.slot_sharing_groups: dict[str, Any] = {}
 
     def new_id(self) -> int:
         """The next id of the counter that all transformations and virtual nodes share."""
-        given = self._next_id
-        self._next_id += 1
-        return given
+        return self._counter.take()
+
+    @property
+    def next_id(self) -> int:
+        """What :meth:`new_id` gives next."""
+        return self._counter.next_id
+
+    def catch_up(self) -> None:
+        """Go on behind the ids that copies of this pipeline took."""
+        self._counter.catch_up()
 
     def add(self, transformation: T, *, register: bool = True) -> T:
         """Put a transformation into the arena; ``register`` it unless it only matters to those that read it."""
@@ -56,11 +97,11 @@ class Pipeline:
         self._registered = []
 
     def copy(self) -> Pipeline:
-        """A pipeline that starts as this one and changes on its own."""
-        twin = Pipeline()
+        """A pipeline that starts as this one and changes on its own, with a fork of the counter."""
+        twin = Pipeline(self._counter.fork())
+        twin.slot_sharing_groups = dict(self.slot_sharing_groups)
         twin._transformations = dict(self._transformations)
         twin._registered = list(self._registered)
-        twin._next_id = self._next_id
         return twin
 
     @property

@@ -1,0 +1,14 @@
+"""How often a record counts after a failure. Flink: ``CheckpointingMode``."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["CheckpointingMode"]
+
+
+class CheckpointingMode(Enum):
+    """EXACTLY_ONCE aligns (or stores) what is in flight at a barrier; AT_LEAST_ONCE lets it pass."""
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1

@@ -1,0 +1,110 @@
+"""The types, settings and clients that all APIs share. Flink: ``pyflink.common``.
+
+Names are loaded when they are first asked for, so that a program pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compiler.datastream.common.completable_future import CompletableFuture
+    from compiler.datastream.common.config_options import ConfigOption, ConfigOptions
+    from compiler.datastream.common.configuration import Configuration
+    from compiler.datastream.common.execution_config import ExecutionConfig
+    from compiler.datastream.common.input_dependency_constraint import InputDependencyConstraint
+    from compiler.datastream.common.job_client import JobClient
+    from compiler.datastream.common.job_execution_result import JobExecutionResult
+    from compiler.datastream.common.job_id import JobID
+    from compiler.datastream.common.job_status import JobStatus
+    from compiler.datastream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+    from compiler.datastream.common.serialization import (
+        ByteArraySchema,
+        DeserializationSchema,
+        Encoder,
+        SerializationSchema,
+        SimpleStringSchema,
+    )
+    from compiler.datastream.common.serializer import TypeSerializer
+    from compiler.datastream.common.time import Duration, Instant, Time
+    from compiler.datastream.common.typeinfo import TypeInformation, Types
+    from compiler.datastream.common.types import Row, RowKind
+    from compiler.datastream.common.watermark_strategy import (
+        AssignerWithPeriodicWatermarksWrapper,
+        WatermarkStrategy,
+    )
+
+__all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
+    "ByteArraySchema",
+    "CompletableFuture",
+    "ConfigOption",
+    "ConfigOptions",
+    "Configuration",
+    "DeserializationSchema",
+    "Duration",
+    "Encoder",
+    "ExecutionConfig",
+    "InputDependencyConstraint",
+    "Instant",
+    "JobClient",
+    "JobExecutionResult",
+    "JobID",
+    "JobStatus",
+    "RestartStrategies",
+    "RestartStrategyConfiguration",
+    "Row",
+    "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
+    "Time",
+    "TypeInformation",
+    "TypeSerializer",
+    "Types",
+    "WatermarkStrategy",
+]
+
+_MODULES = {
+    "completable_future": ("CompletableFuture",),
+    "config_options": ("ConfigOption", "ConfigOptions"),
+    "configuration": ("Configuration",),
+    "execution_config": ("ExecutionConfig",),
+    "input_dependency_constraint": ("InputDependencyConstraint",),
+    "job_client": ("JobClient",),
+    "job_execution_result": ("JobExecutionResult",),
+    "job_id": ("JobID",),
+    "job_status": ("JobStatus",),
+    "restart_strategy": ("RestartStrategies", "RestartStrategyConfiguration"),
+    "serialization": (
+        "ByteArraySchema",
+        "DeserializationSchema",
+        "Encoder",
+        "SerializationSchema",
+        "SimpleStringSchema",
+    ),
+    "serializer": ("TypeSerializer",),
+    "time": ("Duration", "Instant", "Time"),
+    "typeinfo": ("TypeInformation", "Types"),
+    "types": ("Row", "RowKind"),
+    "watermark_strategy": ("AssignerWithPeriodicWatermarksWrapper", "WatermarkStrategy"),
+}
+_FORMATS = {
+    "json": ("JsonRowDeserializationSchema", "JsonRowSerializationSchema"),
+    "csv": ("CsvRowDeserializationSchema", "CsvRowSerializationSchema"),
+    "avro": ("AvroRowDeserializationSchema", "AvroRowSerializationSchema"),
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names} | {
+    name: f"compiler.datastream.formats.{module}" for module, names in _FORMATS.items() for name in names
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

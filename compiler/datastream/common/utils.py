@@ -1,0 +1,15 @@
+"""Helpers of the common classes. Flink: ``pyflink.common.utils``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class JavaObjectWrapper:
+    """Holds what PyFlink would hold a Java object for; here it is any description of that object."""
+
+    def __init__(self, j_object: Any) -> None:
+        self._j_object = j_object
+
+    def get_java_object(self) -> Any:
+        return self._j_object

@@ -1,0 +1,29 @@
+"""Who takes the jobs that a program submits.
+
+The loader sets an executor before it runs a program: one that records the jobs in order to plan them, or one that runs
+them.
+"""
+
+from __future__ import annotations
+
+from compiler.errors import ProgramError
+from compiler.job import Executor
+
+_current: Executor | None = None
+
+
+def set_executor(executor: Executor | None) -> Executor | None:
+    """Give all further jobs to ``executor``; gives the one before."""
+    global _current
+    before, _current = _current, executor
+    return before
+
+
+def current_executor() -> Executor:
+    """The executor of this process; refuses if there is none."""
+    if _current is None:
+        raise ProgramError(
+            "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with "
+            "'compat run', for which the 'spark' extra is needed: pip install 'stream-compat[spark]'."
+        )
+    return _current

@@ -1,0 +1,322 @@
+"""Where a program starts. Flink: ``StreamExecutionEnvironment``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compiler.configuration import (
+    BUFFER_TIMEOUT,
+    BUFFER_TIMEOUT_ENABLED,
+    CHAIN_DIFFERENT_MAX_PARALLELISM,
+    CHAINING,
+    PYTHON_CHAINING,
+    RUNTIME_MODE,
+    JobSettings,
+    parse_duration,
+)
+from compiler.datastream import _program
+from compiler.datastream._location import here
+from compiler.datastream._program import reset, set_default_options, set_default_parallelism
+from compiler.datastream._sources import Sources
+from compiler.datastream.checkpoint_config import CheckpointConfig
+from compiler.datastream.checkpointing_mode import CheckpointingMode
+from compiler.datastream.common.configuration import Configuration
+from compiler.datastream.common.execution_config import ExecutionConfig
+from compiler.datastream.execution_mode import RuntimeExecutionMode
+from compiler.datastream.executor import current_executor
+from compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compiler.errors import illegal_argument, illegal_state
+from compiler.job import Job
+from compiler.transformations.alignment import align
+from compiler.transformations.merging import merge
+from compiler.transformations.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from compiler.datastream._multiple import MultipleConnectedStreams
+    from compiler.datastream._stream import DataStream
+    from compiler.datastream.common.job_client import JobClient
+    from compiler.datastream.common.job_execution_result import JobExecutionResult
+    from compiler.transformations.model import Transformation
+
+__all__ = ["StreamExecutionEnvironment", "reset", "set_default_options", "set_default_parallelism"]
+
+CHANGELOG = "state.changelog.enabled"
+SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
+PYTHON_FILES = "python.files"
+PYTHON_REQUIREMENTS = "python.requirements"
+PYTHON_ARCHIVES = "python.archives"
+PYTHON_EXECUTABLE = "python.executable"
+JARS = "pipeline.jars"
+CLASSPATHS = "pipeline.classpaths"
+CACHED_FILES = "pipeline.cached-files"
+
+_local_parallelism: int | None = None
+
+
+class StreamExecutionEnvironment(Sources):
+    """Makes streams, and turns what was built into jobs.
+
+    ``configuration`` holds every setting as an option; the setters write into it. ``pipeline`` holds what was built.
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self.configuration = Configuration.from_dict(_program.default_options())
+        if configuration is not None:
+            self.configuration.add_all(configuration)
+        self.pipeline = Pipeline(_program.counter)
+        self.job_listeners: list[Any] = []
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """A new environment, with the options of ``configuration`` over those from outside."""
+        return StreamExecutionEnvironment(configuration)
+
+    def get_config(self) -> ExecutionConfig:
+        """The settings of the job that are no checkpoint settings."""
+        return ExecutionConfig(self.configuration, _default_parallelism())
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """The parallelism of operators built from now on that have none of their own."""
+        self.get_config().set_parallelism(parallelism)
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """The number of key groups of operators that set none themselves."""
+        self.get_config().set_max_parallelism(max_parallelism)
+        return self
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
+        """Say what the slots of a group need."""
+        self.note_slot_sharing_group(slot_sharing_group)
+        return self
+
+    def get_parallelism(self) -> int:
+        return self.get_config().get_parallelism()
+
+    def get_max_parallelism(self) -> int:
+        return self.get_config().get_max_parallelism()
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """Streaming, batch, or what the sources call for."""
+        self.configuration.set_string(RUNTIME_MODE, execution_mode.name)
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """How long a buffer may wait to be filled; 0 sends each record at once, -1 waits for full ones."""
+        if timeout_millis < -1:
+            raise illegal_argument("Timeout of buffer must be non-negative or -1", location=here())
+        self.configuration.set_boolean(BUFFER_TIMEOUT_ENABLED, timeout_millis >= 0)
+        if timeout_millis >= 0:
+            self.configuration.set_string(BUFFER_TIMEOUT, f"{timeout_millis} ms")
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        if not self.configuration.get_boolean(BUFFER_TIMEOUT_ENABLED, True):
+            return -1
+        return parse_duration(self.configuration.get_string(BUFFER_TIMEOUT, "100 ms"))
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Run every operator in threads of its own. PyFlink's merging of Python operators is another switch."""
+        self.configuration.set_boolean(CHAINING, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        return self.configuration.get_boolean(CHAINING, True)
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        return self.configuration.get_boolean(CHAIN_DIFFERENT_MAX_PARALLELISM, True)
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """The checkpoint settings."""
+        return CheckpointConfig(self.configuration)
+
+    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> StreamExecutionEnvironment:
+        """Take a checkpoint every ``interval`` milliseconds."""
+        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Milliseconds between checkpoints; -1 when there are none."""
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        return self.get_checkpoint_config().get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        return self.get_checkpointing_mode()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
+        """Keep a log of state changes beside the state."""
+        self.configuration.set_boolean(CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """None when nothing is said about it."""
+        if not self.configuration.contains_key(CHANGELOG):
+            return None
+        return self.configuration.get_boolean(CHANGELOG, False)
+
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Where savepoints go for which no place is given."""
+        self.configuration.set_string(SAVEPOINT_DIRECTORY, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        return self.configuration.to_dict().get(SAVEPOINT_DIRECTORY)
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        return self.get_checkpoint_config().is_force_unaligned_checkpoints()
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over all options of ``configuration``."""
+        self.configuration.add_all(configuration)
+
+    def add_python_file(self, file_path: str) -> None:
+        """A module, package or archive that the functions import."""
+        self._append(PYTHON_FILES, file_path, ",", front=True)
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """A requirements file for the tasks' Python, and a directory that has the packages."""
+        self.configuration.set_string(
+            PYTHON_REQUIREMENTS, _with_parameter(requirements_file_path, requirements_cache_dir)
+        )
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """An archive that is unpacked in the tasks' working directory."""
+        self._append(PYTHON_ARCHIVES, _with_parameter(archive_path, target_dir), ",")
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """The interpreter of the tasks."""
+        self.configuration.set_string(PYTHON_EXECUTABLE, python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Java archives of connectors. They are kept among the options; nothing here needs them."""
+        for jar in jars_path:
+            self._append(JARS, jar, ";")
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Class paths of the user's code. They are kept among the options; nothing here needs them."""
+        for path in classpaths:
+            self._append(CLASSPATHS, path, ";")
+
+    def get_default_local_parallelism(self) -> int:
+        """The parallelism of a local run where nothing else says one."""
+        return _default_parallelism()
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """The parallelism of a local run where nothing else says one, for all environments."""
+        global _local_parallelism
+        _local_parallelism = parallelism
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """A file that every task finds under ``name``."""
+        if f"name:{name}," in self.configuration.get_string(CACHED_FILES, ""):
+            raise illegal_argument(f"cache file named {name} already exists!", location=here())
+        entry = f"name:{name},path:'{file_path}',executable:{str(executable).lower()}"
+        self._append(CACHED_FILES, entry, ";")
+
+    def register_job_listener(self, job_listener: Any) -> None:
+        """Tell ``job_listener`` of every job: ``on_job_submitted(client)`` and ``on_job_executed(result)``."""
+        self.job_listeners.append(job_listener)
+
+    def add_operator(self, transformation: Transformation) -> None:
+        """Put a transformation of your own among those to translate; ``pipeline.new_id()`` gives its id."""
+        self.pipeline.add(transformation)
+
+    def connect_all(self, *streams: DataStream) -> MultipleConnectedStreams:
+        """Any number of streams as the inputs of one operator."""
+        from compiler.datastream._multiple import MultipleConnectedStreams
+
+        return MultipleConnectedStreams(self, *streams)
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Submit what was built as a job and wait for its end."""
+        self.optimise()
+        client = self.submit(job_name, attached=True)
+        result: JobExecutionResult = client.get_job_execution_result().result()
+        for listener in self.job_listeners:
+            listener.on_job_executed(result)
+        return result
+
+    def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
+        """Submit what was built as a job; gives a client of it at once."""
+        self.optimise()
+        return self.submit(job_name, attached=False)
+
+    def get_execution_plan(self) -> str:
+        """The graph of what was built so far, in the JSON that Flink's plan visualizer reads."""
+        from compiler.streamgraph.json_plan import execution_plan
+
+        self.optimise()
+        job = self._job(None, attached=True, collect=None)
+        plan = execution_plan(job)
+        self.pipeline.catch_up()
+        return plan
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def optimise(self, target: int | None = None) -> int:
+        """PyFlink's two passes over what was built; gives what stands in the place of ``target``."""
+        align(self.pipeline)
+        if self.configuration.get_boolean(PYTHON_CHAINING, True):
+            target = merge(self.pipeline, target)
+        return -1 if target is None else target
+
+    def submit(self, job_name: str | None, *, attached: bool, collect: int | None = None) -> JobClient:
+        """Hand what was built to the executor, and start with nothing again."""
+        job = self._job(job_name, attached=attached, collect=collect)
+        client: Any = current_executor().submit(job)
+        self.pipeline.catch_up()
+        self.pipeline.clear()
+        for listener in self.job_listeners:
+            listener.on_job_submitted(client)
+        return client  # type: ignore[no-any-return]
+
+    def note_slot_sharing_group(self, group: SlotSharingGroup) -> None:
+        """Keep what a group's slots need; the same group must always need the same."""
+        name = group.get_name()
+        known = self.pipeline.slot_sharing_groups.setdefault(name, group)
+        if known != group and group.has_resources():
+            if known.has_resources():
+                raise illegal_argument(
+                    f"The slot sharing group {name} has been registered with different resources.",
+                    location=here(),
+                )
+            self.pipeline.slot_sharing_groups[name] = group
+
+    def _job(self, name: str | None, *, attached: bool, collect: int | None) -> Job:
+        if not self.pipeline.registered:
+            raise illegal_state(
+                "No operators defined in streaming topology. Cannot execute.",
+                stage="streamGraph",
+                location=here(),
+            )
+        settings = JobSettings.from_options(self.configuration.to_dict(), parallelism=_default_parallelism())
+        return Job(
+            name=name,
+            pipeline=self.pipeline.copy(),
+            settings=settings,
+            attached=attached,
+            collect=collect,
+        )
+
+    def _append(self, key: str, value: str, separator: str, *, front: bool = False) -> None:
+        present = self.configuration.get_string(key, "")
+        parts = [value, present] if front else [present, value]
+        self.configuration.set_string(key, separator.join(part for part in parts if part))
+
+
+def _default_parallelism() -> int:
+    return _local_parallelism or _program.default_parallelism()
+
+
+def _with_parameter(path: str, parameter: str | None) -> str:
+    return path if parameter is None else f"{path}#{parameter}"

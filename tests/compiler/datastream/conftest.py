@@ -1,0 +1,84 @@
+"""Runs PyFlink programs in this process: our modules under PyFlink's names, and an executor that only writes down."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import compiler.datastream
+from compiler.datastream import stream_execution_environment as environments
+from compiler.datastream.common.job_client import JobClient
+from compiler.datastream.executor import set_executor
+from compiler.job import Job
+from compiler.streamgraph.generator import generate
+from compiler.streamgraph.model import StreamGraph
+from compiler.transformations.pipeline import Pipeline
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+@dataclass
+class Recorder:
+    """What a program submitted. ``before`` are its transformations before PyFlink's passes, one pipeline a job."""
+
+    jobs: list[Job] = field(default_factory=list)
+    graphs: list[StreamGraph] = field(default_factory=list)
+    before: list[Pipeline] = field(default_factory=list)
+
+    def submit(self, job: Job) -> JobClient:
+        self.jobs.append(job)
+        self.graphs.append(generate(job))
+        return JobClient()
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
+    """A fresh program with two processors; its jobs are written down."""
+    recorder = Recorder()
+    align = environments.align
+
+    def remember_and_align(pipeline: Pipeline) -> None:
+        recorder.before.append(pipeline.copy())
+        align(pipeline)
+
+    monkeypatch.setattr(environments, "align", remember_and_align)
+    environments.reset()
+    environments.set_default_parallelism(2)
+    previous = set_executor(recorder)
+    yield recorder
+    set_executor(previous)
+    environments.reset()
+
+
+@pytest.fixture
+def run_program(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Recorder]:
+    """Run the text of a PyFlink program as ``__main__``."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "pyflink":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyflink", ModuleType("pyflink"))
+    for name in _modules():
+        alias = name.replace("compiler.datastream.common", "pyflink.common").replace("compiler.", "pyflink.")
+        monkeypatch.setitem(sys.modules, alias, import_module(name))
+    monkeypatch.setattr(sys, "argv", ["program.py"])
+    main = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+
+    def run(script: str) -> Recorder:
+        exec(compile(script, "program.py", "exec"), main.__dict__)
+        return recorder
+
+    return run
+
+
+def _modules() -> list[str]:
+    package = compiler.datastream
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return [package.__name__, *(module.name for module in found)]
