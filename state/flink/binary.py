@@ -25,9 +25,7 @@ class ByteReader:
 
     __slots__ = ("data", "end", "origin", "path", "position")
 
-    def __init__(
-        self, data: bytes, path: str, *, origin: int = 0, start: int = 0, end: int | None = None
-    ) -> None:
+    def __init__(self, data: bytes, path: str, *, origin: int = 0, start: int = 0, end: int | None = None) -> None:
         self.data = data
         self.path = path
         self.origin = origin
@@ -96,9 +94,7 @@ class ByteReader:
         started = self.offset
         number = self.integer()
         if number < 0:
-            raise DamagedSavepoint(
-                f"{number} {what}", path=self.path, offset=started, why="a count cannot be negative"
-            )
+            raise DamagedSavepoint(f"{number} {what}", path=self.path, offset=started, why="a count cannot be negative")
         self.require(number * smallest, f"{number} {what}")
         return number
 

@@ -26,9 +26,7 @@ class SavepointError(Exception):
 
     advice = "Check that the folder was copied completely and that nothing else wrote into it."
 
-    def __init__(
-        self, what: str, *, path: str, offset: int | None = None, why: str = "", advice: str = ""
-    ) -> None:
+    def __init__(self, what: str, *, path: str, offset: int | None = None, why: str = "", advice: str = "") -> None:
         self.what = what
         self.path = path
         self.offset = offset
@@ -79,17 +77,13 @@ class SavepointTooLarge(SavepointError):
 class MissingStateFile(SavepointError):
     """The metadata names a state file that is not in the savepoint's folders, or lies on remote storage."""
 
-    advice = (
-        "Copy the savepoint with all its files; a checkpoint also needs `shared/` and `taskowned/` beside it."
-    )
+    advice = "Copy the savepoint with all its files; a checkpoint also needs `shared/` and `taskowned/` beside it."
 
 
 class RefusedStateFile(SavepointError):
     """A state file's name leads out of the savepoint's folders, by `..` or by a symbolic link."""
 
-    advice = (
-        "Flink never writes such a name: do not trust this savepoint unless you know where it comes from."
-    )
+    advice = "Flink never writes such a name: do not trust this savepoint unless you know where it comes from."
 
 
 class UnreadableSavepoint(SavepointError):

@@ -49,9 +49,7 @@ def list_files(savepoint: Savepoint) -> tuple[NeededFile, ...]:
             if end >= sizes.get(name, end):
                 sizes[name], places[name] = end, file
             users.setdefault(name, {})[operator.id] = None
-    return tuple(
-        NeededFile(locate(savepoint, places[name]), sizes[name], tuple(users[name])) for name in sizes
-    )
+    return tuple(NeededFile(locate(savepoint, places[name]), sizes[name], tuple(users[name])) for name in sizes)
 
 
 def streams_of(handle: Keyed | OperatorStream | Channel) -> Iterator[Stream]:

@@ -73,9 +73,7 @@ def _read_incremental(reader: ByteReader, tag: int) -> Incremental:
     shared = _read_files(reader)
     private = _read_files(reader)
     handle_id = reader.utf() if tag == _INCREMENTAL_V2 else None
-    return Incremental(
-        key_groups, checkpoint_id, backend_id, checkpointed_size, meta, shared, private, handle_id
-    )
+    return Incremental(key_groups, checkpoint_id, backend_id, checkpointed_size, meta, shared, private, handle_id)
 
 
 def _read_files(reader: ByteReader) -> tuple[LocalFile, ...]:

@@ -53,7 +53,7 @@ def measure_operator(handle: OperatorStream, header: BackendHeader | None) -> di
     if header is None or header.compressed:
         return None
     starts = sorted({offset for partition in handle.partitions for offset in partition.offsets})
-    ends = dict(zip(starts, [*starts[1:], handle.size], strict=True))
+    ends = dict(zip(starts, [*starts, handle.size][1:], strict=True))
     return {
         partition.name: sum(max(0, ends[offset] - offset) for offset in partition.offsets)
         for partition in handle.partitions

@@ -41,9 +41,7 @@ def parse_metadata(data: bytes, path: str) -> Savepoint:
     """Read metadata from bytes that were taken from `path`, a name for errors and for finding state files."""
     reader = ByteReader(data, path)
     if len(data) < 8 or reader.integer() != MAGIC:
-        raise NotASavepoint(
-            "this is not a savepoint's metadata", path=path, offset=0, why="it begins with other bytes"
-        )
+        raise NotASavepoint("this is not a savepoint's metadata", path=path, offset=0, why="it begins with other bytes")
     version = reader.integer()
     contents = _reader_of(version, path)(reader)
     return Savepoint(

@@ -27,7 +27,5 @@ def _read_subtask(reader: ByteReader, parallelism: int) -> SubtaskState:
     reader.long()  # was the duration of the checkpoint
     legacy = reader.integer()
     if legacy > 0:
-        reader.damaged(
-            f"{legacy} states of the `Checkpointed` interface", "Flink 1.4 and later do not read them"
-        )
+        reader.damaged(f"{legacy} states of the `Checkpointed` interface", "Flink 1.4 and later do not read them")
     return read_subtask(reader, index)

@@ -76,9 +76,7 @@ def check_index(reader: ByteReader, index: int, parallelism: int) -> int:
     return index
 
 
-def read_subtask(
-    reader: ByteReader, index: int, read_one_channel: ChannelReader | None = None
-) -> SubtaskState:
+def read_subtask(reader: ByteReader, index: int, read_one_channel: ChannelReader | None = None) -> SubtaskState:
     """Read the handles of one subtask; without a channel reader there are no channel handles."""
     managed_operator = read_optional_operator_stream(reader)
     raw_operator = read_optional_operator_stream(reader)
@@ -86,14 +84,10 @@ def read_subtask(
     raw_keyed = read_keyed(reader)
     inputs = read_channels(reader, read_one_channel, output=False) if read_one_channel else ()
     outputs = read_channels(reader, read_one_channel, output=True) if read_one_channel else ()
-    return SubtaskState(
-        index, False, managed_operator, raw_operator, managed_keyed, raw_keyed, inputs, outputs
-    )
+    return SubtaskState(index, False, managed_operator, raw_operator, managed_keyed, raw_keyed, inputs, outputs)
 
 
-def _read_modern_subtask(
-    reader: ByteReader, parallelism: int, read_one_channel: ChannelReader
-) -> SubtaskState:
+def _read_modern_subtask(reader: ByteReader, parallelism: int, read_one_channel: ChannelReader) -> SubtaskState:
     index = reader.integer()
     if index < 0:
         # Finished subtasks are counted down from -1, so that subtask 0 can be one of them.

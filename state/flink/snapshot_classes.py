@@ -110,8 +110,7 @@ COMPOSITE: dict[str, tuple[OuterField, ...]] = {
             _STREAMING + "operators.co.IntervalJoinOperator$BufferEntrySerializerSnapshot",
             _CEP + "sharedbuffer.LockableTypeSerializerSnapshot",
             _CEP + "sharedbuffer.NodeId$NodeIdSerializer$NodeIdSerializerSnapshot",
-            _CEP
-            + "sharedbuffer.SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot",
+            _CEP + "sharedbuffer.SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot",
             _CEP + "sharedbuffer.SharedBufferNodeSerializerSnapshotV2",
             *_inner("org.apache.flink.streaming.runtime.streamrecord.", "StreamElement"),
             *_inner(_TABLE + "typeutils.", "WindowKey RawValueData"),
@@ -144,8 +143,7 @@ _OTHER_SERIALIZERS = {
     _SCALA + "ScalaTrySerializerSnapshot": _SCALA + "TrySerializer",
     _SCALA + "ScalaCaseClassSerializerSnapshot": _SCALA + "ScalaCaseClassSerializer",
     _SCALA + "ScalaEnumSerializerSnapshot": _SCALA + "EnumValueSerializer",
-    _CEP + "sharedbuffer.SharedBufferNodeSerializerSnapshotV2": _CEP
-    + "sharedbuffer.SharedBufferNodeSerializer",
+    _CEP + "sharedbuffer.SharedBufferNodeSerializerSnapshotV2": _CEP + "sharedbuffer.SharedBufferNodeSerializer",
 }
 
 

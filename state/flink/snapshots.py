@@ -61,9 +61,7 @@ def read_snapshot(reader: ByteReader) -> SerializerSnapshot:
 def read_versioned(reader: ByteReader, depth: int) -> SerializerSnapshot:
     """Read a snapshot's class name, version and body (`TypeSerializerSnapshot.writeVersionedSnapshot`)."""
     if depth > MAX_DEPTH:
-        reader.damaged(
-            f"more than {MAX_DEPTH} serializers within each other", "no program's types are so deep"
-        )
+        reader.damaged(f"more than {MAX_DEPTH} serializers within each other", "no program's types are so deep")
     class_name = reader.utf()
     head = SerializerSnapshot(class_name, reader.integer(), serializer=serializer_of(class_name))
     if class_name in SIMPLE:

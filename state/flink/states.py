@@ -173,9 +173,7 @@ class _Merged:
             self.broadcast.setdefault(state.name, state)
         # The metadata names operator states too: those are known even if the header is not.
         for partition in handle.partitions:
-            into, kind = (
-                (self.broadcast, "BROADCAST") if partition.mode == "BROADCAST" else (self.lists, "OPERATOR")
-            )
+            into, kind = (self.broadcast, "BROADCAST") if partition.mode == "BROADCAST" else (self.lists, "OPERATOR")
             options = ((_MODE_OPTION, partition.mode),)
             into.setdefault(partition.name, StateMeta(partition.name, kind, options, ()))
 

@@ -44,9 +44,9 @@ def read_stream(reader: ByteReader, depth: int = 0) -> Stream | None:
         return InlineBytes(reader.utf(), reader.sized("bytes in place"))
     if tag == _RELATIVE:
         path = reader.utf()
-        return RelativeFile(path, reader.long())
+        return RelativeFile(path, _read_size(reader))
     if tag == _FILE:
-        size = reader.long()
+        size = _read_size(reader)
         return StateFile(reader.utf(), size)
     if tag == _SEGMENT:
         return _read_segment(reader)
@@ -71,9 +71,7 @@ def read_key_groups(reader: ByteReader) -> KeyGroupRange:
     first = reader.integer()
     count = reader.integer()
     if first < 0 or count < 0 or first + count > MAX_KEY_GROUPS:
-        reader.damaged(
-            f"key groups {first} to {first + count - 1}", f"key groups run from 0 to {MAX_KEY_GROUPS - 1}"
-        )
+        reader.damaged(f"key groups {first} to {first + count - 1}", f"key groups run from 0 to {MAX_KEY_GROUPS - 1}")
     return KeyGroupRange(first, count)
 
 
@@ -87,6 +85,13 @@ def check_depth(reader: ByteReader, depth: int) -> None:
     """Raise `DamagedSavepoint` if handles are nested deeper than Flink ever does."""
     if depth > MAX_NESTING:
         reader.damaged(f"more than {MAX_NESTING} handles within each other", "Flink nests two or three")
+
+
+def _read_size(reader: ByteReader) -> int:
+    size = reader.long()
+    if size < 0:
+        reader.damaged(f"a file of {size} bytes", "a size cannot be negative")
+    return size
 
 
 def _read_segment(reader: ByteReader) -> Segment:

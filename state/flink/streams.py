@@ -14,6 +14,7 @@ def read_window(savepoint: Savepoint, stream: Stream, start: int, length: int) -
     Raises `MissingStateFile` if there is no local file, `RefusedStateFile` if its name leads out of the
     savepoint, `UnreadableSavepoint` if the operating system refuses.
     """
+    length = max(0, length)
     if isinstance(stream, KeyGroups):
         return read_window(savepoint, stream.stream, start, length)
     if isinstance(stream, EmptySegment):
@@ -32,5 +33,5 @@ def read_window(savepoint: Savepoint, stream: Stream, start: int, length: int) -
         with open(found.path, "rb") as file:
             file.seek(start)
             return file.read(length)
-    except OSError as error:
+    except (OSError, OverflowError, ValueError) as error:
         raise UnreadableSavepoint("cannot read a state file", path=found.path, why=str(error)) from error

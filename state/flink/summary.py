@@ -68,9 +68,7 @@ def summarize(savepoint: Savepoint, headers: HeaderReader | None = None) -> Summ
     return Summary(operators, total, savepoint.metadata_bytes, list_files(savepoint))
 
 
-def summarize_operator(
-    savepoint: Savepoint, operator: OperatorState, headers: HeaderReader
-) -> OperatorSummary:
+def summarize_operator(savepoint: Savepoint, operator: OperatorState, headers: HeaderReader) -> OperatorSummary:
     """Add up one operator."""
     totals = _Totals()
     for subtask in operator.subtasks:
