@@ -106,9 +106,7 @@ class GraphBuilder:
             )
         return asked
 
-    def graph(
-        self, *, job_name: str, settings: JobSettings, exchange_mode: GlobalExchangeMode, next_id: int
-    ) -> StreamGraph:
+    def graph(self, *, job_name: str, settings: JobSettings, exchange_mode: GlobalExchangeMode) -> StreamGraph:
         """The finished graph, with the switch for unaligned checkpoints set on every edge."""
         aligned_only = {
             id
@@ -136,7 +134,6 @@ class GraphBuilder:
             sources=tuple(self.sources),
             sinks=tuple(self.sinks),
             iterative=self.iterative,
-            next_id=next_id,
         )
 
 

@@ -59,7 +59,6 @@ class _Generation:
             or (DEFAULT_BATCH_JOB_NAME if batch else DEFAULT_JOB_NAME),
             settings=self._settings,
             exchange_mode=_exchange_mode(batch, self._settings),
-            next_id=self._pipeline.next_id,
         )
 
     def _translate(self, id: int) -> None:

@@ -103,10 +103,7 @@ class StreamEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamGraph:
-    """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order.
-
-    ``next_id`` is what the counter of transformation ids gives after the graph was made.
-    """
+    """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order."""
 
     job_name: str
     batch: bool
@@ -119,7 +116,6 @@ class StreamGraph:
     sources: tuple[int, ...]
     sinks: tuple[int, ...]
     iterative: bool = False
-    next_id: int = 1
 
     @property
     def job_type(self) -> str:

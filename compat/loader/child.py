@@ -1,0 +1,174 @@
+"""The child process: runs one program with our API in the place of PyFlink's, and writes what it submitted.
+
+It is started with the request and a file descriptor. The program's own output goes nowhere; the result goes to
+the file descriptor. The process ends at once when the result is written, whatever threads the program left behind.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType, TracebackType
+from typing import Any
+
+from compat.loader.request import Request
+from compat.loader.shadows import keep_apart
+
+_OURS = tuple(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep + name + os.sep
+    for name in ("compat", "compiler", "state")
+)
+
+
+class _Recorder:
+    """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
+
+    def __init__(self, request: Request, show_path: Callable[[str], str]) -> None:
+        from compat.plan.encode import Encoding
+
+        self.plans: list[dict[str, Any]] = []
+        self.refusals: list[BaseException] = []
+        self._flink = request.flink
+        self._encoding = Encoding(call_open=request.call_open, show_path=show_path)
+
+    def submit(self, job: Any) -> object:
+        """Compile a job. Raises Flink's refusal, as a submission would."""
+        from dataclasses import replace
+
+        from compat.plan.compilation import compile_job
+        from compat.plan.encode import plan_json
+        from compiler.datastream.common.job_client import JobClient
+
+        compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
+        self.plans.append(plan_json(compilation, self._encoding))
+        if compilation.error is not None:
+            self.refusals.append(compilation.error)
+            raise compilation.error
+        return JobClient()
+
+    def refuse(self, error: Any) -> None:
+        """Keep a refusal that came before the job was submitted."""
+        from compat.plan.compilation import Compilation
+        from compat.plan.encode import plan_json
+
+        self.refusals.append(error)
+        self.plans.append(plan_json(Compilation(None, error=error), self._encoding) | {"flink": self._flink})
+
+
+def run(request: Request) -> dict[str, Any]:
+    """Load the program of a request; gives the JSON of a :class:`~compat.loader.request.Loaded`."""
+    show_path = _show_path(request)
+    if request.topology:
+        from compat.loader.topology import load_topology
+
+        return {"plans": [load_topology(request, show_path)], "crash": None}
+    from compat.loader.imports import serve_pyflink
+    from compiler.datastream import executor
+    from compiler.datastream._program import reset, set_default_options
+    from compiler.errors import ProgramError
+
+    serve_pyflink()
+    reset()
+    set_default_options(request.options)
+    recorder = _Recorder(request, show_path)
+    executor.set_executor(recorder)
+    crash = None
+    try:
+        _run_program(request)
+    except ProgramError as error:
+        if error not in recorder.refusals:
+            recorder.refuse(error)
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            crash = _exit_crash(error)
+    except BaseException as error:
+        crash = _crash(error, request, show_path)
+    return {"plans": recorder.plans, "crash": crash}
+
+
+def _run_program(request: Request) -> None:
+    """Run the file as ``python FILE ARGUMENTS`` would."""
+    with open(request.path, "rb") as file:
+        source = file.read()
+    main = ModuleType("__main__")
+    main.__file__ = request.path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    sys.argv = [request.path, *request.arguments]
+    folder = os.path.dirname(os.path.abspath(request.path))
+    sys.path.insert(0, folder)
+    keep_apart(folder)
+    code = compile(source, request.path, "exec", dont_inherit=True)
+    exec(code, main.__dict__)
+
+
+def _exit_crash(error: SystemExit) -> dict[str, Any]:
+    code = error.code
+    message = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
+    return {"type": "SystemExit", "message": message, "frames": [], "hint": None}
+
+
+def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> dict[str, Any]:
+    hint = None
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
+    frames = [
+        {"file": show_path(file), "line": line, "function": function, "text": _line(file, line)}
+        for file, line, function in _own_frames(error.__traceback__)
+    ]
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        frames.append(
+            {
+                "file": show_path(error.filename),
+                "line": error.lineno or 1,
+                "function": "<module>",
+                "text": (error.text or "").rstrip("\n"),
+            }
+        )
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return {"type": type(error).__name__, "message": message, "frames": frames[-20:], "hint": hint}
+
+
+def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
+    """The frames of the program: not ours, nor those of the import machinery."""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not code.co_filename.startswith(_OURS) and not code.co_filename.startswith("<frozen"):
+            yield code.co_filename, traceback.tb_lineno, code.co_name
+        traceback = traceback.tb_next
+
+
+def _line(file: str, line: int) -> str:
+    import linecache
+
+    return linecache.getline(file, line).strip()
+
+
+def _show_path(request: Request) -> Callable[[str], str]:
+    """Files as the user knows them: the program as it was named, others below the folder of the command."""
+    here = os.getcwd() + os.sep
+
+    def show(path: str) -> str:
+        if path == request.path:
+            return request.shown
+        if request.root and path.startswith(request.root):
+            return request.root_shown + path[len(request.root) :].lstrip(os.sep)
+        return path.removeprefix(here)
+
+    return show
+
+
+def main(arguments: list[str]) -> None:
+    """Do what the command line asks, and end the process."""
+    request, descriptor = Request.from_json(arguments[0]), int(arguments[1])
+    if request.dump_after > 0:
+        faulthandler.dump_traceback_later(request.dump_after)
+    gc.disable()  # the process lives for one program
+    result = run(request)
+    with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
+        json.dump(result, file)
+    os._exit(0)

@@ -1,0 +1,79 @@
+"""Serving a program's ``import pyflink…`` with our own modules, whether or not PyFlink is installed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from compiler.errors import ProgramError
+
+PYFLINK_VERSION = "2.3.0"
+
+_TABLE = (
+    "This is a Table or SQL program: its operators are made by Flink's planner, which only a JVM has. compat checks "
+    "DataStream programs; for a Table program, export its plan as a topology file."
+)
+_TREES = {"datastream": "compiler.datastream", "common": "compiler.datastream.common"}
+
+
+class PyFlinkFinder:
+    """Finds ``pyflink`` and all below it: our modules under PyFlink's names."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module of PyFlink; None for any other. Refuses what is not part of the DataStream API."""
+        package, _, rest = name.partition(".")
+        if package != "pyflink":
+            return None
+        return ModuleSpec(name, _Loader(_module(rest)), is_package=True)
+
+
+class _Loader:
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put our module in the place of the one that the import system made."""
+        sys.modules[module.__name__] = self._module
+
+
+def _module(rest: str) -> ModuleType:
+    if not rest:
+        return _made("pyflink", __path__=[], __version__=PYFLINK_VERSION)
+    if rest == "version":
+        return _made("pyflink.version", __version__=PYFLINK_VERSION)
+    tree, _, below = rest.partition(".")
+    if tree == "table":
+        raise ProgramError(_TABLE)
+    if tree not in _TREES:
+        raise ProgramError(
+            f"'pyflink.{rest}' is an inner part of PyFlink that compat does not have: it compiles programs that use "
+            "pyflink.datastream and pyflink.common."
+        )
+    ours = _TREES[tree] + (f".{below}" if below else "")
+    try:
+        return importlib.import_module(ours)
+    except ModuleNotFoundError as error:
+        if error.name != ours:
+            raise
+        raise ModuleNotFoundError(f"No module named 'pyflink.{rest}'", name=f"pyflink.{rest}") from None
+
+
+def _made(name: str, **attributes: object) -> ModuleType:
+    module = ModuleType(name, "Served by compat in the place of PyFlink.")
+    vars(module).update(attributes)
+    return module
+
+
+def serve_pyflink() -> None:
+    """From now on, imports of PyFlink in this process give our modules."""
+    for name in [name for name in sys.modules if name == "pyflink" or name.startswith("pyflink.")]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, PyFlinkFinder())  # type: ignore[arg-type]

@@ -1,0 +1,75 @@
+"""What the parent asks of the child process, and what comes back; both travel as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One program to load.
+
+    ``path`` is the file to run and ``shown`` what reports call it; ``root`` is a folder whose files are shown as
+    ``root_shown`` plus their path in it. ``options`` are those of ``-D``.
+    """
+
+    path: str
+    shown: str
+    root: str = ""
+    root_shown: str = ""
+    arguments: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    flink: str = "2.3"
+    call_open: bool = True
+    topology: bool = False
+    dump_after: float = 0.0
+
+    def to_json(self) -> str:
+        """The request as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Request:
+        """The request that :meth:`to_json` wrote."""
+        data = json.loads(text)
+        return cls(**{**data, "arguments": tuple(data["arguments"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of the program on the way to where it failed."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A program that ended in an exception: its type and message, and the program's own frames, outermost first."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...]
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did."""
+
+    plans: tuple[dict[str, Any], ...]
+    crash: Crash | None = None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Loaded:
+        """What a child process wrote. Raises ValueError for anything else."""
+        data = json.loads(text)
+        crash = data["crash"]
+        if crash is not None:
+            frames = tuple(Frame(**frame) for frame in crash.pop("frames"))
+            crash = Crash(frames=frames, **crash)
+        return cls(tuple(data["plans"]), crash)

@@ -1,0 +1,111 @@
+"""Reading topology files: one program a file, or one a line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from compat.loader.request import Request
+from compat.plan.compilation import Compilation, compile_job
+from compat.plan.encode import Encoding, error_json, plan_json
+from compiler.errors import Location, ProgramError
+from compiler.topology.build import build_job, transformation_ids
+
+_ENTRY_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*")|\n')
+
+
+def load_topology(request: Request, show_path: Callable[[str], str]) -> dict[str, Any]:
+    """The plan of a topology file, or of its refusal."""
+    encoding = Encoding(call_open=request.call_open, show_path=show_path)
+    try:
+        with open(request.path, encoding="utf-8") as file:
+            text = file.read()
+        spec = json.loads(text)
+    except UnicodeDecodeError as error:
+        return refusal(ProgramError(f"The file is not UTF-8 text: {error}."), request.flink, encoding)
+    except RecursionError:
+        return refusal(ProgramError("The JSON is nested too deeply for a topology."), request.flink, encoding)
+    except ValueError as error:
+        return refusal(ProgramError(f"The file is not JSON: {error}."), request.flink, encoding)
+    locations = entry_locations(text, request.path)
+    return plan_of(spec, request.flink, request.options, encoding, locations)
+
+
+def plan_of(
+    spec: Any,
+    flink: str,
+    options: Mapping[str, str],
+    encoding: Encoding | None = None,
+    locations: Mapping[str, Location] | None = None,
+) -> dict[str, Any]:
+    """The plan of one topology (or of an object that holds one in its field ``spec``), or of its refusal."""
+    if isinstance(spec, dict) and isinstance(spec.get("spec"), dict):
+        spec = spec["spec"]
+    if not isinstance(spec, dict):
+        return refusal(ProgramError("A topology is a JSON object with a field 'ops'."), flink, encoding)
+    try:
+        job = build_job(spec, flink=flink, locations=locations, defaults=options)
+    except ProgramError as error:
+        return refusal(error, flink, encoding)
+    compilation = compile_job(job)
+    plan = plan_json(compilation, encoding)
+    if compilation.stream_graph is not None:
+        plan["transformations"] = transformation_ids(spec, flink=flink)
+        if spec.get("plan"):
+            from compiler.streamgraph.json_plan import stream_plan
+
+            plan["stream_plan"] = stream_plan(compilation.stream_graph)
+    if spec.get("detail") == "hashes":
+        plan.update(_summary(compilation))
+    return plan
+
+
+def plans_of_lines(path: str, flink: str, options: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The plan of each line of a file of topologies (``.jsonl``, ``.jsonl.gz``), in order, refusals among them."""
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                spec = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                yield refusal(ProgramError(f"Line {number} is not JSON: {error}."), flink, None)
+                continue
+            yield plan_of(spec, flink, options)
+
+
+def refusal(error: ProgramError, flink: str, encoding: Encoding | None) -> dict[str, Any]:
+    """A plan that holds nothing but why there is none."""
+    plan = plan_json(Compilation(None, error=error), encoding)
+    plan["flink"] = flink
+    plan["error"] = error_json(error, encoding)
+    return plan
+
+
+def entry_locations(text: str, path: str) -> dict[str, Location]:
+    """The line of each entry of a topology, by its id."""
+    locations: dict[str, Location] = {}
+    line = 1
+    for match in _ENTRY_ID.finditer(text):
+        if match.group(1) is None:
+            line += 1
+        else:
+            locations.setdefault(json.loads(match.group(1)), Location(path, line))
+    return locations
+
+
+def _summary(compilation: Compilation) -> dict[str, Any]:
+    """The counts that stand for the graphs of a very large topology."""
+    graph, job_graph = compilation.stream_graph, compilation.job_graph
+    summary: dict[str, Any] = {"nodes": 0 if graph is None else len(graph.nodes)}
+    if job_graph is not None:
+        vertices = job_graph.vertices
+        summary["vertices"] = len(vertices)
+        summary["vertex_ids"] = [vertex.id for vertex in vertices]
+        summary["vertex_operators"] = [len(vertex.operators) for vertex in vertices]
+        summary["vertex_inputs"] = [len(vertex.inputs) for vertex in vertices]
+    return summary

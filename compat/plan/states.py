@@ -1,0 +1,320 @@
+"""Which states an operator has.
+
+What the framework keeps is known from the kind of operator. What a function of the program keeps is found out by calling
+its ``open()`` with a context that records what is asked for; so this runs where the program runs, in the child process.
+The rules for PyFlink's operators were seen in real savepoints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from compat.plan.facts import State, StateKind, StateScope
+from compiler.streamgraph.model import StreamNode, Task
+from compiler.transformations.operators import Operator, PythonOperator
+from state.time import milliseconds_of
+
+_KEYED = frozenset(
+    {
+        PythonOperator.KEYED_PROCESS,
+        PythonOperator.KEYED_CO_PROCESS,
+        PythonOperator.WINDOW,
+        PythonOperator.KEYED_BROADCAST,
+    }
+)
+_JAVA_KEYED_WITH_TIMERS = frozenset({"keyed_process", "connect_keyed_process", "keyed_broadcast_connect", "window"})
+_STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink"})
+_TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
+_PER_WINDOW_CALLS = frozenset({"window_state", "global_state"})
+_USER_CODE = frozenset(
+    {
+        "keyed_map",
+        "keyed_flat_map",
+        "keyed_filter",
+        "keyed_process",
+        "keyed_co_map",
+        "keyed_co_flat_map",
+        "keyed_co_process",
+        "keyed_broadcast_process",
+        "window",
+    }
+)
+VOID_NAMESPACE = "VoidNamespace"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The states of one operator; None where they are not known, and why."""
+
+    states: tuple[State, ...] | None
+    unknown: str | None
+    has_state: bool
+    detail: dict[str, Any]
+
+
+def discover(node: StreamNode, *, call_open: bool) -> Discovery:
+    """Find out the states of a node. ``call_open`` allows to call the ``open()`` of the program's functions."""
+    operator = node.operator
+    if operator is None:
+        return Discovery((), None, False, {})
+    if operator.python is not None:
+        return _python(node, operator, call_open)
+    return _java(node, operator)
+
+
+# Operators that run in Java
+
+
+def _java(node: StreamNode, operator: Operator) -> Discovery:
+    declared = operator.arguments.get("states")
+    states = [_declared(state, node) for state in declared or ()]
+    states += _built_in_java(node, operator)
+    return Discovery(tuple(states), None, bool(states), _java_detail(operator))
+
+
+def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
+    kind, key = operator.kind, _text(node.key_type)
+    states: list[State] = []
+    if operator.coordinated:
+        states.append(_built_in("coordinator", StateKind.COORDINATOR, StateScope.OPERATOR))
+    if node.task is Task.SOURCE:
+        states.append(_built_in("SourceReaderState", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif kind == "sink_writer" and type(operator.function).__name__ in _STATEFUL_WRITERS:
+        states.append(_built_in("writer_raw_states", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif kind == "sink_committer":
+        states.append(_built_in("streaming_committer_raw_states", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif kind == "async_wait":
+        states.append(_built_in("_async_wait_operator_state_", StateKind.LIST, StateScope.OPERATOR))
+    elif kind in ("reduce", "sum"):
+        states.append(_built_in("_op_state", StateKind.VALUE, StateScope.KEYED, key_type=key))
+    elif kind in ("window", "window_all"):
+        states.append(
+            _built_in("window-contents", StateKind.LIST, StateScope.KEYED, key_type=key, namespace_type=node.name)
+        )
+    elif kind in ("broadcast_connect", "keyed_broadcast_connect") and operator.arguments.get("states") is None:
+        states.append(_built_in("broadcast state", StateKind.MAP, StateScope.BROADCAST))
+    if kind in _JAVA_KEYED_WITH_TIMERS:
+        states.append(_built_in("timers", StateKind.TIMERS, StateScope.KEYED, key_type=key))
+    return states
+
+
+def _java_detail(operator: Operator) -> dict[str, Any]:
+    return {} if operator.function is None else {"class": type(operator.function).__name__}
+
+
+def _declared(state: dict[str, Any], node: StreamNode) -> State:
+    """A state that a topology file declares."""
+    scope = StateScope(state.get("scope", "keyed"))
+    return State(
+        name=str(state["name"]),
+        kind=StateKind(state.get("kind", "value")),
+        scope=scope,
+        type=state.get("type"),
+        key_type=state.get("key_type", _text(node.key_type)) if scope is StateScope.KEYED else None,
+        namespace_type=state.get("namespace_type"),
+        ttl=state.get("ttl"),
+    )
+
+
+# Operators that run in Python
+
+
+def _python(node: StreamNode, operator: Operator, call_open: bool) -> Discovery:
+    keyed = operator.python in _KEYED
+    detail = _python_detail(operator)
+    states: list[State] = []
+    key = _text(node.key_type)
+    if operator.python in (PythonOperator.BROADCAST, PythonOperator.KEYED_BROADCAST):
+        descriptors = operator.arguments.get("state_descriptors", ())
+        states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in descriptors]
+    unknown: str | None = None
+    if keyed:
+        found, unknown = _of_function(operator, key, call_open)
+        states += found
+        states += _built_in_python(operator, key)
+    has_state = keyed or bool(states)
+    if unknown is not None:
+        detail["known_states"] = [state.name for state in states]
+    return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
+
+
+def _python_detail(operator: Operator) -> dict[str, Any]:
+    detail: dict[str, Any] = {"python": operator.python.value if operator.python else None}
+    if operator.function is not None:
+        detail["function"] = _function_name(operator.function)
+        detail["timers"] = bool(_names_used(operator.function) & _TIMER_CALLS)
+    arguments = operator.arguments
+    if operator.kind == "window":
+        detail["window"] = str(arguments.get("assigner"))
+        detail["window_class"] = type(arguments.get("assigner")).__name__
+        detail["window_function"] = arguments.get("how")
+        detail["trigger"] = type(arguments.get("trigger")).__name__
+    if "aggregate" in arguments:
+        detail["aggregate"] = arguments["aggregate"]
+    return detail
+
+
+def _built_in_python(operator: Operator, key: str | None) -> list[State]:
+    states: list[State] = []
+    if operator.kind == "keyed_reduce":
+        states.append(_built_in("_reduce_state", StateKind.VALUE, StateScope.KEYED, key_type=key, unstable=True))
+    namespace = None
+    if operator.kind == "window":
+        namespace = _namespace(operator.arguments.get("window_serializer"))
+        states += _window_states(operator, key, namespace)
+    states.append(
+        _built_in(
+            "_timer_state/user-timers", StateKind.TIMERS, StateScope.KEYED, key_type=key, namespace_type=namespace
+        )
+    )
+    return states
+
+
+def _window_states(operator: Operator, key: str | None, namespace: str | None) -> list[State]:
+    from compiler.datastream.window import MergingWindowAssigner
+
+    contents = operator.arguments.get("state_descriptor")
+    states = [
+        _built_in(
+            "window-contents",
+            StateKind.LIST,
+            StateScope.KEYED,
+            type=None if contents is None else _text(contents.type_info),
+            key_type=key,
+            namespace_type=namespace,
+        )
+    ]
+    assigner = operator.arguments.get("assigner")
+    if isinstance(assigner, MergingWindowAssigner):
+        states.append(_built_in("merging-window-set", StateKind.MAP, StateScope.KEYED, key_type=key))
+    return states
+
+
+def _of_function(operator: Operator, key: str | None, call_open: bool) -> tuple[list[State], str | None]:
+    """The states that the program's function asks for, or why they are not known."""
+    function = operator.function
+    if operator.kind not in _USER_CODE or function is None or not hasattr(function, "open"):
+        return [], None
+    if not call_open:
+        return [], "open() was not called (--no-open)"
+    context = _Recorder()
+    try:
+        function.open(context)
+    except Exception as error:
+        return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {error}"
+    states = [_described(descriptor, key, StateScope.KEYED) for descriptor in context.descriptors]
+    if any(value is context for value in vars(function).values() if hasattr(function, "__dict__")):
+        return states, (
+            f"{_function_name(function)} keeps its runtime context, so it may ask for state while it processes"
+        )
+    if operator.kind == "window" and _names_used(function) & _PER_WINDOW_CALLS:
+        return states, f"{_function_name(function)} asks for state while it processes a window"
+    return states, None
+
+
+def _described(descriptor: Any, key: str | None, scope: StateScope) -> State:
+    ttl = descriptor.ttl_config
+    return State(
+        name=descriptor.name,
+        kind=StateKind(descriptor.kind.lower()),
+        scope=scope,
+        type=_text(descriptor.type_info),
+        key_type=key,
+        ttl=None if ttl is None else milliseconds_of(ttl.get_ttl()),
+    )
+
+
+class _State:
+    """Stands for a state while ``open()`` runs: takes any call and holds nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_args, **_kwargs: None
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+
+class _Metrics:
+    """Takes any metric."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_args, **_kwargs: self
+
+
+class _Recorder:
+    """A runtime context that remembers the states it is asked for (PyFlink: ``RuntimeContext``)."""
+
+    def __init__(self) -> None:
+        self.descriptors: list[Any] = []
+
+    def _record(self, descriptor: Any) -> _State:
+        self.descriptors.append(descriptor)
+        return _State()
+
+    get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _record
+
+    def get_task_name(self) -> str:
+        return "compat"
+
+    def get_task_name_with_subtasks(self) -> str:
+        return "compat (1/1)#0"
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return 1
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return 128
+
+    def get_index_of_this_subtask(self) -> int:
+        return 0
+
+    def get_attempt_number(self) -> int:
+        return 0
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return default_value
+
+    def get_metrics_group(self) -> _Metrics:
+        return _Metrics()
+
+
+def _built_in(name: str, kind: StateKind, scope: StateScope, **fields: Any) -> State:
+    return State(name=name, kind=kind, scope=scope, built_in=True, **fields)
+
+
+def _namespace(serializer: Any) -> str:
+    """The type of the windows that a serializer is for."""
+    name = type(serializer).__name__
+    return name.removesuffix("Serializer") if name.endswith("WindowSerializer") else "byte[]"
+
+
+def _text(type_info: Any) -> str | None:
+    return None if type_info is None else str(type_info)
+
+
+def _function_name(function: Any) -> str:
+    if isinstance(function, FunctionType):
+        return function.__qualname__
+    return type(function).__qualname__
+
+
+def _names_used(function: Any) -> set[str]:
+    """All names that the methods of a function object mention."""
+    names: set[str] = set()
+    owners = [] if isinstance(function, FunctionType) else type(function).__mro__
+    codes = [function.__code__] if isinstance(function, FunctionType) else []
+    for owner in owners:
+        if owner.__module__.startswith("compiler."):
+            continue
+        codes += [member.__code__ for member in vars(owner).values() if isinstance(member, FunctionType)]
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return names
