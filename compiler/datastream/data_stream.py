@@ -1,16 +1,23 @@
-"""The streams of the API. Flink: ``pyflink.datastream.data_stream``."""
+"""The streams of the API. Flink: ``pyflink.datastream.data_stream``.
+
+Names are loaded when they are first asked for.
+"""
 
 from __future__ import annotations
 
-from compiler.datastream._cached import CachedDataStream
-from compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-from compiler.datastream._iterative import ConnectedIterativeStreams, IterativeStream
-from compiler.datastream._iterator import CloseableIterator
-from compiler.datastream._keyed import KeyedStream
-from compiler.datastream._multiple import MultipleConnectedStreams
-from compiler.datastream._sink import DataStreamSink
-from compiler.datastream._stream import DataStream, DataStreamSource
-from compiler.datastream._windowed import WINDOW_STATE_NAME, AllWindowedStream, WindowedStream
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compiler.datastream._cached import CachedDataStream
+    from compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+    from compiler.datastream._iterative import ConnectedIterativeStreams, IterativeStream
+    from compiler.datastream._iterator import CloseableIterator
+    from compiler.datastream._keyed import KeyedStream
+    from compiler.datastream._multiple import MultipleConnectedStreams
+    from compiler.datastream._sink import DataStreamSink
+    from compiler.datastream._stream import DataStream, DataStreamSource
+    from compiler.datastream._windowed import WINDOW_STATE_NAME, AllWindowedStream, WindowedStream
 
 __all__ = [
     "WINDOW_STATE_NAME",
@@ -29,3 +36,27 @@ __all__ = [
     "MultipleConnectedStreams",
     "WindowedStream",
 ]
+
+_MODULES = {
+    "_cached": ("CachedDataStream",),
+    "_connected": ("BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams"),
+    "_iterative": ("ConnectedIterativeStreams", "IterativeStream"),
+    "_iterator": ("CloseableIterator",),
+    "_keyed": ("KeyedStream",),
+    "_multiple": ("MultipleConnectedStreams",),
+    "_sink": ("DataStreamSink",),
+    "_stream": ("DataStream", "DataStreamSource"),
+    "_windowed": ("WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"),
+}
+_HOME = {name: f"compiler.datastream.{module}" for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
