@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
 
 from state.flink.handles import RelativeFile, Segment, StateFile
 from state.flink.model import Savepoint
@@ -24,6 +23,9 @@ REFUSED = "outside the savepoint"
 
 _SHARED_FOLDERS = ("shared", "taskowned")
 """What Flink calls the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
+
+_DEEPEST = 2
+"""Files lie in a shared folder itself or, with file merging, in one below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +66,23 @@ def _judge(name: str, candidate: str, root: str, needed: int, remote: bool) -> L
 
 
 def _split(uri: str) -> tuple[str, list[str]]:
-    """The scheme and the path's parts of what Flink's `Path.toString` gives."""
-    try:
-        split = urlsplit(uri)
-    except ValueError:
-        return "", uri.split("/")
+    """The scheme and the path's parts of what Flink's `Path.toString` gives, which escapes nothing."""
+    head, colon, path = uri.partition(":")
     # A single letter is the drive of a Windows path, not a scheme.
-    scheme = split.scheme if len(split.scheme) > 1 else ""
-    path = unquote(split.path) if scheme else uri.replace("\\", "/")
-    return scheme, [part for part in path.split("/") if part]
+    if not colon or len(head) < 2 or "/" in head:
+        head, path = "", uri
+    if path.startswith("//"):
+        path = path[2:].partition("/")[2]
+    return head, [part for part in path.replace("\\", "/").split("/") if part]
 
 
 def _candidate(savepoint: Savepoint, parts: list[str]) -> tuple[str, str]:
     """The one place where the file can be, and the folder that it must not leave."""
     if _is_checkpoint(savepoint):
-        for at in range(len(parts) - 2, -1, -1):
+        # Only the last parts count: the folders above may be called anything, `shared` too.
+        for at in range(len(parts) - 2, max(-1, len(parts) - 2 - _DEEPEST), -1):
+            if parts[at].startswith("chk-"):
+                break
             if parts[at] in _SHARED_FOLDERS:
                 root = os.path.join(os.path.dirname(savepoint.folder), parts[at])
                 return os.path.join(root, *parts[at + 1 :]), root

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from state.flink.errors import SavepointError
-from state.flink.handles import KeyGroups, OperatorStream
+from state.flink.handles import InlineBytes, KeyGroups, OperatorStream
 from state.flink.headers import BackendHeader
 from state.flink.model import Savepoint
 from state.flink.streams import read_window
 
-LARGEST_MEASURED = 1 << 23
-"""Bytes of a stream up to which its entries are walked; larger ones are not attributed to states."""
+MEASURED_FILES = 1 << 26
+"""Bytes of state files that are walked for one savepoint: a report should not read terabytes."""
 
 _END_OF_KEY_GROUP = 0xFFFF
 _ANOTHER_STATE_FOLLOWS = 0x80
@@ -36,15 +36,31 @@ class Measured:
     occupied: int | None = None
 
 
+@dataclass(slots=True)
+class Budget:
+    """How many bytes of state files may still be walked. What stands in the metadata is free."""
+
+    left: int = MEASURED_FILES
+
+    def allows(self, handle: KeyGroups) -> bool:
+        """Whether the handle's stream may be walked; takes its size off if so."""
+        if isinstance(handle.stream, InlineBytes):
+            return True
+        if handle.size > self.left:
+            return False
+        self.left -= handle.size
+        return True
+
+
 class _OtherLayout(Exception):
     """The bytes are not entries behind their lengths."""
 
 
-def measure_keyed(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> Measured:
+def measure_keyed(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader, budget: Budget) -> Measured:
     """Measure a full keyed snapshot. Raises nothing: what cannot be told is None."""
     if handle.canonical or 0 in handle.offsets:
         occupied = sum(1 for offset in handle.offsets if offset > 0)
-        return Measured(_entry_bytes(savepoint, handle, header), occupied)
+        return Measured(_entry_bytes(savepoint, handle, header, budget), occupied)
     return Measured(None, _occupied_on_heap(savepoint, handle, header))
 
 
@@ -60,8 +76,10 @@ def measure_operator(handle: OperatorStream, header: BackendHeader | None) -> di
     }
 
 
-def _entry_bytes(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> dict[str, int] | None:
-    if header.compressed or header.unreadable or handle.size > LARGEST_MEASURED:
+def _entry_bytes(
+    savepoint: Savepoint, handle: KeyGroups, header: BackendHeader, budget: Budget
+) -> dict[str, int] | None:
+    if header.compressed or header.unreadable or not budget.allows(handle):
         return None
     try:
         data = read_window(savepoint, handle, 0, handle.size)

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from state.flink.binary import ByteReader
 from state.flink.errors import (
@@ -60,7 +59,8 @@ def locate_metadata(path: str | os.PathLike[str]) -> Path:
     """The `_metadata` file that `path` means. Raises `NotASavepoint`."""
     given = os.fspath(path)
     if given.startswith("file:"):
-        given = urlsplit(given).path
+        given = given.removeprefix("file:")
+        given = "/" + given[2:].partition("/")[2] if given.startswith("//") else given
     elif "://" in given:
         raise NotASavepoint(
             "this is remote storage",

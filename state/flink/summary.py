@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from state.flink.errors import SavepointError
 from state.flink.files import NeededFile, list_files
 from state.flink.handles import Keyed, KeyGroups, OperatorStream
-from state.flink.measure import Measured, measure_keyed, measure_operator
+from state.flink.measure import Budget, Measured, measure_keyed, measure_operator
 from state.flink.model import OperatorState, Savepoint
 from state.flink.states import HeaderReader, with_headers
 
@@ -63,17 +63,20 @@ class Summary:
 def summarize(savepoint: Savepoint, headers: HeaderReader | None = None) -> Summary:
     """Add up a savepoint. Opens state files for their headers; raises nothing if they cannot be read."""
     reader = headers or HeaderReader(savepoint)
-    operators = tuple(summarize_operator(savepoint, operator, reader) for operator in savepoint.operators)
+    budget = Budget()
+    operators = tuple(summarize_operator(savepoint, operator, reader, budget) for operator in savepoint.operators)
     total = sum(operator.bytes for operator in operators)
     return Summary(operators, total, savepoint.metadata_bytes, list_files(savepoint))
 
 
-def summarize_operator(savepoint: Savepoint, operator: OperatorState, headers: HeaderReader) -> OperatorSummary:
+def summarize_operator(
+    savepoint: Savepoint, operator: OperatorState, headers: HeaderReader, budget: Budget
+) -> OperatorSummary:
     """Add up one operator."""
     totals = _Totals()
     for subtask in operator.subtasks:
         for handle in _with_headers(subtask.managed_keyed):
-            totals.add_keyed(savepoint, handle, headers)
+            totals.add_keyed(savepoint, handle, headers, budget)
         if subtask.managed_operator is not None:
             totals.add_operator(subtask.managed_operator, headers)
     keyed = [h for s in operator.subtasks for h in (s.managed_keyed, s.raw_keyed) if h is not None]
@@ -110,14 +113,14 @@ class _Totals:
     sizes: dict[str, int | None] = field(default_factory=dict)
     occupied: int | None = 0
 
-    def add_keyed(self, savepoint: Savepoint, handle: Keyed, headers: HeaderReader) -> None:
+    def add_keyed(self, savepoint: Savepoint, handle: Keyed, headers: HeaderReader, budget: Budget) -> None:
         try:
             header = headers.keyed(handle)
         except SavepointError:
             header = None
         measured = Measured()
         if header is not None and isinstance(handle, KeyGroups):
-            measured = measure_keyed(savepoint, handle, header)
+            measured = measure_keyed(savepoint, handle, header, budget)
         for state in header.states if header else ():
             size = None if measured.state_bytes is None else measured.state_bytes[state.name]
             self._add(state.name, state.type, size)

@@ -153,7 +153,7 @@ def test_legacy_state_of_flink_1_1_is_refused() -> None:
 
 def test_folder_file_and_uri_mean_the_same(golden: Path) -> None:
     folder = golden / "small_uid_p2_canonical"
-    same = [read_metadata(p) for p in (folder, str(folder), folder / "_metadata", f"file:{folder}")]
+    same = [read_metadata(p) for p in (folder, str(folder), folder / "_metadata", f"file:{folder}", f"file://{folder}")]
     assert len({s.operators for s in same}) == 1
     assert {s.folder for s in same} == {str(folder)}
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from state.flink import KeyGroupBalance, OperatorSummary, StateTotal, parse_metadata, read_metadata, summarize
+from state.flink import (
+    HeaderReader,
+    KeyGroupBalance,
+    OperatorSummary,
+    StateTotal,
+    parse_metadata,
+    read_metadata,
+    summarize,
+)
+from state.flink.measure import Budget
+from state.flink.summary import summarize_operator
 from tests.state.flink import writer as w
 
 HEADER = w.keyed_header(w.state_meta("a"), w.state_meta("b", 3))
@@ -38,6 +48,22 @@ def test_entries_that_are_none_leave_the_bytes_unknown() -> None:
     stream = w.inline(HEADER + w.short(0) + w.integer(1_000_000))
     summary = summary_of(w.subtask(managed_keyed=w.full(stream, 0, [len(HEADER)])))
     assert [s.bytes for s in summary.states] == [None, None]
+
+
+def test_state_files_beyond_the_budget_are_not_walked(tmp_path: Path) -> None:
+    data = HEADER + w.short(0) + entry(b"k", b"value", more=0xFFFF)
+    (tmp_path / "state").write_bytes(data)
+    handle = w.full(w.relative("state", len(data)), 0, [len(HEADER)])
+    subtasks = [w.subtask(i, managed_keyed=handle) for i in range(2)]
+    (tmp_path / "_metadata").write_bytes(w.metadata(w.operator(*subtasks)))
+    savepoint = read_metadata(tmp_path)
+
+    def bytes_of_states(budget: int) -> list[int | None]:
+        summary = summarize_operator(savepoint, savepoint.operators[0], HeaderReader(savepoint), Budget(budget))
+        return [state.bytes for state in summary.states]
+
+    assert bytes_of_states(2 * len(data)) == [2 * (4 + 1 + 4 + 5), 0]
+    assert bytes_of_states(2 * len(data) - 1) == [None, None]
 
 
 def test_key_groups_on_the_heap() -> None:
