@@ -23,10 +23,11 @@ class CachedDataStream(DataStream):
         made = environment.pipeline.add(
             CacheTransformation(
                 id=environment.pipeline.new_id(),
-                name="Cache",
+                name=f"Cache: {upstream.name}",
                 input=upstream.id,
                 output_type=upstream.output_type,
                 parallelism=upstream.parallelism,
+                parallelism_configured=True,
                 location=here(),
             ),
             register=False,

@@ -280,12 +280,21 @@ class KeyedStream(DataStream):
         )
 
 
-def check_key_type(key_type: Any) -> None:
+def check_key_type(key_row_type: Any) -> None:
     """Refuse types that Flink takes for no key: arrays have no hash that holds over machines."""
-    if type(key_type).__name__ in _ARRAY_TYPES:
+    refused: list[Any] = []
+    pending = [key_row_type]
+    while pending:
+        key_type = pending.pop()
+        if type(key_type).__name__ in _ARRAY_TYPES:
+            refused.append(key_type)
+        elif type(key_type).__name__ in ("RowTypeInfo", "TupleTypeInfo"):
+            pending.extend(key_type.get_field_types())
+    if refused:
         raise FlinkError(
             "org.apache.flink.api.common.InvalidProgramException",
-            f"Type {key_type} cannot be used as key. Contained UNSUPPORTED key types: {key_type}. Look at the "
-            "keyBy() documentation for the conditions a type has to satisfy in order to be eligible for a key.",
+            f"Type {key_row_type} cannot be used as key. Contained UNSUPPORTED key types: "
+            f"{', '.join(map(str, refused))}. Look at the keyBy() documentation for the conditions a type has to "
+            "satisfy in order to be eligible for a key.",
             location=here(),
         )

@@ -43,13 +43,15 @@ class OperatorSettings:
                 "The parallelism of an operator must be at least 1, or ExecutionConfig.PARALLELISM_DEFAULT "
                 "(use system default)."
             )
-        return self._update(parallelism=parallelism, parallelism_configured=True)
+        return self._update(parallelism=parallelism, parallelism_configured=parallelism != -1)
 
     def _set_max_parallelism(self: Settings, max_parallelism: int, *, parallel: bool = True) -> Settings:
         _require_integer("max_parallelism", max_parallelism)
+        if max_parallelism <= 0:
+            raise self._wrong("The maximum parallelism must be greater than 0.")
         if not parallel and max_parallelism != 1:
             raise self._wrong("The maximum parallelism of non parallel operator must be 1.")
-        if not 0 < max_parallelism <= MAX_PARALLELISM_LIMIT:
+        if max_parallelism > MAX_PARALLELISM_LIMIT:
             raise self._wrong(
                 f"Maximum parallelism must be between 1 and {MAX_PARALLELISM_LIMIT}. Found: {max_parallelism}"
             )

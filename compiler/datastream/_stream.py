@@ -168,7 +168,6 @@ class DataStream(StreamOutputs, OperatorSettings):
         _build.require(key_selector, KeySelector, "key_by")
         value_type = self._transformation.output_type
         key_type = _build.pickled() if key_type is None else key_type
-        check_key_type(key_type)
         with_key = self._python(
             KEY_BY_MAP,
             "key_by_map",
@@ -178,6 +177,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         )
         partitioner = partitioners.Partitioner(Ship.HASH, selector=_build.new_selector())
         id = _build.partition(self._environment, with_key._id, partitioner)
+        check_key_type(Types.ROW([key_type]))
         return KeyedStream(self._environment, id, value_type, self, key_type, key_selector)
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:

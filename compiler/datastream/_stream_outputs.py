@@ -10,7 +10,7 @@ from compiler.datastream._iterator import CloseableIterator
 from compiler.datastream._location import here
 from compiler.datastream._operator_settings import OperatorSettings
 from compiler.datastream._sink import DataStreamSink
-from compiler.errors import illegal_argument, unsupported
+from compiler.errors import illegal_argument, illegal_state, unsupported
 from compiler.transformations.model import LegacySink, Sink, TimestampsAndWatermarks
 from compiler.transformations.operators import Operator
 
@@ -103,7 +103,7 @@ class StreamOutputs(OperatorSettings):
         """Run the job and bring the stream's records back: an iterator, or with ``limit`` a list of at most so many."""
         environment = self._environment
         if limit is not None and limit <= 0:
-            raise illegal_argument("Limit must be greater than 0", location=here())
+            raise illegal_state("Limit must be greater than 0", location=here())
         location = here()
         self._id = environment.optimise(self._id)
         pipeline = environment.pipeline

@@ -1,0 +1,229 @@
+"""Writing files. Flink: ``FileSink`` and ``StreamingFileSink``; :mod:`.file_system` has the names."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from compiler.datastream.common.serialization import BulkWriterFactory, Encoder, RowDataBulkWriterFactory
+from compiler.datastream.connectors.base import (
+    Builder,
+    Sink,
+    StreamTransformer,
+    SupportsPreprocessing,
+    committer,
+    writer,
+)
+from compiler.datastream.connectors.file_settings import (
+    BucketAssigner,
+    FileCompactor,
+    FileCompactStrategy,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from compiler.datastream.functions import SinkFunction
+from compiler.transformations.model import SinkStep, SinkTopology
+from compiler.transformations.operators import Operator
+from compiler.transformations.partitioners import FORWARD, REBALANCE
+from state.types import ExternalTypeInfo, OpaqueTypeInfo
+
+_ROW_DATA = OpaqueTypeInfo("GenericType<org.apache.flink.table.data.RowData>")
+
+
+class RowToRowData(StreamTransformer):
+    """Puts an operator before the sink that turns rows into those of the Table API."""
+
+    def __init__(self, row_type: Any) -> None:
+        self.row_type = row_type
+
+    def apply(self, ds: Any) -> Any:
+        if isinstance(ds.get_type(), ExternalTypeInfo):
+            return ds
+        return ds._java("Process", Operator(kind="rows_to_row_data", function=self.row_type), _ROW_DATA)
+
+
+class FileSink(Sink, SupportsPreprocessing):
+    """Writes records into files, exactly once (Flink: ``FileSink``).
+
+    Writers write files, the committer gives them their final names after the checkpoint. With compaction a coordinator
+    and compactors stand between the two. A sink with compaction, enabled or disabled explicitly, needs a uid.
+    """
+
+    connector = "filesystem"
+
+    def __init__(self, settings: dict[str, Any], transformer: StreamTransformer | None = None) -> None:
+        super().__init__(settings=settings)
+        self._transformer = transformer
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: Encoder) -> FileSink.RowFormatBuilder:
+        """Write record by record."""
+        return FileSink.RowFormatBuilder(base_path, encoder)
+
+    @staticmethod
+    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> FileSink.BulkFormatBuilder:
+        """Write many records at a time."""
+        return FileSink.BulkFormatBuilder(base_path, writer_factory)
+
+    def get_transformer(self) -> StreamTransformer | None:
+        """What changes the stream before the sink, or None."""
+        return self._transformer
+
+    def topology(self) -> SinkTopology:
+        """Writer and committer, with the parts of the compaction between them."""
+        if self.settings.get("compact_strategy") is not None:
+            between: tuple[SinkStep, ...] = (
+                self._step("CompactorCoordinator", "CompactCoordinatorFactory", REBALANCE, 1),
+                self._step("CompactorOperator", "CompactorOperatorFactory"),
+            )
+        elif self.settings.get("compaction_disabled"):
+            between = (
+                self._step("CompactorCoordinatorPlaceHolder", "CompactCoordinatorStateHandlerFactory", FORWARD),
+                self._step("CompactorOperatorPlaceHolder", "CompactorOperatorStateHandlerFactory", FORWARD),
+            )
+        else:
+            between = ()
+        return SinkTopology(writer=writer(self), pre_commit=between, committer=committer(self))
+
+    def _step(self, name: str, factory: str, partitioner: Any = None, parallelism: int | None = None) -> SinkStep:
+        part = name.removesuffix("PlaceHolder")
+        kind = "file_sink_compactor_coordinator" if "Coordinator" in name else "file_sink_compactor"
+        return SinkStep(
+            name=name,
+            operator=Operator(kind=kind, function=self, factory=factory),
+            partitioner=partitioner,
+            uid=f"FileSink{part}",
+            parallelism=parallelism,
+        )
+
+    class BaseBuilder(Builder):
+        """What both builders share."""
+
+        def __init__(self, base_path: str, **settings: Any) -> None:
+            super().__init__()
+            self._set(base_path=str(base_path), **settings)
+
+        def with_bucket_check_interval(self: B, interval: int) -> B:
+            """How often, in milliseconds, to see whether a file is to be closed."""
+            return self._set(bucket_check_interval=interval)
+
+        def with_bucket_assigner(self: B, bucket_assigner: BucketAssigner) -> B:
+            """Which directory a record goes to."""
+            return self._set(bucket_assigner=bucket_assigner)
+
+        def with_output_file_config(self: B, output_file_config: OutputFileConfig) -> B:
+            """How file names begin and end."""
+            return self._set(output_file_config=output_file_config)
+
+        def enable_compact(self: B, strategy: FileCompactStrategy, compactor: FileCompactor) -> B:
+            """Make small files one."""
+            return self._set(compact_strategy=strategy, compactor=compactor, compaction_disabled=False)
+
+        def disable_compact(self: B) -> B:
+            """No compaction any more, but finish what an earlier version of the job left to compact."""
+            return self._set(compact_strategy=None, compactor=None, compaction_disabled=True)
+
+        def build(self) -> FileSink:
+            """The sink."""
+            return FileSink(self._settings)
+
+    class RowFormatBuilder(BaseBuilder):
+        """Collects the settings of a sink that writes record by record."""
+
+        def __init__(self, base_path: str, encoder: Encoder) -> None:
+            super().__init__(base_path, encoder=encoder)
+
+        def with_rolling_policy(self, rolling_policy: RollingPolicy) -> FileSink.RowFormatBuilder:
+            """When a file is closed."""
+            return self._set(rolling_policy=rolling_policy)
+
+    class BulkFormatBuilder(BaseBuilder):
+        """Collects the settings of a sink that writes many records at a time."""
+
+        def __init__(self, base_path: str, writer_factory: BulkWriterFactory) -> None:
+            super().__init__(base_path, writer_factory=writer_factory)
+            self._transformer: StreamTransformer | None = None
+            if isinstance(writer_factory, RowDataBulkWriterFactory):
+                self._transformer = RowToRowData(writer_factory.get_row_type())
+
+        def with_rolling_policy(self, rolling_policy: OnCheckpointRollingPolicy) -> FileSink.BulkFormatBuilder:
+            """When a file is closed: at each checkpoint, no other way."""
+            return self._set(rolling_policy=_at_checkpoints(rolling_policy))
+
+        def build(self) -> FileSink:
+            """The sink."""
+            return FileSink(self._settings, self._transformer)
+
+
+B = TypeVar("B", bound=FileSink.BaseBuilder)
+
+
+def _at_checkpoints(rolling_policy: Any) -> OnCheckpointRollingPolicy:
+    if not isinstance(rolling_policy, OnCheckpointRollingPolicy):
+        raise ValueError(
+            f"rolling_policy must be OnCheckpointRollingPolicy for bulk format, got {rolling_policy!r}: "
+            "use RollingPolicy.on_checkpoint_rolling_policy()."
+        )
+    return rolling_policy
+
+
+class StreamingFileSink(SinkFunction):
+    """The file sink of the old kind (Flink: ``StreamingFileSink``)."""
+
+    connector = "filesystem"
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__("StreamingFileSink")
+        self.settings = dict(settings)
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: Encoder) -> StreamingFileSink.DefaultRowFormatBuilder:
+        """Write record by record."""
+        return StreamingFileSink.DefaultRowFormatBuilder(base_path, encoder=encoder)
+
+    @staticmethod
+    def for_bulk_format(
+        base_path: str, writer_factory: BulkWriterFactory
+    ) -> StreamingFileSink.DefaultBulkFormatBuilder:
+        """Write many records at a time."""
+        return StreamingFileSink.DefaultBulkFormatBuilder(base_path, writer_factory=writer_factory)
+
+    class BaseBuilder(Builder):
+        """What both builders share."""
+
+        def __init__(self, base_path: str, **settings: Any) -> None:
+            super().__init__()
+            self._set(base_path=str(base_path), **settings)
+
+        def with_bucket_check_interval(self: S, interval: int) -> S:
+            """How often, in milliseconds, to see whether a file is to be closed."""
+            return self._set(bucket_check_interval=interval)
+
+        def with_bucket_assigner(self: S, bucket_assigner: BucketAssigner) -> S:
+            """Which directory a record goes to."""
+            return self._set(bucket_assigner=bucket_assigner)
+
+        def with_output_file_config(self: S, output_file_config: OutputFileConfig) -> S:
+            """How file names begin and end."""
+            return self._set(output_file_config=output_file_config)
+
+        def build(self) -> StreamingFileSink:
+            """The sink."""
+            return StreamingFileSink(self._settings)
+
+    class DefaultRowFormatBuilder(BaseBuilder):
+        """Collects the settings of a sink that writes record by record."""
+
+        def with_rolling_policy(self, policy: RollingPolicy) -> StreamingFileSink.DefaultRowFormatBuilder:
+            """When a file is closed."""
+            return self._set(rolling_policy=policy)
+
+    class DefaultBulkFormatBuilder(BaseBuilder):
+        """Collects the settings of a sink that writes many records at a time."""
+
+        def with_rolling_policy(self, policy: OnCheckpointRollingPolicy) -> StreamingFileSink.DefaultBulkFormatBuilder:
+            """When a file is closed: at each checkpoint, no other way."""
+            return self._set(rolling_policy=_at_checkpoints(policy))
+
+
+S = TypeVar("S", bound=StreamingFileSink.BaseBuilder)

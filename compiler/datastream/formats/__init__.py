@@ -1,0 +1,1 @@
+"""File and message formats. Flink: ``pyflink.datastream.formats``."""
