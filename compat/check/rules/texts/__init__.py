@@ -1,0 +1,1 @@
+"""The texts of the rules, one module a family."""

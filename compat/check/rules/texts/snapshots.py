@@ -1,0 +1,42 @@
+"""Family 5: savepoints and checkpoints as files."""
+
+from __future__ import annotations
+
+from compat.check.findings import Level
+from compat.check.rules.texts.model import RuleInfo
+
+RULES = (
+    RuleInfo(
+        id="CMP501",
+        name="savepoint-unreadable",
+        level=Level.ERROR,
+        failure=True,
+        summary="The savepoint or checkpoint cannot be read.",
+        why="Its _metadata is cut short, damaged, or of a version that is not known. The report says at which byte.",
+        old="savepoint-6b54af-2f1c/_metadata   (complete)",
+        new="savepoint-6b54af-2f1c/_metadata   (cut short while it was copied)",
+        fix="Copy it again, whole; take another savepoint; or name the folder that holds _metadata.",
+    ),
+    RuleInfo(
+        id="CMP502",
+        name="savepoint-incomplete",
+        level=Level.ERROR,
+        summary="State files that the savepoint names are missing.",
+        why="_metadata lists the files that hold the state. Flink opens them when the tasks start, and fails then.",
+        old="savepoint-6b54af-2f1c/_metadata\nsavepoint-6b54af-2f1c/069d8083-…",
+        new="savepoint-6b54af-2f1c/_metadata",
+        fix="Copy the whole folder. The files of a checkpoint may lie in shared/ and taskowned/ beside it: take a "
+        "savepoint to move state elsewhere.",
+    ),
+    RuleInfo(
+        id="CMP503",
+        name="native-format",
+        level=Level.ERROR,
+        summary="A native savepoint of one state backend is given to another.",
+        why="Native savepoints and checkpoints hold files of the backend that wrote them. Only the canonical format "
+        "is the same for all.",
+        old="state.backend.type: hashmap   (savepoint --type native)",
+        new="state.backend.type: rocksdb",
+        fix="Take the savepoint with --type canonical, or keep the backend.",
+    ),
+)

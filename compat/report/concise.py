@@ -1,0 +1,35 @@
+"""One line a finding, as compilers print them and editors read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compat.check.findings import Report, Verdict
+from compat.report import summary
+from compat.report.context import ReportContext
+from compat.report.escaping import no_command, visible
+from compat.report.failure import Undecided
+
+
+def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
+    """``file:line: CMP102 error message``, worst first; nothing for a check without findings."""
+    lines: list[str] = []
+    for outcome in outcomes:
+        lines += _failures(outcome) if isinstance(outcome, Undecided) else _findings(outcome)
+    return "".join(no_command(visible(line)) + "\n" for line in lines)
+
+
+def _findings(report: Report) -> list[str]:
+    lines = []
+    for finding in summary.ordered(report.findings):
+        where = summary.place(finding) or report.new.name
+        lines.append(f"{where}: {finding.rule} {finding.level.value} {finding.title}")
+    if not lines and report.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):
+        lines.append(f"{report.new.name}: error {summary.sentence(report)}")
+    return lines
+
+
+def _failures(outcome: Undecided) -> list[str]:
+    return [
+        f"{failure.source or failure.name}: {failure.rule} failure {failure.message}" for failure in outcome.failures
+    ]

@@ -1,0 +1,65 @@
+"""What a renderer knows besides the report: where source text comes from, and for whom it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compat.check.findings import Level
+
+Reader = Callable[[str], Sequence[str] | None]
+"""Gives the lines of a file by the name that findings call it, or None where there are none to show."""
+
+LARGEST_SOURCE = 4_000_000
+"""Files beyond this many bytes are not read for the sake of a source frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportContext:
+    """How to render.
+
+    ``sources`` gives the lines of a file, as a mapping or a function; without it files are read from disk, relative to
+    ``cwd``. ``width`` is in columns. ``old_argument`` and ``new_argument`` are what the user typed, for the command to
+    run next; the programs' names where None. ``fail_on`` and ``allow_unknown`` decide which findings count as failures
+    in formats that know pass and fail.
+    """
+
+    sources: Mapping[str, Sequence[str]] | Reader | None = None
+    color: bool = False
+    width: int = 100
+    cwd: Path = field(default_factory=Path.cwd)
+    fail_on: Level = Level.ERROR
+    allow_unknown: bool = False
+    old_argument: str | None = None
+    new_argument: str | None = None
+
+    def lines(self, file: str) -> Sequence[str] | None:
+        """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""
+        try:
+            if self.sources is None:
+                return _read(self.cwd / file)
+            if isinstance(self.sources, Mapping):
+                return self.sources.get(file)
+            return self.sources(file)
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def relative(self, file: str) -> str:
+        """``file`` relative to the working directory if it lies below it, with forward slashes."""
+        path = Path(file)
+        if path.is_absolute() and path.is_relative_to(self.cwd):
+            path = path.relative_to(self.cwd)
+        return path.as_posix()
+
+    def fails(self, level: Level) -> bool:
+        """True if a finding of this level makes the check fail. What is not known fails unless it was allowed."""
+        if level is Level.UNKNOWN:
+            return not self.allow_unknown
+        return level.rank <= self.fail_on.rank
+
+
+def _read(path: Path) -> Sequence[str] | None:
+    if not path.is_file() or path.stat().st_size > LARGEST_SOURCE:
+        return None
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,0 +1,71 @@
+"""Workflow commands, which GitHub shows as annotations beside the changed lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compat.check.findings import Finding, Level, Report, Verdict
+from compat.plan.facts import SourceLine
+from compat.report import summary
+from compat.report.context import ReportContext
+from compat.report.escaping import github_data, github_property
+from compat.report.failure import Undecided
+from compat.report.places import in_work_tree
+
+COMMANDS = {
+    Level.ERROR: "error",
+    Level.UNKNOWN: "error",
+    Level.MIGRATE: "notice",
+    Level.WARNING: "warning",
+    Level.NOTE: "notice",
+}
+
+
+def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
+    """``::error file=…,line=…,title=…::message``, one line a finding; nothing for a check without findings."""
+    lines: list[str] = []
+    for outcome in outcomes:
+        lines += _failures(outcome, context) if isinstance(outcome, Undecided) else _findings(outcome, context)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _findings(report: Report, context: ReportContext) -> list[str]:
+    lines = []
+    for finding in summary.ordered(report.findings):
+        level = "warning" if finding.level is Level.UNKNOWN and context.allow_unknown else COMMANDS[finding.level]
+        title = f"{finding.rule} {summary.rule_name(finding.rule)}".strip()
+        lines.append(_command(level, summary.place(finding), title, _message(finding), context))
+    if not lines and report.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):
+        lines.append(_command("error", None, "compat", summary.sentence(report), context))
+    return lines
+
+
+def _message(finding: Finding) -> str:
+    parts = [finding.title, finding.consequence]
+    old, new = summary.old_place(finding), summary.new_place(finding)
+    if old is not None and new is not None:
+        parts.append(f"In OLD: {old}")
+    for fix in finding.fixes[:1]:
+        parts.append(f"Fix: {fix.text}" + (f" ({fix.call} at {fix.at})" if fix.call and fix.at else ""))
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def _failures(outcome: Undecided, context: ReportContext) -> list[str]:
+    lines = []
+    for failure in outcome.failures:
+        title = f"{failure.rule} {summary.rule_name(failure.rule)}".strip()
+        message = f"{summary.sentence(outcome)} {failure.message}" + (f" {failure.hint}" if failure.hint else "")
+        lines.append(_command("error", failure.source, title, message, context))
+    return lines
+
+
+def _command(level: str, place: SourceLine | None, title: str, message: str, context: ReportContext) -> str:
+    properties = []
+    if place is not None:
+        file = in_work_tree(place.file, context)
+        if file is None:
+            message = f"{place}: {message}"
+        else:
+            properties += [f"file={github_property(file)}", f"line={place.line}"]
+    properties.append(f"title={github_property(title)}")
+    return f"::{level} {','.join(properties)}::{github_data(message)}"

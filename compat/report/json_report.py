@@ -1,0 +1,203 @@
+"""The report as data, for programs. Its schema is ``compat schema report``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import compat
+from compat.check.findings import Finding, Fix, MappingRow, Report
+from compat.plan.facts import Operator, Program, SourceLine, State
+from compat.report import summary
+from compat.report.context import ReportContext
+from compat.report.failure import Failure, Undecided
+
+FORMAT = 1
+"""Raised when a field changes its meaning or goes; new fields do not raise it."""
+
+
+def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
+    """One object for one outcome; for several, an object whose ``reports`` lists them."""
+    documents = [as_dict(outcome) for outcome in outcomes]
+    document = documents[0] if len(documents) == 1 else {"format": FORMAT, "tool": _tool(), "reports": documents}
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
+    """The report as plain values, keys always in the same order."""
+    if isinstance(outcome, Undecided):
+        return _document(
+            outcome,
+            direction="forward",
+            old=_unread(outcome.old),
+            new=_unread(outcome.new),
+            failures=[_failure(failure) for failure in outcome.failures],
+        )
+    return _document(
+        outcome,
+        direction=outcome.direction,
+        allow_non_restored_state=outcome.allow_non_restored,
+        old=_program(outcome.old),
+        new=_program(outcome.new),
+        counts={**summary.counts(outcome.findings), "suppressed": len(outcome.suppressed)},
+        findings=[_finding(finding) for finding in summary.ordered(outcome.findings)],
+        suppressed=[_finding(finding) for finding in outcome.suppressed],
+        mapping=[_row(row) for row in outcome.mapping],
+        notes=list(outcome.notes),
+    )
+
+
+def _document(outcome: Report | Undecided, **fields: Any) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "tool": _tool(),
+        "verdict": outcome.verdict.value,
+        "sentence": summary.sentence(outcome),
+        "direction": "forward",
+        "allow_non_restored_state": False,
+        "old": None,
+        "new": None,
+        "counts": {**summary.counts(()), "suppressed": 0},
+        "failures": [],
+        "findings": [],
+        "suppressed": [],
+        "mapping": [],
+        "notes": [],
+    }
+    return document | fields
+
+
+def _tool() -> dict[str, Any]:
+    return {"name": "compat", "version": compat.__version__}
+
+
+def _program(program: Program) -> dict[str, Any]:
+    return {
+        "name": program.name,
+        "kind": program.kind,
+        "job_name": program.job_name,
+        "flink": program.flink,
+        "operators": len(program.operators),
+        "vertices": len(program.vertices),
+        "all_have_state": program.all_have_state,
+        "settings": plain(program.settings),
+    }
+
+
+def _unread(name: str | None) -> dict[str, Any] | None:
+    if name is None:
+        return None
+    empty = dict.fromkeys(("kind", "job_name", "flink", "operators", "vertices", "all_have_state", "settings"))
+    return {"name": name, **empty}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "name": summary.rule_name(finding.rule),
+        "level": finding.level.value,
+        "title": finding.title,
+        "consequence": finding.consequence,
+        "reason": finding.reason,
+        "silent": finding.silent,
+        "state": finding.state,
+        "old": _operator(finding.old),
+        "new": _operator(finding.new),
+        "old_line": _line(summary.old_place(finding)),
+        "new_line": _line(summary.new_place(finding)),
+        "related": [{"text": text, "line": _line(line)} for text, line in finding.related],
+        "fixes": [_fix(fix) for fix in finding.fixes],
+        "fingerprint": finding.fingerprint,
+        "ignored": finding.ignored,
+    }
+
+
+def _operator(operator: Operator | None) -> dict[str, Any] | None:
+    if operator is None:
+        return None
+    return {
+        "operator_id": operator.id,
+        "user_hash": operator.user_hash,
+        "uid": operator.uid,
+        "name": operator.name,
+        "kind": operator.kind,
+        "parallelism": operator.parallelism,
+        "parallelism_configured": operator.parallelism_configured,
+        "max_parallelism": operator.max_parallelism,
+        "max_parallelism_configured": operator.max_parallelism_configured,
+        "vertex": operator.vertex,
+        "node": operator.node,
+        "position": operator.position,
+        "chained_outputs": operator.chained_outputs,
+        "inputs": list(operator.inputs),
+        "source": _line(operator.source),
+        "has_state": operator.has_state,
+        "states": None if operator.states is None else [_state(state) for state in operator.states],
+        "states_unknown": operator.states_unknown,
+        "merged_uids": [{"uid": uid, "source": _line(line)} for uid, line in operator.merged_uids],
+        "detail": plain(operator.detail),
+    }
+
+
+def _state(state: State) -> dict[str, Any]:
+    return {
+        "name": state.name,
+        "kind": state.kind.value,
+        "scope": state.scope.value,
+        "type": state.type,
+        "key_type": state.key_type,
+        "namespace_type": state.namespace_type,
+        "ttl": state.ttl,
+        "built_in": state.built_in,
+        "unstable": state.unstable,
+        "keys": state.keys,
+        "bytes": state.bytes,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {"text": fix.text, "call": fix.call, "at": _line(fix.at)}
+
+
+def _row(row: MappingRow) -> dict[str, Any]:
+    return {
+        "old": _operator(row.old),
+        "new": _operator(row.new),
+        "fate": row.fate.name.lower().replace("_", "-"),
+        "by": row.by,
+        "note": row.note,
+    }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "rule": failure.rule,
+        "name": summary.rule_name(failure.rule),
+        "side": None if failure.side is None else failure.side.value,
+        "program": failure.name,
+        "message": failure.message,
+        "source": _line(failure.source),
+        "traceback": failure.traceback,
+        "hint": failure.hint,
+    }
+
+
+def _line(line: SourceLine | None) -> dict[str, Any] | None:
+    return None if line is None else {"file": line.file, "line": line.line}
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON can hold it: keys as text, sorted; sets sorted; anything else by its text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=str)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [plain(item) for item in value]
+    return str(value)

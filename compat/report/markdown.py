@@ -1,0 +1,131 @@
+"""A comment for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compat.check.findings import Fate, Finding, MappingRow, Report, Verdict
+from compat.plan.facts import Operator, SourceLine
+from compat.report import summary
+from compat.report.context import ReportContext
+from compat.report.escaping import code_line, fence, markdown, markdown_code
+from compat.report.failure import Failure, Undecided
+from compat.report.frames import frame, plain
+
+SIGNS = {
+    Verdict.COMPATIBLE: "✅",
+    Verdict.MIGRATION: "✅",
+    Verdict.INCOMPATIBLE: "❌",
+    Verdict.UNKNOWN: "❓",
+}
+MOST_ROWS = 100
+"""Rows of the mapping beyond this many are counted only: comments have a largest size."""
+MOST_DETAILS = 25
+"""Findings beyond this many are listed without their details."""
+
+
+def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
+    """All outcomes, one below the other, each under a heading of its own."""
+    pages = [
+        _undecided(outcome) if isinstance(outcome, Undecided) else _report(outcome, context) for outcome in outcomes
+    ]
+    return "\n\n".join("\n".join(page) for page in pages) + "\n"
+
+
+def _report(report: Report, context: ReportContext) -> list[str]:
+    lines = [f"### {SIGNS[report.verdict]} {markdown(summary.sentence(report))}", "", markdown(summary.tally(report))]
+    findings = summary.ordered(report.findings)
+    if findings:
+        lines += ["", "| level | rule | what | where |", "| --- | --- | --- | --- |"]
+        for finding in findings:
+            place = summary.place(finding)
+            where = markdown_code(str(place)) if place is not None else ""
+            rule = f"{finding.rule} {summary.rule_name(finding.rule)}".strip()
+            lines.append(f"| {finding.level.value} | {markdown(rule)} | {markdown(finding.title)} | {where} |")
+        for finding in findings[:MOST_DETAILS]:
+            lines += ["", *_details(finding, context)]
+        if len(findings) > MOST_DETAILS:
+            lines += ["", f"Details of {len(findings) - MOST_DETAILS} more findings are left out."]
+    if report.mapping:
+        lines += ["", *_mapping(report)]
+    if report.suppressed:
+        lines += ["", f"Suppressed ({len(report.suppressed)}):", ""]
+        for finding in report.suppressed:
+            lines.append(
+                f"- {finding.rule} {markdown(finding.title)} ({markdown(finding.ignored or 'no reason given')})"
+            )
+    for note in report.notes:
+        lines += ["", f"Note: {markdown(note)}"]
+    return [*lines, "", f"**{markdown(summary.next_step(report, context))}**"]
+
+
+def _details(finding: Finding, context: ReportContext) -> list[str]:
+    lines = ["<details>", f"<summary>{finding.rule} {markdown(finding.title)}</summary>"]
+    for title, operator in (("OLD", finding.old), ("NEW", finding.new)):
+        if operator is not None:
+            lines += ["", f"Operator of {title}: {_operator(operator)}, id {markdown_code(summary.ids(operator))}"]
+    for title, place in (("OLD", summary.old_place(finding)), ("NEW", summary.new_place(finding))):
+        lines += _source(f"In {title}", place, context)
+    for text, place in finding.related:
+        lines += ["", f"{markdown(text)} {markdown_code(str(place))}"]
+    if finding.consequence:
+        lines += ["", f"**At restore:** {markdown(finding.consequence)}"]
+    if finding.reason:
+        lines += ["", f"**Why:** {markdown(finding.reason)}"]
+    if finding.silent:
+        lines += ["", "**Flink restores this without an error.**"]
+    for fix in finding.fixes:
+        lines += ["", f"**Fix:** {markdown(fix.text)}"]
+        if fix.call is not None:
+            lines += [*_source("At", fix.at, context, fix.call)]
+    return [*lines, "", "</details>"]
+
+
+def _source(title: str, place: SourceLine | None, context: ReportContext, added: str | None = None) -> list[str]:
+    code = plain(frame(context, place, added)) or ([code_line(added)] if added is not None else [])
+    lines = ["", f"{title} {markdown_code(str(place))}"] if place is not None else []
+    return [*lines, "", *fence(code)] if code else lines
+
+
+def _mapping(report: Report) -> list[str]:
+    rows = list(report.mapping)
+    if len(rows) > MOST_ROWS:
+        rows = [row for row in rows if row.fate is not Fate.RESTORED][:MOST_ROWS]
+    old, new = markdown(report.old.name), markdown(report.new.name)
+    lines = [f"| state of {old} | becomes | in {new} | matched by |", "| --- | --- | --- | --- |"]
+    lines += [_row(row) for row in rows]
+    if len(rows) < len(report.mapping):
+        lines += ["", f"{len(report.mapping) - len(rows)} more operators are left out."]
+    return lines
+
+
+def _row(row: MappingRow) -> str:
+    note = " ".join(markdown(text) for text in (row.by, row.note) if text)
+    old = _operator(row.old) if row.old is not None else "-"
+    new = _operator(row.new) if row.new is not None else "-"
+    return f"| {old} | {summary.FATE_WORDS[row.fate]} | {new} | {note} |"
+
+
+def _operator(operator: Operator) -> str:
+    uid = f" (uid {markdown_code(operator.uid)})" if operator.uid is not None else ""
+    return markdown(operator.name) + uid
+
+
+def _undecided(outcome: Undecided) -> list[str]:
+    lines = [f"### ❗ {markdown(summary.sentence(outcome))}"]
+    for failure in outcome.failures:
+        lines += ["", *_failure(failure)]
+    return lines
+
+
+def _failure(failure: Failure) -> list[str]:
+    side = f" ({failure.side.name})" if failure.side is not None else ""
+    rule = f"{failure.rule} {summary.rule_name(failure.rule)}".strip()
+    lines = [f"**{markdown(rule)}** in {markdown_code(failure.name)}{side}: {markdown(failure.message)}"]
+    if failure.source is not None:
+        lines += ["", f"At {markdown_code(str(failure.source))}"]
+    if failure.traceback:
+        lines += ["", *fence([code_line(line) for line in failure.traceback.splitlines()])]
+    if failure.hint:
+        lines += ["", f"What to do: {markdown(failure.hint)}"]
+    return lines

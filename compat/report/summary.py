@@ -1,0 +1,174 @@
+"""What all formats say alike: the verdict as a sentence, the counts, what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from compat.check.findings import Fate, Finding, Fix, Level, MappingRow, Report, Verdict
+from compat.check.rules.catalogue import RULES
+from compat.plan.facts import Operator, SourceLine
+from compat.report.context import ReportContext
+from compat.report.failure import Undecided
+
+LOSSES = (Fate.REFUSED, Fate.DROPPED, Fate.LOST)
+FATE_WORDS = {
+    Fate.RESTORED: "restored",
+    Fate.MIGRATED: "restored after migration",
+    Fate.DROPPED: "dropped",
+    Fate.REFUSED: "refused: nobody takes it",
+    Fate.WRONG_HANDS: "handed to another operator",
+    Fate.LOST: "lost",
+    Fate.UNKNOWN: "not known",
+    Fate.EMPTY: "starts empty",
+}
+
+
+def sentence(outcome: Report | Undecided) -> str:
+    """The verdict in one sentence that names both programs. Names are as the user wrote them, not escaped."""
+    if isinstance(outcome, Undecided):
+        failed = " and ".join(dict.fromkeys(failure.name for failure in outcome.failures))
+        if outcome.old is None or outcome.new is None:
+            return f"FAILED: {failed} could not be read as a job ({_number(len(outcome.failures), 'failure')})."
+        return (
+            f"UNDECIDED: {outcome.new} could not be checked against {outcome.old} "
+            f"({_number(len(outcome.failures), 'failure')}, in {failed})."
+        )
+    after = " after a rollback" if outcome.direction == "rollback" else ""
+    old, new = outcome.old.name, outcome.new.name
+    match outcome.verdict:
+        case Verdict.COMPATIBLE:
+            text = f"COMPATIBLE: {new} restores the state of {old}{after}"
+        case Verdict.MIGRATION:
+            text = f"COMPATIBLE WITH MIGRATION: {new} restores the state of {old}{after}, converting some of it"
+        case Verdict.INCOMPATIBLE:
+            text = f"INCOMPATIBLE: {new} cannot restore the state of {old}{after}"
+        case Verdict.UNKNOWN:
+            text = f"UNKNOWN: whether {new} can restore the state of {old}{after} could not be decided"
+    detail = _detail(outcome)
+    return text + (f" ({detail})." if detail else ".")
+
+
+def _detail(report: Report) -> str:
+    losing = len({id(row.old) for row in report.mapping if row.old is not None and row.fate in LOSSES})
+    strays = len({id(row.old) for row in report.mapping if row.old is not None and row.fate is Fate.WRONG_HANDS})
+    parts = []
+    if losing:
+        parts.append(f"{_number(losing, 'operator')} {'loses its' if losing == 1 else 'lose their'} state")
+    if strays:
+        parts.append(f"{_number(strays, 'operator')} {'hands its' if strays == 1 else 'hand their'} state to another")
+    if report.verdict is Verdict.INCOMPATIBLE and not parts:
+        parts.append(_number(sum(f.level is Level.ERROR for f in report.findings), "error"))
+    if report.verdict is Verdict.UNKNOWN:
+        parts.append(f"{_number(sum(f.level is Level.UNKNOWN for f in report.findings), 'open question')}")
+    if report.verdict is Verdict.COMPATIBLE and not parts:
+        kept = sum(row.fate is Fate.RESTORED and row.old is not None for row in report.mapping)
+        if kept:
+            parts.append(f"{_number(kept, 'operator')} {'keeps its' if kept == 1 else 'keep their'} state")
+    return ", ".join(parts)
+
+
+def counts(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings there are of each level, worst first, levels without any included."""
+    tally = dict.fromkeys(Level, 0)
+    for finding in findings:
+        tally[finding.level] += 1
+    return {level.value: number for level, number in tally.items()}
+
+
+def tally(report: Report) -> str:
+    """The counts in words: ``2 errors, 1 warning``."""
+    words = {"unknown": "open question", "migrate": "migration"}
+    found = counts(report.findings)
+    parts = [_number(number, words.get(level, level)) for level, number in found.items() if number]
+    if report.suppressed:
+        parts.append(f"{len(report.suppressed)} suppressed")
+    return ", ".join(parts) if parts else "no findings"
+
+
+def rule_name(rule: str) -> str:
+    """The rule's short name, or an empty string if the catalogue does not have it."""
+    return RULES[rule].name if rule in RULES else ""
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Worst first; the order given is kept among equals."""
+    return sorted(findings, key=lambda finding: finding.level.rank)
+
+
+def place(finding: Finding) -> SourceLine | None:
+    """Where an editor should go: the line in NEW, or else the one in OLD."""
+    return new_place(finding) or old_place(finding)
+
+
+def old_place(finding: Finding) -> SourceLine | None:
+    """The line of OLD that a finding is about."""
+    return finding.old_line or (finding.old.source if finding.old is not None else None)
+
+
+def new_place(finding: Finding) -> SourceLine | None:
+    """The line of NEW that a finding is about."""
+    return finding.new_line or (finding.new.source if finding.new is not None else None)
+
+
+def label(operator: Operator) -> str:
+    """An operator's name, and its uid if it has one."""
+    return operator.name + (f" (uid {operator.uid})" if operator.uid is not None else "")
+
+
+def ids(operator: Operator) -> str:
+    """The hashes by which Flink knows an operator."""
+    return operator.id + (f", user hash {operator.user_hash}" if operator.user_hash is not None else "")
+
+
+def by_old_operator(mapping: Iterable[MappingRow]) -> list[tuple[Operator, list[MappingRow]]]:
+    """The rows of each operator of OLD, in the mapping's order."""
+    groups: dict[str, tuple[Operator, list[MappingRow]]] = {}
+    for row in mapping:
+        if row.old is not None:
+            groups.setdefault(row.old.id, (row.old, []))[1].append(row)
+    return list(groups.values())
+
+
+def next_step(report: Report, context: ReportContext) -> str:
+    """The last line of a report: the command to run, or the edit to make."""
+    old = context.old_argument or report.old.name
+    new = context.new_argument or report.new.name
+    again = f"compat check {shlex.quote(old)} {shlex.quote(new)}"
+    if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
+        snapshot = shlex.quote(old) if report.old.kind in ("savepoint", "snapshot") else "<savepoint>"
+        if report.direction == "rollback":
+            return f"Next: nothing to change; a savepoint of {report.old.name} can be taken back to {report.new.name}."
+        flag = " -n" if report.allow_non_restored else ""
+        if report.new.kind != "program":
+            return f"Next: start {report.new.name} from {snapshot}{flag and ' with -n'}."
+        return f"Next: compat run {shlex.quote(new)} -s {snapshot}{flag}"
+    fixes = _fixes(report)
+    if fixes:
+        first = fixes[0]
+        assert first.at is not None
+        more = f" (and {_number(len(fixes) - 1, 'more edit')} above)" if len(fixes) > 1 else ""
+        return f"Next: add {first.call} at {first.at}{more}, then: {again}"
+    words = [fix.text for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes]
+    if words:
+        return f"Next: {_uncapitalized(words[0]).rstrip('.')}, then: {again}"
+    if report.verdict is Verdict.UNKNOWN:
+        return f"Next: settle what is not known, or accept it: {again} --allow-unknown"
+    return f"Next: repair what is listed above, then: {again}"
+
+
+def _fixes(report: Report) -> list[Fix]:
+    found = [fix for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes[:1]]
+    return list(dict.fromkeys(fix for fix in found if fix.call is not None and fix.at is not None))
+
+
+def _blocks(finding: Finding) -> bool:
+    return finding.level in (Level.ERROR, Level.UNKNOWN)
+
+
+def _uncapitalized(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,26 @@
+"""The JSON schemas of what compat writes: one file a format, beside this module."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+NAMES = ("plan", "report")
+"""The formats that have a schema."""
+
+
+def text(name: str) -> str:
+    """The schema of a format as it is shipped.
+
+    Raises :class:`ValueError` for a name that is none, :class:`FileNotFoundError` if its file is not installed.
+    """
+    if name not in NAMES:
+        raise ValueError(f"no schema named {name!r}; there are {', '.join(NAMES)}")
+    return files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+
+
+def load(name: str) -> dict[str, Any]:
+    """The schema of a format as a value; raises as :func:`text`."""
+    schema: dict[str, Any] = json.loads(text(name))
+    return schema

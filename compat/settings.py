@@ -1,0 +1,294 @@
+"""Settings from ``[tool.compat]`` of a ``pyproject.toml``, or from a ``compat.toml``.
+
+The command line wins over the file, key by key: :meth:`Settings.under`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from compat.check.findings import Level
+from compat.check.ignores import IgnoredRule
+from compat.check.rules.catalogue import RULES
+from compat.report import NAMES as FORMAT_NAMES
+
+OWN_FILE = "compat.toml"
+PROJECT_FILE = "pyproject.toml"
+FLINK_VERSIONS = ("1.20", "2.3")
+PARALLELISM = "parallelism.default"
+
+
+class SettingsError(ValueError):
+    """A settings file that cannot be read, or a key of it that cannot be used; the message names both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a report goes: a format, and a file or None for standard output."""
+
+    format: str
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What can be set; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
+
+    fail_on: Level | None = None
+    allow_unknown: bool | None = None
+    allow_non_restored_state: bool | None = None
+    flink: str | None = None
+    timeout: float | None = None
+    baseline: Path | None = None
+    output: tuple[Output, ...] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    ignore: tuple[IgnoredRule, ...] = ()
+    no_open: bool | None = None
+    path: Path | None = None
+
+    def under(self, command_line: Settings) -> Settings:
+        """These settings with those of the command line over them: options key by key, ignored rules added."""
+        said = {
+            item.name: value for item in fields(Settings) if (value := getattr(command_line, item.name)) is not None
+        }
+        said["options"] = MappingProxyType({**self.options, **command_line.options})
+        said["ignore"] = (*self.ignore, *command_line.ignore)
+        return replace(self, **said)
+
+
+def parse_output(text: str, folder: Path | None = None) -> Output:
+    """``FORMAT`` or ``FORMAT=PATH``; a relative path is below ``folder`` where one is given.
+
+    Raises :class:`ValueError` with a sentence that says what is wrong.
+    """
+    name, equals, path = text.partition("=")
+    if name not in FORMAT_NAMES:
+        near = get_close_matches(name, FORMAT_NAMES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FORMAT_NAMES)}"
+        raise ValueError(f"there is no report format {name!r}; {hint}")
+    if equals and not path:
+        raise ValueError(f"{text!r} names no file after '='")
+    return Output(name, ((folder or Path()) / path) if path else None)
+
+
+def find(*starts: Path) -> Settings:
+    """The settings that hold for the first of ``starts`` (folders, or files in them) that has any above it.
+
+    In each folder from there upwards ``compat.toml`` is looked for first, then a ``pyproject.toml`` with a table
+    ``tool.compat``. Without a file, empty settings. Raises :class:`SettingsError`.
+    """
+    for start in starts:
+        folder = start.absolute()
+        for parent in (folder, *folder.parents):
+            settings = _in_folder(parent)
+            if settings is not None:
+                return settings
+    return Settings()
+
+
+def _in_folder(folder: Path) -> Settings | None:
+    own, project = folder / OWN_FILE, folder / PROJECT_FILE
+    if own.is_file():
+        return load(own)
+    if project.is_file() and b"compat" in _bytes(project):
+        document = _document(project)
+        tool = document.get("tool")
+        if isinstance(tool, dict) and "compat" in tool:
+            return load(project)
+    return None
+
+
+def load(path: Path) -> Settings:
+    """The settings in one file: its table ``tool.compat`` if it is a ``pyproject.toml``, else the whole of it.
+
+    Paths in the file are relative to its folder. Raises :class:`SettingsError`.
+    """
+    document = _document(path)
+    where = ""
+    if path.name == PROJECT_FILE:
+        tool = document.get("tool", {})
+        document = tool.get("compat", {}) if isinstance(tool, dict) else {}
+        where = "tool.compat."
+        if not isinstance(document, dict):
+            raise SettingsError(f"{path}: tool.compat must be a table, not {_kind(document)}")
+    return _settings(_Table(path, where, document))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_bytes(path).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"{path}: not valid TOML: nested too deeply") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of a settings file; knows how to complain."""
+
+    path: Path
+    prefix: str
+    values: dict[str, Any]
+
+    def error(self, key: str, expected: str, value: Any) -> SettingsError:
+        return SettingsError(f"{self.path}: {self.prefix}{key} must be {expected}, not {_shown(value)}")
+
+    def get(self, key: str, read: Callable[[Any], Any], expected: str) -> Any:
+        """The value of ``key`` as ``read`` makes it, or None if it is not there. ``read`` raises ValueError."""
+        if key not in self.values:
+            return None
+        value = self.values[key]
+        try:
+            return read(value)
+        except ValueError as error:
+            detail = f" ({error})" if str(error) else ""
+            raise SettingsError(f"{self.error(key, expected, value)}{detail}") from None
+
+
+KEYS = (
+    "fail-on",
+    "allow-unknown",
+    "allow-non-restored-state",
+    "flink",
+    "timeout",
+    "baseline",
+    "output",
+    "parallelism",
+    "options",
+    "ignore",
+    "no-open",
+)
+"""The keys that a settings file may have."""
+
+
+def _settings(table: _Table) -> Settings:
+    for key in table.values:
+        if key not in KEYS:
+            near = get_close_matches(key.replace("_", "-"), KEYS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}"
+            raise SettingsError(f"{table.path}: {table.prefix}{key} is no setting; {hint}")
+    folder = table.path.absolute().parent
+    versions = " or ".join(f'"{version}"' for version in FLINK_VERSIONS)
+    options = table.get("options", _options, "a table of Flink options") or {}
+    parallelism = table.get("parallelism", _positive, "a whole number above 0")
+    if parallelism is not None:
+        if PARALLELISM in options:
+            raise SettingsError(
+                f"{table.path}: {table.prefix}parallelism and the option {PARALLELISM} say the same; keep one"
+            )
+        options[PARALLELISM] = str(parallelism)
+    return Settings(
+        fail_on=table.get("fail-on", _level, '"error" or "warning"'),
+        allow_unknown=table.get("allow-unknown", _flag, "true or false"),
+        allow_non_restored_state=table.get("allow-non-restored-state", _flag, "true or false"),
+        flink=table.get("flink", _version, f"{versions}, in quotes"),
+        timeout=table.get("timeout", _seconds, "a number of seconds above 0"),
+        baseline=table.get("baseline", lambda value: folder / _text(value), "the path of a file"),
+        output=table.get(
+            "output", lambda value: _outputs(value, folder), '"FORMAT" or "FORMAT=PATH", or a list of these'
+        ),
+        options=MappingProxyType(options),
+        ignore=table.get("ignore", _ignores, "a list of rule ids, or of tables with rule, uid and reason") or (),
+        no_open=table.get("no-open", _flag, "true or false"),
+        path=table.path,
+    )
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def _level(value: Any) -> Level:
+    return {"error": Level.ERROR, "warning": Level.WARNING}[value] if value in ("error", "warning") else _refuse()
+
+
+def _version(value: Any) -> str:
+    return _text(value) if value in FLINK_VERSIONS else _refuse()
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ValueError
+    return float(value)
+
+
+def _positive(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError
+    return value
+
+
+def _outputs(value: Any, folder: Path) -> tuple[Output, ...]:
+    texts = value if isinstance(value, list) else [value]
+    return tuple(parse_output(_text(text), folder) for text in texts)
+
+
+def _options(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError
+    options: dict[str, str] = {}
+    for key, item in value.items():
+        if isinstance(item, dict):
+            options |= {f"{key}.{inner}": text for inner, text in _options(item).items()}
+        elif isinstance(item, bool):
+            options[key] = "true" if item else "false"
+        elif isinstance(item, str | int | float):
+            options[key] = str(item)
+        else:
+            raise ValueError(f"{key} is {_kind(item)}, which no Flink option takes")
+    return options
+
+
+def _ignores(value: Any) -> tuple[IgnoredRule, ...]:
+    if not isinstance(value, list):
+        raise ValueError
+    return tuple(_ignore(item) for item in value)
+
+
+def _ignore(item: Any) -> IgnoredRule:
+    entry = {"rule": item} if isinstance(item, str) else item
+    if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
+        raise ValueError
+    strange = set(entry) - {"rule", "uid", "reason"}
+    if strange:
+        raise ValueError(f"{sorted(strange)[0]!r} is no key of an ignored rule")
+    if entry.get("rule") not in RULES:
+        raise ValueError(f"there is no rule {entry.get('rule')!r}; compat rules lists them")
+    return IgnoredRule(entry["rule"], entry.get("uid"), entry.get("reason", ""))
+
+
+def _refuse() -> Any:
+    raise ValueError
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "a table", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
+    return names.get(type(value), "a date or time")
+
+
+def _shown(value: Any) -> str:
+    return _kind(value) if isinstance(value, dict | list) else repr(value)
