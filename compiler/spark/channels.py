@@ -1,0 +1,215 @@
+"""Which subtask gets which record. Flink: ``RecordWriter`` and the channel selectors of ``StreamPartitioner``."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from compiler.executiongraph.edges import EdgeGroup
+from compiler.jobgraph.model import DistributionPattern
+from compiler.spark.elements import (
+    BUFFER_RECORDS,
+    Buffer,
+    Element,
+    Records,
+    Timestamps,
+    Values,
+    Watermark,
+    WatermarkStatus,
+    encode_elements,
+)
+from compiler.spark.plan import OutputSpec
+from compiler.transformations.partitioners import Ship
+from state.key_groups import subtask_of_key
+
+_KNOWN_KEYS = 200_000
+
+
+class _Channel:
+    """What goes to one subtask: elements that are done, and the records after them."""
+
+    def __init__(self) -> None:
+        self.elements: list[Element] = []
+        self.values: Values = []
+        self.timestamps: list[int | None] = []
+        self.timed = False
+        self.count = 0
+
+    def add(self, values: Values, timestamps: Timestamps) -> None:
+        if timestamps is not None and not self.timed:
+            self.timestamps = [None] * len(self.values)
+            self.timed = True
+        self.values += values
+        if self.timed:
+            self.timestamps += timestamps if timestamps is not None else [None] * len(values)
+        self.count += len(values)
+
+    def cut(self) -> None:
+        if self.values:
+            self.elements.append(Records(self.values, self.timestamps if self.timed else None))
+            self.values, self.timestamps, self.timed = [], [], False
+
+
+class RecordWriter:
+    """Writes a stream that leaves a task into buffers, by the edge's partitioner."""
+
+    def __init__(
+        self, output: OutputSpec, level: int, subtask: int, parallelism: int, epoch: int, emit: Callable[[Buffer], None]
+    ) -> None:
+        self._output = output
+        self._level = level
+        self._subtask = subtask
+        self._emit = emit
+        self._epoch = epoch
+        self._numbers: dict[int, int] = {}
+        self.targets = _targets(output, subtask, parallelism)
+        self._channels = {target: _Channel() for target in self.targets}
+        self.next_channel = subtask
+        self._known: dict[Any, int] = {}
+        ship = output.partitioner.ship
+        self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
+
+    def records(self, values: Values, timestamps: Timestamps) -> None:
+        """Write records."""
+        self._spread(values, timestamps)
+
+    def watermark(self, timestamp: int) -> None:
+        """Write a watermark to every channel."""
+        self._everywhere(Watermark(timestamp))
+
+    def status(self, idle: bool) -> None:
+        """Write a watermark status to every channel."""
+        self._everywhere(WatermarkStatus(idle))
+
+    def flush(self) -> None:
+        """Send what is not sent yet."""
+        for target in self.targets:
+            self._send(target)
+
+    def _everywhere(self, element: Element) -> None:
+        for channel in self._channels.values():
+            channel.cut()
+            channel.elements.append(element)
+
+    def _add(self, target: int, values: Values, timestamps: Timestamps) -> None:
+        channel = self._channels[target]
+        channel.add(values, timestamps)
+        if channel.count >= BUFFER_RECORDS:
+            self._send(target)
+
+    def _send(self, target: int) -> None:
+        channel = self._channels[target]
+        channel.cut()
+        if not channel.elements:
+            return
+        number = self._numbers.get(target, 0)
+        self._numbers[target] = number + 1
+        output = self._output
+        assert output.vertex is not None
+        payload = encode_elements(channel.elements)
+        self._emit(Buffer(self._level, output.vertex, target, output.edge, self._subtask, number, payload))
+        self._channels[target] = _Channel()
+
+    def _to_only(self, values: Values, timestamps: Timestamps) -> None:
+        self._add(self.targets[0], values, timestamps)
+
+    def in_turn(self) -> Callable[[Values, Timestamps], None]:
+        """Records in turn to all channels."""
+
+        def spread(values: Values, timestamps: Timestamps) -> None:
+            count = len(self.targets)
+            for offset in range(min(count, len(values))):
+                target = self.targets[(self.next_channel + offset) % count]
+                self._add(target, values[offset::count], None if timestamps is None else timestamps[offset::count])
+            self.next_channel = (self.next_channel + len(values)) % count
+
+        return spread
+
+    def at_random(self) -> Callable[[Values, Timestamps], None]:
+        """Records to random channels; the same ones when an epoch is run again."""
+        chosen = random.Random(f"{self._output.edge}/{self._subtask}/{self._epoch}")
+        count = len(self.targets)
+        return self._by(lambda value: self.targets[chosen.randrange(count)])
+
+    def by_key(self) -> Callable[[Values, Timestamps], None]:
+        """Records to the subtask of their key's key group; a record is (key, value)."""
+        known = self._known
+        maximum, parallelism = self._output.max_parallelism, self._output.parallelism
+
+        def target(value: Any) -> int:
+            key = value[0]
+            try:
+                found = known.get(key)
+            except TypeError:
+                return subtask_of_key(key, maximum, parallelism)
+            if found is None:
+                if len(known) > _KNOWN_KEYS:
+                    known.clear()
+                found = known[key] = subtask_of_key(key, maximum, parallelism)
+            return found
+
+        return self._by(target)
+
+    def by_number(self) -> Callable[[Values, Timestamps], None]:
+        """Records to the subtask that the custom partitioner named; a record is (subtask, value)."""
+        return self._by(lambda value: value[0])
+
+    def to_first(self) -> Callable[[Values, Timestamps], None]:
+        """All records to the first subtask."""
+        return lambda values, timestamps: self._add(0, values, timestamps)
+
+    def to_all(self) -> Callable[[Values, Timestamps], None]:
+        """All records to every subtask."""
+
+        def spread(values: Values, timestamps: Timestamps) -> None:
+            for target in self.targets:
+                self._add(target, values, timestamps)
+
+        return spread
+
+    def _by(self, target_of: Callable[[Any], int]) -> Callable[[Values, Timestamps], None]:
+        def spread(values: Values, timestamps: Timestamps) -> None:
+            buckets: dict[int, tuple[Values, list[int | None]]] = {target: ([], []) for target in self.targets}
+            if timestamps is None:
+                adders = {target: bucket[0].append for target, bucket in buckets.items()}
+                for value in values:
+                    adders[target_of(value)](value)
+            else:
+                for value, timestamp in zip(values, timestamps, strict=True):
+                    bucket = buckets[target_of(value)]
+                    bucket[0].append(value)
+                    bucket[1].append(timestamp)
+            for target, (chosen, times) in buckets.items():
+                if chosen:
+                    self._add(target, chosen, None if timestamps is None else times)
+
+        return spread
+
+
+_SPREAD: dict[Ship, Callable[[RecordWriter], Callable[[Values, Timestamps], None]]] = {
+    Ship.FORWARD: RecordWriter.in_turn,
+    Ship.RESCALE: RecordWriter.in_turn,
+    Ship.REBALANCE: RecordWriter.in_turn,
+    Ship.SHUFFLE: RecordWriter.at_random,
+    Ship.HASH: RecordWriter.by_key,
+    Ship.CUSTOM: RecordWriter.by_number,
+    Ship.GLOBAL: RecordWriter.to_first,
+    Ship.BROADCAST: RecordWriter.to_all,
+}
+
+
+def _targets(output: OutputSpec, subtask: int, parallelism: int) -> list[int]:
+    """The subtasks that a producing subtask is connected with."""
+    pattern = DistributionPattern.POINTWISE if output.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
+    return list(EdgeGroup(pattern, parallelism, output.parallelism).consumers_of(subtask))
+
+
+def channels_of(exchanges: tuple[tuple[int, int, bool], ...], subtask: int, parallelism: int) -> list[tuple[int, int]]:
+    """The channels (edge, producing subtask) that a consuming subtask reads."""
+    channels: list[tuple[int, int]] = []
+    for edge, producers, pointwise in exchanges:
+        pattern = DistributionPattern.POINTWISE if pointwise else DistributionPattern.ALL_TO_ALL
+        group = EdgeGroup(pattern, producers, parallelism)
+        channels += [(edge, producer) for producer in group.partitions_of(subtask)]
+    return channels

@@ -1,0 +1,85 @@
+"""What flows between operators. Flink: ``StreamElement`` and its subclasses, and network buffers.
+
+Inside a task records are handed over many at a time, as a list of values and a list of their timestamps (or None where
+no record has one). Between tasks the elements of a channel are packed into buffers.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, NamedTuple, Protocol
+
+from state.serializers import dump
+
+MIN_TIMESTAMP = -(1 << 63)
+"""The timestamp of a record that has none, and the watermark before the first."""
+MAX_WATERMARK = (1 << 63) - 1
+"""The watermark after all input."""
+
+BUFFER_RECORDS = 8192
+
+Values = list[Any]
+Timestamps = list[int | None] | None
+
+
+class Records(NamedTuple):
+    """Records of one channel, in order."""
+
+    values: Values
+    timestamps: Timestamps
+
+
+class Watermark(NamedTuple):
+    """No record of this timestamp or an earlier one will follow."""
+
+    timestamp: int
+
+
+class WatermarkStatus(NamedTuple):
+    """Whether a channel is idle, so that nobody waits for its watermarks."""
+
+    idle: bool
+
+
+Element = Records | Watermark | WatermarkStatus
+
+
+class Buffer(NamedTuple):
+    """Elements of one channel on their way to subtask ``subtask`` of ``vertex``; ``number`` counts a channel's buffers."""
+
+    level: int
+    vertex: int
+    subtask: int
+    edge: int
+    channel: int
+    number: int
+    payload: bytes
+
+
+class Consumer(Protocol):
+    """Takes the elements of a stream: an operator further down the chain, or a channel writer."""
+
+    def records(self, values: Values, timestamps: Timestamps) -> None:
+        """Records in order; neither list may be changed."""
+
+    def watermark(self, timestamp: int) -> None:
+        """A watermark."""
+
+    def status(self, idle: bool) -> None:
+        """A change of the watermark status."""
+
+
+def encode_elements(elements: list[Element]) -> bytes:
+    """Elements as the payload of a buffer."""
+    return dump([tuple(element) for element in elements])
+
+
+def decode_elements(payload: bytes) -> list[Element]:
+    """The elements of a buffer."""
+    return [_element(parts) for parts in pickle.loads(payload)]
+
+
+def _element(parts: tuple[Any, ...]) -> Element:
+    if len(parts) == 2:
+        return Records(*parts)
+    return WatermarkStatus(parts[0]) if isinstance(parts[0], bool) else Watermark(parts[0])

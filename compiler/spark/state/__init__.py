@@ -1,0 +1,1 @@
+"""State as tasks use it: keyed backends, timers, broadcast and operator state."""

@@ -1,0 +1,189 @@
+"""The keyed state of one operator in one subtask. Flink: ``AbstractKeyedStateBackend``, ``KeyedStateStore``.
+
+Values that an epoch touches live decoded in a dict and are written once, when the epoch ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.datastream.functions import KeyedStateStore
+from compiler.spark.state.cells import (
+    AggregatingCells,
+    Cells,
+    ListCells,
+    MapCells,
+    ReducingCells,
+    ValueCells,
+)
+from state.delta.replica import Reader
+from state.delta.rows import Row
+from state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from state.key_groups import key_group_of_key
+from state.serializers import KeyCodec
+
+VOID = b""
+
+
+class StateMigrationError(Exception):
+    """A state whose declaration does not fit what the snapshot holds. Flink: ``StateMigrationException``."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What an epoch changed in a subtask: rows for the log, and the same as entries for the replica."""
+
+    rows: list[Row] = field(default_factory=list)
+    entries: dict[bytes, bytes | None] = field(default_factory=dict)
+
+
+class Unhashable:
+    """Stands for a key that Python cannot hash, such as a list."""
+
+    __slots__ = ("identity", "key")
+
+    def __init__(self, key: Any, identity: bytes) -> None:
+        self.key = key
+        self.identity = identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unhashable) and self.identity == other.identity
+
+
+class KeyedBackend(KeyedStateStore):
+    """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells."""
+
+    def __init__(
+        self,
+        operator_id: str,
+        key_codec: KeyCodec,
+        max_parallelism: int,
+        replica: Reader,
+        clock: Callable[[], int],
+        key_type: Any = None,
+    ) -> None:
+        self.operator_id = operator_id
+        self.key_codec = key_codec
+        self.key_type = key_type
+        self.max_parallelism = max_parallelism
+        self.replica = replica
+        self.clock = clock
+        self.key: Any = None
+        self.namespace = VOID
+        self.slot: Any = None
+        self.restored: dict[str, Any] = {}
+        self._cells: dict[str, Cells] = {}
+        self._encoded: dict[Any, tuple[bytes, bytes]] = {}
+
+    def set_key(self, key: Any) -> None:
+        """All further calls are about this key, in no namespace."""
+        self.key = key
+        self.namespace = VOID
+        try:
+            hash(key)
+            self.slot = key
+        except TypeError:
+            self.slot = Unhashable(key, self.key_codec.identity(self.key_codec.encode(key)))
+
+    def set_namespace(self, namespace: bytes) -> None:
+        """All further calls are about this namespace (a window) of the present key."""
+        self.namespace = namespace
+        key = self.slot[0] if type(self.slot) is _Slot else self.slot
+        self.slot = _Slot((key, namespace)) if namespace else key
+
+    def encoded(self, slot: Any) -> tuple[Any, bytes, bytes, bytes]:
+        """The key of a slot, the key as bytes, its identity, and the namespace."""
+        key, namespace = slot if type(slot) is _Slot else (slot, VOID)
+        found = self._encoded.get(key)
+        plain = key.key if type(key) is Unhashable else key
+        if found is None:
+            data = self.key_codec.encode(plain)
+            found = self._encoded[key] = (data, self.key_codec.identity(data))
+        return plain, found[0], found[1], namespace
+
+    def key_group(self, key: Any) -> int:
+        """The key group of a key."""
+        return key_group_of_key(key, self.max_parallelism)
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> Any:
+        return self.cells(state_descriptor)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> Any:
+        return self.cells(state_descriptor)
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> Any:
+        return self.cells(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> Any:
+        return self.cells(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> Any:
+        return self.cells(state_descriptor)
+
+    def cells(self, descriptor: StateDescriptor) -> Any:
+        """The state of a descriptor. Raises StateMigrationError if the snapshot's state of that name is another."""
+        found = self._cells.get(descriptor.name)
+        if found is None:
+            self._check(descriptor)
+            found = self._cells[descriptor.name] = _CELLS[descriptor.kind](self, descriptor)
+        elif found.descriptor.kind != descriptor.kind:
+            raise StateMigrationError(
+                f"State {descriptor.name!r} was registered as {found.descriptor.kind} and is now asked for as "
+                f"{descriptor.kind}: give one of the two another name."
+            )
+        return found
+
+    def described(self) -> list[dict[str, Any]]:
+        """The states as plain data: name, kind, types, lifetime."""
+        key_type = "PICKLED_BYTE_ARRAY" if self.key_type is None else self.key_type.to_json()
+        return [
+            {**cells.descriptor.to_json(), "scope": "keyed", "key_type": key_type} for cells in self._cells.values()
+        ]
+
+    def snapshot(self, changes: Changes) -> None:
+        """Add what the epoch changed."""
+        for cells in self._cells.values():
+            cells.snapshot(changes)
+
+    def _check(self, descriptor: StateDescriptor) -> None:
+        before = self.restored.get(descriptor.name)
+        if before is None:
+            return
+        now = descriptor.to_json()
+        if before["kind"] != now["kind"]:
+            raise StateMigrationError(
+                f"Incompatible key/value state types. Was [{before['kind']}], registered with [{now['kind']}]: state "
+                f"{descriptor.name!r} of operator {self.operator_id} in the snapshot is of another kind."
+            )
+        if before["type"] != now["type"]:
+            raise StateMigrationError(
+                f"The new state serializer must not be incompatible with the old one: state {descriptor.name!r} of "
+                f"operator {self.operator_id} holds {before['type']} in the snapshot, and the program declares {now['type']}."
+            )
+
+
+class _Slot(tuple):  # type: ignore[type-arg]
+    """A key in a namespace; a class of its own, so that it is no key that happens to be a tuple."""
+
+    __slots__ = ()
+
+
+_CELLS: dict[str, Any] = {
+    "VALUE": ValueCells,
+    "LIST": ListCells,
+    "MAP": MapCells,
+    "REDUCING": ReducingCells,
+    "AGGREGATING": AggregatingCells,
+}

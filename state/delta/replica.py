@@ -1,0 +1,284 @@
+"""A local copy of the state of one subtask, in LMDB, that follows the snapshot log.
+
+It carries the epoch it stands at and the token of the attempt that made that epoch. A task reads it only if both are those
+of the last commit; otherwise it is brought forward from the log, or made anew. Losing it costs time, never data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from state.delta.rows import Kind, Row
+
+_LONGEST = 160
+_META = b"\0meta"
+_TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
+_SIGN = 1 << 63
+MAP_SIZE = 1 << 36
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a replica or the log is: the epoch, and the token of the attempt that made it."""
+
+    epoch: int
+    token: str
+
+
+class Reader(Protocol):
+    """What a task needs of its replica."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The entry of a key, or None."""
+
+    def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """The entries whose keys begin with ``prefix``, in order, from ``start`` on."""
+
+
+def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
+    """What the keys of all entries of a state begin with."""
+    return b"s" + hashlib.blake2b(f"{operator_id}\0{kind}\0{state}".encode(), digest_size=7).digest()
+
+
+def entry_key(prefix: bytes, key: bytes, namespace: bytes) -> bytes:
+    """The key of an entry, or what those of a key's map entries begin with. ``key`` is the key's identity.
+
+    LMDB takes keys of up to 511 bytes, so that long parts are told apart by a digest.
+    """
+    if len(key) <= _LONGEST and len(namespace) <= _LONGEST:
+        return b"%b%c%b%c%b" % (prefix, len(key), key, len(namespace), namespace)
+    digest = hashlib.blake2b(b"%d:%b%b" % (len(key), key, namespace), digest_size=32).digest()
+    return prefix + b"\xff" + digest
+
+
+def map_entry(entry: bytes, map_key: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """Key and value of a map's entry; the value begins with a long map key, which the key only has a digest of."""
+    if len(map_key) <= _LONGEST:
+        return entry + b"\0" + map_key, value
+    digest = hashlib.blake2b(map_key, digest_size=32).digest()
+    return entry + b"\1" + digest, struct.pack(">I", len(map_key)) + map_key + value
+
+
+def split_map_entry(entry: bytes, key: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """Map key and value of what :func:`map_entry` made."""
+    rest = key[len(entry) :]
+    if rest[:1] == b"\0":
+        return rest[1:], value
+    (length,) = struct.unpack_from(">I", value)
+    return value[4 : 4 + length], value[4 + length :]
+
+
+def timer_key(prefix: bytes, timestamp: int, key: bytes, namespace: bytes) -> bytes:
+    """The key of a timer; keys sort as their timestamps do."""
+    return entry_key(prefix + (timestamp + _SIGN).to_bytes(8, "big"), key, namespace)
+
+
+def timer_value(key: bytes, namespace: bytes) -> bytes:
+    """What a timer's entry holds: its encoded key and its namespace."""
+    return struct.pack(">I", len(key)) + key + namespace
+
+
+def split_timer(prefix: bytes, key: bytes, value: bytes) -> tuple[int, bytes, bytes]:
+    """Timestamp, encoded key and namespace of a timer's entry."""
+    timestamp = int.from_bytes(key[len(prefix) : len(prefix) + 8], "big") - _SIGN
+    (length,) = struct.unpack_from(">I", value)
+    return timestamp, value[4 : 4 + length], value[4 + length :]
+
+
+Identity = Callable[[bytes], bytes]
+_BATCH = 200_000
+_MOVING = Position(-1, "moving")
+"""Where a replica stands that is between two epochs: if it is found so, it is made anew."""
+
+
+def entry_of(row: Row, identity: Identity) -> tuple[bytes, bytes]:
+    """Key and value of the entry that a row sets or removes."""
+    prefix = state_prefix(row.operator_id, row.kind, row.state)
+    value = row.value if row.value is not None else b""
+    if row.kind in _TIMERS:
+        assert row.timestamp is not None
+        return timer_key(prefix, row.timestamp, identity(row.key), row.namespace), timer_value(row.key, row.namespace)
+    entry = entry_key(prefix, identity(row.key), row.namespace)
+    if row.kind in (Kind.MAP, Kind.LIST, Kind.BROADCAST):
+        key, value = map_entry(entry, row.map_key, value)
+    else:
+        key = entry
+    return key, with_timestamp(row.timestamp, value)
+
+
+def with_timestamp(timestamp: int | None, value: bytes) -> bytes:
+    """A value behind the time of its last use, for states whose values expire."""
+    return b"\0" + value if timestamp is None else b"\1" + timestamp.to_bytes(8, "big", signed=True) + value
+
+
+def split_timestamp(value: bytes) -> tuple[int | None, bytes]:
+    """The time and the value of what :func:`with_timestamp` made."""
+    if value[:1] == b"\0":
+        return None, value[1:]
+    return int.from_bytes(value[1:9], "big", signed=True), value[9:]
+
+
+class MemoryReplica:
+    """The same in a dict, for tests and for tasks without a disk."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, bytes] = {}
+        self.position: Position | None = None
+        self._sorted: list[bytes] | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.entries.get(key)
+
+    def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        from bisect import bisect_left
+
+        if self._sorted is None:
+            self._sorted = sorted(self.entries)
+        keys = self._sorted
+        for place in range(bisect_left(keys, start or prefix), len(keys)):
+            if not keys[place].startswith(prefix):
+                return
+            yield keys[place], self.entries[keys[place]]
+
+    def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
+        """Take changes over (None removes) and stand at ``after``."""
+        assert self.position == before
+        for key, value in changes.items():
+            if value is None:
+                self.entries.pop(key, None)
+            else:
+                self.entries[key] = value
+        self._sorted = None
+        self.position = after
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.entries.clear()
+        self._sorted = None
+        self.position = None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class LmdbReplica:
+    """A replica in a directory of this host."""
+
+    def __init__(self, directory: str) -> None:
+        import lmdb
+
+        self._directory = directory
+        self._lmdb = lmdb
+        self._environment: Any = None
+        self._reading: Any = None
+        self._open()
+
+    def _open(self) -> None:
+        os.makedirs(self._directory, exist_ok=True)
+        try:
+            self._environment = self._lmdb.open(
+                self._directory, map_size=MAP_SIZE, sync=False, metasync=False, writemap=False, max_dbs=0, lock=True
+            )
+            self._reading = self._environment.begin(buffers=False)
+        except self._lmdb.Error:
+            # A damaged replica is worth nothing: the log has everything.
+            self._remove()
+            os.makedirs(self._directory, exist_ok=True)
+            self._environment = self._lmdb.open(self._directory, map_size=MAP_SIZE, sync=False, metasync=False)
+            self._reading = self._environment.begin(buffers=False)
+
+    @property
+    def position(self) -> Position | None:
+        """Where the replica stands; None for an empty one."""
+        return _position(self._reading.get(_META))
+
+    def get(self, key: bytes) -> bytes | None:
+        found: bytes | None = self._reading.get(key)
+        return found
+
+    def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        with self._reading.cursor() as cursor:
+            if not cursor.set_range(start or prefix):
+                return
+            for key, value in cursor:
+                if not key.startswith(prefix):
+                    return
+                yield key, value
+
+    def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
+        """Take changes over (None removes) and stand at ``after``.
+
+        In one transaction, and only if the replica still stands at ``before``: another attempt of the task may be at work.
+        """
+        self._reading.abort()
+        with self._environment.begin(write=True) as writing:
+            if _position(writing.get(_META)) != before:
+                raise RuntimeError(f"The replica {self._directory} was changed by another attempt of the task.")
+            put, delete = writing.put, writing.delete
+            for key, value in changes.items():
+                if value is None:
+                    delete(key)
+                else:
+                    put(key, value)
+            put(_META, f"{after.epoch} {after.token}".encode())
+        self._reading = self._environment.begin(buffers=False)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._reading.abort()
+        with self._environment.begin(write=True) as writing:
+            writing.drop(self._environment.open_db(None, txn=writing), delete=False)
+        self._reading = self._environment.begin(buffers=False)
+
+    def close(self) -> None:
+        """Let the files go."""
+        self._reading.abort()
+        self._environment.close()
+
+    def _remove(self) -> None:
+        if self._environment is not None:
+            self._environment.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _position(meta: bytes | None) -> Position | None:
+    if meta is None:
+        return None
+    epoch, token = meta.decode().split(" ", 1)
+    return Position(int(epoch), token)
+
+
+def follow(
+    replica: Any,
+    wanted: Position,
+    changes: Callable[[int], Iterator[tuple[int, Row]]],
+    identities: Callable[[str], Identity],
+    known: Callable[[int], str | None],
+) -> str:
+    """Bring a replica to the position of the log: ``current``, ``behind`` (caught up) or ``rebuilt``, as it was found.
+
+    ``changes`` gives the log's rows after an epoch, ``identities`` the key identity of an operator, and ``known`` the
+    token of a committed epoch: a replica whose epoch is not the committed one was ahead of the log, and starts anew.
+    """
+    position = replica.position
+    if position == wanted:
+        return "current"
+    found = "behind"
+    if position is None or position.epoch >= wanted.epoch or known(position.epoch) != position.token:
+        replica.clear()
+        position, found = None, "rebuilt"
+    pending: dict[bytes, bytes | None] = {}
+    for _, row in changes(position.epoch if position is not None else -1):
+        key, value = entry_of(row, identities(row.operator_id))
+        pending[key] = None if row.value is None else value
+        if len(pending) >= _BATCH:
+            replica.apply(pending, position, _MOVING)
+            pending, position = {}, _MOVING
+    replica.apply(pending, position, wanted)
+    return found

@@ -1,0 +1,133 @@
+"""The rows of a snapshot table, and their way into and out of Parquet files."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+NO_KEY_GROUP = -1
+"""The key group of rows that belong to an operator rather than to a key."""
+
+SCHEMA = pa.schema(
+    [
+        pa.field("operator_id", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("key_group", pa.int32(), nullable=False),
+        pa.field("state", pa.string(), nullable=False),
+        pa.field("key", pa.binary(), nullable=False),
+        pa.field("namespace", pa.binary(), nullable=False),
+        pa.field("map_key", pa.binary(), nullable=False),
+        pa.field("value", pa.binary()),
+        pa.field("timestamp", pa.int64()),
+        pa.field("epoch", pa.int64(), nullable=False),
+        pa.field("tombstone", pa.bool_(), nullable=False),
+    ]
+)
+_STATISTICS = ("operator_id", "key_group", "epoch")
+
+
+class Row(NamedTuple):
+    """One change: ``value`` is None for a tombstone. ``kind`` is one of :class:`Kind`; the rest is encoded bytes."""
+
+    operator_id: str
+    kind: str
+    key_group: int
+    state: str
+    key: bytes
+    namespace: bytes
+    map_key: bytes
+    value: bytes | None
+    timestamp: int | None = None
+
+
+class Kind:
+    """What a row belongs to."""
+
+    VALUE = "value"
+    LIST = "list"
+    MAP = "map"
+    EVENT_TIMER = "event-timer"
+    PROCESSING_TIMER = "processing-timer"
+    BROADCAST = "broadcast"
+    OPERATOR = "operator"
+    TASK = "task"
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A Parquet file of rows that a task wrote and no commit names yet. ``path`` is relative to the table."""
+
+    path: str
+    size: int
+    stats: str
+
+
+def table_of(rows: Sequence[Row], epoch: int) -> pa.Table:
+    """Rows as an Arrow table."""
+    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(Row._fields)
+    arrays = [pa.array(column, SCHEMA.field(name).type) for name, column in zip(Row._fields, columns, strict=True)]
+    arrays.append(pa.array([epoch] * len(rows), pa.int64()))
+    arrays.append(pa.array([value is None for value in columns[7]], pa.bool_()))
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def write_table(directory: str, table: pa.Table) -> DataFile:
+    """Write a Parquet file into a table's directory; gives what a commit must say about it."""
+    name = f"part-{uuid.uuid4().hex}.parquet"
+    path = os.path.join(directory, name)
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=["operator_id", "kind", "state", "key_group"],
+        write_statistics=list(_STATISTICS),
+    )
+    return DataFile(name, os.path.getsize(path), _statistics(table))
+
+
+def write_rows(directory: str, rows: Sequence[Row], epoch: int) -> DataFile:
+    """Write rows of an epoch into a table's directory."""
+    return write_table(directory, table_of(rows, epoch))
+
+
+def _statistics(table: pa.Table) -> str:
+    import pyarrow.compute as pc
+
+    stats: dict[str, Any] = {"numRecords": table.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    if table.num_rows:
+        for name in _STATISTICS:
+            limits = pc.min_max(table[name]).as_py()
+            stats["minValues"][name], stats["maxValues"][name] = limits["min"], limits["max"]
+            stats["nullCount"][name] = 0
+    return json.dumps(stats)
+
+
+def read_rows(table: pa.Table) -> Iterator[Row]:
+    """The rows of an Arrow table; those of tombstones have no value."""
+    for batch in table.select(Row._fields).to_batches(max_chunksize=65536):
+        yield from map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def identity(row: Row, key_identity: Any) -> tuple[str, str, str, bytes, bytes, bytes]:
+    """What tells the entry that a row changes from other entries. ``key_identity`` cuts a key to its identity."""
+    return (row.operator_id, row.kind, row.state, key_identity(row.key), row.namespace, row.map_key)
+
+
+def now_millis() -> int:
+    """The clock, as Delta's files carry it."""
+    return int(time.time() * 1000)
+
+
+def concat(tables: Iterable[pa.Table]) -> pa.Table:
+    """Tables one behind the other."""
+    return pa.concat_tables(tables) if (tables := list(tables)) else SCHEMA.empty_table()

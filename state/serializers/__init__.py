@@ -1,0 +1,10 @@
+"""Values, keys and namespaces of state as bytes, by their declared types.
+
+A value of a typed state can be read back from its bytes and the type's description alone; only pickled types need the
+program's own classes.
+"""
+
+from state.serializers.codecs import Codec, codec_of, dump, set_pickler, set_row_class
+from state.serializers.keys import KeyCodec, identity_of, key_codec_of
+
+__all__ = ["Codec", "KeyCodec", "codec_of", "dump", "identity_of", "key_codec_of", "set_pickler", "set_row_class"]
