@@ -145,7 +145,7 @@ def describe_keyed(handle: Keyed, headers: HeaderReader | None) -> Json:
                 "streams": [[offset, describe_stream(stream)] for offset, stream in handle.streams],
             }
     if headers is not None:
-        described |= _header_of(lambda: headers.keyed(handle), "keyed")
+        described |= _header_of(headers, lambda: headers.keyed(handle), "keyed")
     return described
 
 
@@ -158,7 +158,7 @@ def describe_operator_stream(handle: OperatorStream, headers: HeaderReader | Non
         "partitions": {p.name: {"mode": p.mode, "offsets": list(p.offsets)} for p in handle.partitions},
     }
     if headers is not None:
-        described |= _header_of(lambda: headers.operator(handle), "operator")
+        described |= _header_of(headers, lambda: headers.operator(handle), "operator")
     return described
 
 
@@ -218,12 +218,16 @@ def describe_header(header: BackendHeader, kind: str) -> Json:
     return described
 
 
-def _header_of(read: Callable[[], BackendHeader | None], kind: str) -> Json:
+def _header_of(headers: HeaderReader, read: Callable[[], BackendHeader | None], kind: str) -> Json:
     try:
         header = read()
     except SavepointError as error:
         return {"backend_error": str(error)}
-    return {} if header is None else {"backend": describe_header(header, kind)}
+    if header is None:
+        return {}
+    if id(header) not in headers.described:
+        headers.described[id(header)] = (header, describe_header(header, kind))
+    return {"backend": headers.described[id(header)][1]}
 
 
 def _operator_class(handle: OperatorStream) -> str:

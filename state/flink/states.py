@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from state.flink.errors import SavepointError, TruncatedSavepoint, UnknownOperator
 from state.flink.handles import (
@@ -55,10 +56,12 @@ class HeaderReader:
     """Reads headers of one savepoint, each distinct one once.
 
     The subtasks of an operator write the same header. Recognising that by comparing bytes makes the time
-    for many subtasks that of reading, not of parsing.
+    for many subtasks that of reading, not of parsing. `described` is for whoever turns headers into something
+    else, to do that once for each too: results by the header's `id`, beside the header so that it stays alive.
     """
 
     savepoint: Savepoint
+    described: dict[int, tuple[BackendHeader, dict[str, Any]]] = field(default_factory=dict)
     _latest: dict[str, tuple[bytes, BackendHeader]] = field(default_factory=dict)
     _by_place: dict[tuple[str, str, int], BackendHeader] = field(default_factory=dict)
 
