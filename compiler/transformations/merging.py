@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from compiler.errors import FlinkError
 from compiler.transformations.model import (
     BroadcastStateTransformation,
+    CacheTransformation,
     MultipleInputTransformation,
     OneInputTransformation,
     Partition,
@@ -137,6 +139,8 @@ class _Merger:
 
     def _redirect(self, reader_id: int, old: int, new: int) -> None:
         reader = self.pipeline[reader_id]
+        if isinstance(reader, BroadcastStateTransformation | CacheTransformation):
+            raise _not_redirected(reader, old)
         if isinstance(reader, Union | MultipleInputTransformation):
             if reader_id not in self.input_lists:
                 self.input_lists[reader_id] = _InputList(reader.inputs)
@@ -186,6 +190,19 @@ class _Merger:
             else:
                 leaves.append(part)
         return leaves
+
+
+def _not_redirected(reader: Transformation, old: int) -> FlinkError:
+    """PyFlink cannot give these another input: it knows no caches, and misses the inherited fields of its subclass."""
+    if isinstance(reader, BroadcastStateTransformation):
+        side = "regularInput" if reader.regular_input == old else "broadcastInput"
+        message = f"java.lang.NoSuchFieldException: {side}"
+    else:
+        message = (
+            f"Unsupported transformation: CacheTransformation{{id={reader.id}, name='{reader.name}', "
+            f"outputType={reader.output_type}, parallelism={reader.parallelism}}}"
+        )
+    return FlinkError("java.lang.RuntimeException", message, operator=reader.name, location=reader.location)
 
 
 class _InputList:

@@ -18,6 +18,8 @@ NOT_OURS = {
     "pyflink.common.typeinfo.DateTypeInfo.EPOCH_ORDINAL",
     "pyflink.common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL",
     "pyflink.common.types.RowKind.to_j_row_kind",
+    "pyflink.datastream.connectors.file_system.FileSink.BaseBuilder.with_rolling_policy",
+    "pyflink.datastream.connectors.file_system.StreamingFileSink.BaseBuilder.with_rolling_policy",
     "pyflink.datastream.utils.convert_to_python_obj",
     "pyflink.datastream.utils.pickled_bytes_to_python_obj",
     "pyflink.datastream.window.Min",
@@ -25,7 +27,7 @@ NOT_OURS = {
     "pyflink.datastream.window.long_to_int_with_bit_mixing",
     "pyflink.datastream.window.mod_inverse",
 }
-"""Steps on PyFlink's way to Java and back, which no program calls."""
+"""Steps on PyFlink's way to Java and back, and abstract methods, which no program calls."""
 
 NAMED_OTHERWISE = {"to_internal_type", "from_internal_type"}
 """Methods whose parameters PyFlink calls differently from class to class."""
@@ -70,7 +72,8 @@ def _missing_members(name: str, found: Any, members: dict[str, Any]) -> Iterator
         if not hasattr(found, attribute):
             yield f"{name}.{attribute}"
     for method, parameters in members.get("methods", {}).items():
-        yield from _missing_function(f"{name}.{method}", getattr(found, method, None), parameters)
+        there = found if method == "__init__" else getattr(found, method, None)
+        yield from _missing_function(f"{name}.{method}", there, parameters)
     for nested, inner in members.get("nested", {}).items():
         yield from _missing_members(f"{name}.{nested}", getattr(found, nested, None), inner)
 
@@ -86,6 +89,6 @@ def _missing_function(name: str, found: Any, parameters: list[str]) -> Iterator[
         for parameter in inspect.signature(found).parameters.values()
         if parameter.name not in ("self", "cls")
     ]
-    wanted = [name for name in parameters if not name.startswith("j_") and name not in ("self", "cls")]
+    wanted = [p for p in parameters if not p.startswith(("j_", "_j_")) and p not in ("self", "cls")]
     if given[: len(wanted)] != wanted:
         yield f"{name}({', '.join(wanted)}), and not ({', '.join(given)})"

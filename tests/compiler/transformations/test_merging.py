@@ -14,6 +14,8 @@ from compiler.errors import FlinkError
 from compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, align
 from compiler.transformations.merging import merge
 from compiler.transformations.model import (
+    BroadcastStateTransformation,
+    CacheTransformation,
     LegacySource,
     OneInputTransformation,
     Partition,
@@ -222,3 +224,27 @@ def test_time_is_linear() -> None:
 
     seconds(1_000)
     assert seconds(20_000) < 20 * max(seconds(2_000), 0.005)
+
+
+def test_what_reads_a_merged_operator_must_be_redirected() -> None:
+    """PyFlink cannot do that for a cache, nor for an operator with broadcast state."""
+    pipeline = Pipeline()
+    last = chain(pipeline, "a", "b")
+    pipeline.add(CacheTransformation(id=pipeline.new_id(), name="Cache: b", input=last))
+    with pytest.raises(FlinkError, match="Unsupported transformation: CacheTransformation"):
+        merge(pipeline)
+
+    pipeline = Pipeline()
+    last = chain(pipeline, "a", "b")
+    rules = partition(pipeline, source(pipeline), REBALANCE)
+    pipeline.add(
+        BroadcastStateTransformation(
+            id=pipeline.new_id(),
+            name="Co-Process-Broadcast",
+            regular_input=last,
+            broadcast_input=rules,
+            operator=Operator("broadcast_process", python=PythonOperator.BROADCAST),
+        )
+    )
+    with pytest.raises(FlinkError, match="NoSuchFieldException: regularInput"):
+        merge(pipeline)
