@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from compiler.configuration import JobSettings
+from compiler.errors import Location
 from compiler.transformations.pipeline import Pipeline
 
 
@@ -14,7 +15,7 @@ class Job:
     """A submitted job: its transformations (a copy, so that the program may go on building) and its settings.
 
     ``name`` is None where the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the
-    sink whose records the program wants back (``execute_and_collect``).
+    sink whose records the program wants back (``execute_and_collect``). ``location`` is the line that submitted the job.
     """
 
     name: str | None
@@ -22,6 +23,7 @@ class Job:
     settings: JobSettings
     attached: bool = True
     collect: int | None = None
+    location: Location | None = None
 
 
 class Executor(Protocol):

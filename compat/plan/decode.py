@@ -43,6 +43,7 @@ def decode(plan: Mapping[str, Any], *, name: str, kind: str) -> Program:
         ),
         vertices=_vertices(_object(plan.get("job_graph"), "job_graph")),
         settings=settings,
+        source=_source(plan.get("source"), "source"),
         all_have_state=bool(settings.get("execution.checkpointing.file-merging.enabled")),
     )
 

@@ -42,6 +42,7 @@ def plan_json(compilation: Compilation, encoding: Encoding | None = None) -> Jso
     plan["job_name"] = None if graph is None else graph.job_name
     plan["error"] = None if compilation.error is None else error_json(compilation.error, encoding)
     if job is not None:
+        plan["source"] = _source(job.location, encoding)
         plan["settings"] = settings_json(job.settings)
     if graph is not None:
         plan["stream_graph"] = stream_graph_json(graph)

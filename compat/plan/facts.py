@@ -123,7 +123,8 @@ class Program:
     """A job, or the snapshot of one, as facts.
 
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
-    ``snapshot``. ``settings`` are the options that matter for a restore. ``all_have_state`` holds when snapshots of this
+    ``snapshot``. ``settings`` are the options that matter for a restore,
+    ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging).
     """
 
@@ -134,4 +135,5 @@ class Program:
     operators: tuple[Operator, ...]
     vertices: tuple[Vertex, ...]
     settings: dict[str, Any]
+    source: SourceLine | None = None
     all_have_state: bool = False

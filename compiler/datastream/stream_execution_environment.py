@@ -306,6 +306,7 @@ class StreamExecutionEnvironment(Sources):
             settings=settings,
             attached=attached,
             collect=collect,
+            location=here(),
         )
 
     def _append(self, key: str, value: str, separator: str, *, front: bool = False) -> None:

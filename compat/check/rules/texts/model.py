@@ -12,8 +12,8 @@ class RuleInfo:
     """A rule as the catalogue shows it.
 
     ``id`` is permanent. ``level`` is the usual one; ``when`` says in which cases it is another. ``old`` and ``new`` are
-    the example: what changes from one version to the next (the same text where nothing has to change). ``failure`` marks
-    what leaves a check undecided instead of being a finding of one.
+    the example: what changes from one version to the next (the same text where nothing has to change). ``failure``
+    marks what leaves a check undecided instead of being a finding of one.
     """
 
     id: str

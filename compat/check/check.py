@@ -1,0 +1,91 @@
+"""The check itself: facts of two programs in, a report out. Pure: nothing is read, run or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from compat.check.context import Check, CheckOptions
+from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
+from compat.check.identity import find_wrong_hands
+from compat.check.mapping import StateMapping, map_state
+from compat.check.rules import ALL
+from compat.plan.facts import Program
+
+_FATE_OF_RULE = {
+    "CMP413": Fate.LOST,
+    "CMP603": Fate.LOST,
+    "CMP402": Fate.LOST,
+    "CMP405": Fate.MIGRATED,
+    "CMP410": Fate.UNKNOWN,
+}
+
+
+def check(
+    old: Program,
+    new: Program,
+    options: CheckOptions | None = None,
+    rebuilt: Mapping[str, Program] | None = None,
+) -> Report:
+    """Whether NEW can restore the state of OLD: the verdict, all findings at once, and where each state goes.
+
+    ``rebuilt`` are the programs as a second build gave them, by side, to find ids that are not stable.
+    """
+    options = options or CheckOptions()
+    mapping = map_state(old, new)
+    context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {})
+    findings = sorted(
+        (finding for rule in ALL for finding in rule(context)),
+        key=lambda finding: (finding.level.rank, finding.rule),
+    )
+    return Report(
+        old=old,
+        new=new,
+        verdict=verdict(findings),
+        findings=tuple(findings),
+        mapping=tuple(_rows(context, findings)),
+        allow_non_restored=options.allow_non_restored,
+    )
+
+
+def verdict(findings: Iterable[Finding]) -> Verdict:
+    """The answer that the findings amount to. Unknown is never success."""
+    levels = {finding.level for finding in findings}
+    if Level.ERROR in levels:
+        return Verdict.INCOMPATIBLE
+    if Level.UNKNOWN in levels:
+        return Verdict.UNKNOWN
+    return Verdict.MIGRATION if Level.MIGRATE in levels else Verdict.COMPATIBLE
+
+
+def with_findings(report: Report, findings: Iterable[Finding], suppressed: Iterable[Finding]) -> Report:
+    """The same report with other findings, for instance after some were ignored."""
+    kept = tuple(sorted(findings, key=lambda finding: (finding.level.rank, finding.rule)))
+    return replace(report, findings=kept, suppressed=tuple(suppressed), verdict=verdict(kept))
+
+
+def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
+    worst: dict[str, Finding] = {}
+    for finding in findings:
+        if finding.old is not None:
+            worst.setdefault(finding.old.id, finding)
+    mapping: StateMapping = context.mapping
+    for pair in mapping.stateful_pairs():
+        found = worst.get(pair.old.id)
+        if pair.old.id in context.wrong_hands:
+            yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by)
+        elif found is None or found.level.rank > Level.MIGRATE.rank:
+            yield MappingRow(old=pair.old, new=pair.new, fate=Fate.RESTORED, by=pair.by)
+        else:
+            default = Fate.REFUSED if found.level is Level.ERROR else Fate.UNKNOWN
+            fate = _FATE_OF_RULE.get(found.rule, default)
+            yield MappingRow(old=pair.old, new=pair.new, fate=fate, by=pair.by, note=found.rule)
+    for pair in mapping.shadowed:
+        if pair.old.has_state:
+            yield MappingRow(old=pair.old, new=None, fate=Fate.LOST, by=pair.by, note="CMP106")
+    for old in mapping.lost:
+        fate = Fate.DROPPED if context.options.allow_non_restored else Fate.REFUSED
+        yield MappingRow(old=old, new=None, fate=fate, by="")
+    for new in mapping.fresh:
+        if new.has_state:
+            yield MappingRow(old=None, new=new, fate=Fate.EMPTY, by="")

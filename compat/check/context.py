@@ -1,0 +1,116 @@
+"""What a rule may look at, and how it says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from compat.check.findings import Finding, Fix, Level
+from compat.check.mapping import Pair, StateMapping
+from compat.plan.facts import Operator, Program, SourceLine
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What the user decided: whether state may be left behind, and the version of Flink to restore with."""
+
+    allow_non_restored: bool = False
+    flink: str = "2.3"
+
+
+@dataclass(frozen=True)
+class Check:
+    """Two programs, where the state goes, and the options.
+
+    ``wrong_hands`` are the pairs in which the two operators are not the same one, by OLD's id, with the reason.
+    ``rebuilt`` holds each program as a second build gave it, by side (``old``, ``new``), where there was one.
+    """
+
+    old: Program
+    new: Program
+    mapping: StateMapping
+    options: CheckOptions
+    wrong_hands: Mapping[str, str]
+    rebuilt: Mapping[str, Program] = field(default_factory=dict)
+
+    @cached_property
+    def right_pairs(self) -> tuple[Pair, ...]:
+        """The pairs with state in which both sides are the same operator: the ones whose states can be compared."""
+        return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in self.wrong_hands)
+
+    def successor(self, operator: Operator) -> Operator | None:
+        """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
+        return self.mapping.successors.get(operator.id)
+
+    def finding(
+        self,
+        rule: str,
+        level: Level,
+        title: str,
+        *,
+        consequence: str,
+        reason: str,
+        old: Operator | None = None,
+        new: Operator | None = None,
+        state: str | None = None,
+        fixes: tuple[Fix, ...] = (),
+        silent: bool = False,
+        related: tuple[tuple[str, SourceLine], ...] = (),
+    ) -> Finding:
+        """A finding with a place in both programs: the operators', else their neighbours', else the submitting lines."""
+        return Finding(
+            rule=rule,
+            level=level,
+            title=title,
+            consequence=consequence,
+            reason=reason,
+            old=old,
+            new=new,
+            old_line=_line(old) or self._nearest(new, self._new_by_id, self._old_partner, self.old),
+            new_line=_line(new) or self._nearest(old, self._old_by_id, self._new_partner, self.new),
+            state=state,
+            fixes=fixes,
+            silent=silent,
+            related=related,
+        )
+
+    @cached_property
+    def _old_by_id(self) -> dict[str, Operator]:
+        return {operator.id: operator for operator in self.old.operators}
+
+    @cached_property
+    def _new_by_id(self) -> dict[str, Operator]:
+        return {operator.id: operator for operator in self.new.operators}
+
+    @cached_property
+    def _old_partner(self) -> dict[str, Operator]:
+        return {pair.new.id: pair.old for pair in self.mapping.pairs}
+
+    @cached_property
+    def _new_partner(self) -> dict[str, Operator]:
+        return {pair.old.id: pair.new for pair in self.mapping.pairs}
+
+    @staticmethod
+    def _nearest(
+        operator: Operator | None,
+        by_id: Mapping[str, Operator],
+        partners: Mapping[str, Operator],
+        program: Program,
+    ) -> SourceLine | None:
+        """Where to look in ``program`` for an operator that only the other one has.
+
+        The partner of what feeds the operator there, else the line that submits the job.
+        """
+        seen: set[str] = set()
+        while operator is not None and operator.id not in seen:
+            seen.add(operator.id)
+            partner = partners.get(operator.id)
+            if partner is not None and partner.source is not None:
+                return partner.source
+            operator = by_id.get(operator.inputs[0]) if operator.inputs else None
+        return program.source or next((item.source for item in program.operators if item.source), None)
+
+
+def _line(operator: Operator | None) -> SourceLine | None:
+    return None if operator is None else operator.source

@@ -1,0 +1,68 @@
+"""Why the generated id of an operator is another one: position, chained outputs, inputs, up to where it began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compat.plan.facts import Operator, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator on the way to the cause: OLD's, NEW's, and what is different about them."""
+
+    old: Operator
+    new: Operator
+    differences: tuple[str, ...]
+
+
+def steps(old: Operator, new: Operator, old_program: Program, new_program: Program) -> Iterator[Step]:
+    """The operator itself, then the input whose id differs, and so on, up to the first cause."""
+    olds = {operator.id: operator for operator in old_program.operators}
+    news = {operator.id: operator for operator in new_program.operators}
+    seen: set[str] = set()
+    while old.id not in seen:
+        seen.add(old.id)
+        moved = next(
+            (
+                (before, after)
+                for before, after in zip(old.inputs, new.inputs, strict=False)
+                if before != after
+            ),
+            None,
+        )
+        yield Step(old, new, tuple(_differences(old, new)))
+        if moved is None or old.uid != new.uid or moved[0] not in olds or moved[1] not in news:
+            return
+        old, new = olds[moved[0]], news[moved[1]]
+
+
+def why_moved(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str:
+    """One sentence: what moved the id, and where it began if that is further up."""
+    way = list(steps(old, new, old_program, new_program))
+    own = "; ".join(way[0].differences) or "its id differs"
+    if len(way) == 1:
+        return f"{own[0].upper()}{own[1:]}."
+    cause = next((step for step in reversed(way) if step.differences), way[-1])
+    began = "; ".join(cause.differences)
+    return f"{own[0].upper()}{own[1:]}. It began at {cause.new.label}: {began}."
+
+
+def _differences(old: Operator, new: Operator) -> Iterator[str]:
+    if old.uid != new.uid:
+        if old.uid is None:
+            yield f"it has the uid {new.uid!r} now, and an id made of it"
+        elif new.uid is None:
+            yield f"its uid {old.uid!r} is gone, and its id is a generated one now"
+        else:
+            yield f"its uid was {old.uid!r} and is {new.uid!r}"
+        return
+    if old.position != new.position:
+        yield f"it is operator number {new.position} of the graph, it was number {old.position}"
+    if old.chained_outputs != new.chained_outputs:
+        yield f"{new.chained_outputs} outputs are chained to it, it were {old.chained_outputs}"
+    if len(old.inputs) != len(new.inputs):
+        yield f"it has {len(new.inputs)} inputs, it had {len(old.inputs)}"
+    elif old.inputs != new.inputs:
+        yield "the id of an input moved"

@@ -1,0 +1,53 @@
+"""Pairs that share an id and are not the same operator. Generated ids do not know what an operator is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
+from compat.check.similarity import Index, family, similarity, state_names
+from compat.plan.facts import Operator, Program
+
+_LOOK_AT = 16
+_ONLY_THE_SORT = 1
+
+
+def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
+    """For each pair whose state would reach another operator, by OLD's id, why it is another one.
+
+    A changed name alone says nothing: renaming moves no state. It does when the operator of that name is still there,
+    somewhere else. Ids that the program set itself are believed, unless the operators are of different sorts.
+    """
+    index = Index(operator for operator in new.operators if not operator.pinned)
+    takes = {pair.new.id: pair.old for pair in mapping.pairs}
+    found: dict[str, str] = {}
+    for pair in mapping.stateful_pairs():
+        reason = _reason(pair, index, takes)
+        if reason is not None:
+            found[pair.old.id] = reason
+    return found
+
+
+def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | None:
+    old, new = pair.old, pair.new
+    if family(old) != family(new):
+        if not new.has_state and pair.by != BY_GENERATED_ID:
+            return None
+        return f"OLD's is a {family(old)}, NEW's is a {family(new)}"
+    if pair.by != BY_GENERATED_ID:
+        return None
+    here = similarity(old, new)
+    for group in index.alike(old):
+        for other in group[:_LOOK_AT]:
+            better = other.id != new.id and similarity(old, other) > here
+            if better and not _belongs_to_its_own(old, other, takes):
+                return f"the operator {old.label} is still there, in another place, with another id"
+    if here == _ONLY_THE_SORT and state_names(old) and new.states is not None:
+        return "name, function and declared states all differ"
+    return None
+
+
+def _belongs_to_its_own(old: Operator, other: Operator, takes: Mapping[str, Operator]) -> bool:
+    """True if ``other`` takes the state of an operator that it resembles at least as much as it does ``old``."""
+    own = takes.get(other.id)
+    return own is not None and similarity(own, other) >= similarity(old, other)

@@ -1,0 +1,54 @@
+"""CMP101 state-without-operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.check.rules.pinning import hidden, only_timers
+from compat.plan.facts import Operator
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """State of OLD that no operator of NEW takes, and no successor to give it to."""
+    for old in check.mapping.lost:
+        if check.successor(old) is None:
+            yield _finding(old, check)
+
+
+def _finding(old: Operator, check: Check) -> Finding:
+    allowed = check.options.allow_non_restored
+    empty = only_timers(old)
+    if allowed:
+        consequence = f"The state of {old.label} is dropped{_size(old)}, as -n allows."
+    else:
+        consequence = (
+            f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
+        )
+    reason = "No operator of NEW has this id, neither generated, nor from a uid, nor as a user hash."
+    if empty:
+        reason += " Its state is empty timer queues, but Flink counts them as state."
+    return check.finding(
+        "CMP101",
+        Level.WARNING if allowed else Level.ERROR,
+        f"{old.label} has state and no operator in {check.new.name} to go to",
+        consequence=consequence,
+        reason=reason,
+        old=old,
+        fixes=() if allowed else (_fix(old, empty),),
+    )
+
+
+def _fix(old: Operator, empty: bool) -> Fix:
+    if empty:
+        return Fix(text="Restore with -n: nothing is lost, the state is empty.")
+    keep = "Keep the operator"
+    if not hidden(old) and old.uid is not None:
+        keep += f' with .uid("{old.uid}")'
+    return Fix(text=f"{keep}, or restore with -n (--allowNonRestoredState) if its state may go.")
+
+
+def _size(old: Operator) -> str:
+    keys = [state.keys for state in old.states or () if state.keys is not None]
+    return f" ({max(keys):,} keys)" if keys else ""

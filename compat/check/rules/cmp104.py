@@ -1,0 +1,41 @@
+"""CMP104 stateful-without-uid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.check.rules.pinning import hidden, only_timers
+from compat.plan.facts import Operator
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """One finding that lists all operators of NEW with state and a generated id."""
+    unpinned = [operator for operator in check.new.operators if _at_risk(operator)]
+    if not unpinned:
+        return
+    first = unpinned[0]
+    names = ", ".join(repr(operator.name) for operator in unpinned[:5])
+    more = f" and {len(unpinned) - 5} more" if len(unpinned) > 5 else ""
+    yield check.finding(
+        "CMP104",
+        Level.WARNING,
+        f"{len(unpinned)} stateful operator{'s have' if len(unpinned) > 1 else ' has'} a generated id: {names}{more}",
+        consequence="The next edit of the program can move these ids, and their state with them.",
+        reason="A generated id depends on the position in the graph, on what is chained behind and on what comes before.",
+        new=first,
+        fixes=(
+            Fix(
+                text="Give each of them a uid when the job next starts without old state; on a job that has state, add the "
+                "uid together with .set_uid_hash of the present id."
+            ),
+        ),
+        related=tuple(
+            (operator.label, operator.source) for operator in unpinned[1:] if operator.source is not None
+        ),
+    )
+
+
+def _at_risk(operator: Operator) -> bool:
+    return operator.has_state and operator.uid is None and not only_timers(operator) and not hidden(operator)

@@ -1,0 +1,50 @@
+"""CMP108 unstable-id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.plan.facts import Operator, Program
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """Operators whose id came out differently when the same program was built a second time."""
+    for side, program in (("old", check.old), ("new", check.new)):
+        again = check.rebuilt.get(side)
+        if again is None:
+            continue
+        for first, second in _differing(program, again):
+            changed = "uid" if first.uid != second.uid else "generated id"
+            was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
+            yield check.finding(
+                "CMP108",
+                Level.ERROR,
+                f"the id of {first.name!r} is another one at every start",
+                consequence="State saved by one start of the program cannot be found by the next one.",
+                reason=f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}.",
+                old=first if side == "old" else None,
+                new=first if side == "new" else None,
+                fixes=(
+                    Fix(
+                        text="Write the uid as a fixed text, and let nothing random, no time and no order of a set decide "
+                        "what the program builds."
+                    ),
+                ),
+            )
+
+
+def _differing(first: Program, second: Program) -> list[tuple[Operator, Operator]]:
+    """Stateful operators, place by place, with different ids; the first ones only, as the others follow from them."""
+    mine = {operator.id for operator in first.operators}
+    theirs = {operator.id for operator in second.operators}
+    if mine == theirs:
+        return []
+    changed = [
+        (one, other)
+        for one, other in zip(first.operators, second.operators, strict=False)
+        if one.id != other.id and one.id not in theirs
+    ]
+    with_uid = [pair for pair in changed if pair[0].uid != pair[1].uid]
+    return with_uid or changed[:1]

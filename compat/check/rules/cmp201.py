@@ -1,0 +1,39 @@
+"""CMP201 chain-changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Level
+from compat.plan.facts import Program
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """One finding, if operators that are in both programs share a chain in one of them only."""
+    old_chain, new_chain = _chains(check.old), _chains(check.new)
+    partner = {pair.old.id: pair.new.id for pair in check.mapping.pairs}
+    for pair in check.mapping.pairs:
+        mates = {partner[mate] for mate in old_chain.get(pair.old.id, ()) if mate in partner}
+        now = new_chain.get(pair.new.id, frozenset())
+        kept = set(partner.values())
+        if mates == now & kept:
+            continue
+        yield check.finding(
+            "CMP201",
+            Level.NOTE,
+            f"{pair.new.label} runs in another chain",
+            consequence="State is not affected: it belongs to operators, not to chains.",
+            reason="Operators were put together or apart; generated ids may move by that.",
+            old=pair.old,
+            new=pair.new,
+        )
+        return
+
+
+def _chains(program: Program) -> dict[str, frozenset[str]]:
+    return {
+        operator: members
+        for members in (frozenset(vertex.operators) for vertex in program.vertices)
+        for operator in members
+    }

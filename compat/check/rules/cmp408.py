@@ -1,0 +1,34 @@
+"""CMP408 ttl-changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.check.rules.states import changes
+
+_MIGRATES_SINCE = "2."
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """States for which a time to live was switched on or off."""
+    migrates = check.options.flink.startswith(_MIGRATES_SINCE)
+    for change in changes(check):
+        for old, new in change.kept:
+            if (old.ttl is None) == (new.ttl is None):
+                continue
+            switched = "on" if old.ttl is None else "off"
+            yield check.finding(
+                "CMP408",
+                Level.NOTE if migrates else Level.ERROR,
+                f"the time to live of state {old.name!r} of {change.pair.new.label} is switched {switched}",
+                consequence="Flink migrates the values when it restores them."
+                if migrates
+                else "The task fails at the first access: values with and without a time stamp are two types.",
+                reason="With a time to live, each value carries the time of its last use.",
+                old=change.pair.old,
+                new=change.pair.new,
+                state=old.name,
+                fixes=(Fix(text="Nothing." if migrates else "Keep it as it was, or restore with Flink 2.x."),),
+            )

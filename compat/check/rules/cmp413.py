@@ -1,0 +1,28 @@
+"""CMP413 built-in-state-unrestorable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """Operators that keep their state under a name drawn at random at every start."""
+    for pair in check.right_pairs:
+        state = next((state for state in pair.old.states or () if state.unstable), None)
+        if state is not None:
+            yield check.finding(
+                "CMP413",
+                Level.ERROR,
+                f"the state of {pair.new.label} never survives a restore",
+                consequence="Flink restores this without an error; the aggregates start again from nothing.",
+                reason="PyFlink keeps the state of reduce, sum, min and max under a name that it draws at random at every "
+                "start.",
+                old=pair.old,
+                new=pair.new,
+                state=state.name,
+                fixes=(Fix(text="Use a KeyedProcessFunction with a named state in its place."),),
+                silent=True,
+            )

@@ -1,0 +1,165 @@
+"""Whether two operators are the same one in two versions of a program. Ids cannot tell: they are what is in question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from compat.plan.facts import Operator, StateKind
+
+_FAMILIES = {
+    "source": "source",
+    "legacy_source": "legacy source",
+    "keyed_map": "keyed function",
+    "keyed_flat_map": "keyed function",
+    "keyed_filter": "keyed function",
+    "keyed_process": "keyed function",
+    "keyed_values": "keyed function",
+    "keyed_reduce": "rolling aggregate",
+    "reduce": "rolling aggregate",
+    "sum": "rolling aggregate",
+    "window": "window",
+    "window_all": "window",
+    "keyed_co_map": "keyed function of two streams",
+    "keyed_co_flat_map": "keyed function of two streams",
+    "keyed_co_process": "keyed function of two streams",
+    "connect_keyed_process": "keyed function of two streams",
+    "broadcast_process": "function with broadcast state",
+    "broadcast_connect": "function with broadcast state",
+    "keyed_broadcast_process": "keyed function with broadcast state",
+    "keyed_broadcast_connect": "keyed function with broadcast state",
+    "sink_writer": "sink writer",
+    "sink_committer": "sink committer",
+}
+
+_DEFAULT_NAMES = frozenset(
+    {
+        "KEYED PROCESS",
+        "KeyedProcess",
+        "PROCESS",
+        "Process",
+        "Map",
+        "FlatMap",
+        "Flat Map",
+        "Filter",
+        "Reduce",
+        "Keyed Reduce",
+        "Keyed Aggregation",
+        "Co-Map",
+        "Co-Flat Map",
+        "Co-Process",
+        "Keyed Co-Process",
+        "Co-Keyed-Process",
+        "Co-Process-Broadcast",
+        "Co-Process-Broadcast-Keyed",
+        "Keyed-Co-Process-Broadcast",
+        "Source: Collection Source",
+        "Source: Sequence Source",
+        "Source: Custom Source",
+        "Sink: Writer",
+        "Sink: Committer",
+        "Sink: Unnamed",
+        "Sink: Print to Std. Out",
+    }
+)
+_SHARED_FUNCTIONS = frozenset({"same", "<lambda>"})
+
+_NAME, _FUNCTION, _STATES, _KIND = 4, 3, 2, 1
+
+
+def family(operator: Operator) -> str:
+    """What sort of operator it is, as far as the state that it keeps is concerned."""
+    return _FAMILIES.get(operator.kind, operator.kind)
+
+
+def own_name(operator: Operator) -> str | None:
+    """The name that the program gave to the operator; None if it only has Flink's.
+
+    Of merged operators it is the first one's: what is melted into an operator does not make it another one.
+    """
+    name = operator.name.partition(", ")[0]
+    if name in _DEFAULT_NAMES or name.startswith("_") or name == operator.detail.get("window_class"):
+        return None
+    return name
+
+
+def own_function(operator: Operator) -> str | None:
+    """The name of the operator's function or its class; None for what has no telling one."""
+    name = operator.detail.get("function")
+    if not isinstance(name, str) or name.rpartition(".")[2] in _SHARED_FUNCTIONS:
+        return None
+    return name
+
+
+def state_names(operator: Operator) -> frozenset[tuple[str, StateKind]]:
+    """Names and kinds of the states that the program itself declared."""
+    return frozenset((state.name, state.kind) for state in operator.states or () if not state.built_in)
+
+
+def similarity(old: Operator, new: Operator) -> int:
+    """How much speaks for the two being the same operator: name, function, states and kind, in this order of weight.
+
+    0 if they are of different families: then they are not.
+    """
+    if family(old) != family(new):
+        return 0
+    name, function = own_name(old), own_function(old)
+    return (
+        _KIND
+        + _NAME * (name is not None and name == own_name(new))
+        + _FUNCTION * (function is not None and function == own_function(new))
+        + _STATES * (state_names(old) == state_names(new))
+    )
+
+
+class Index:
+    """Operators by what tells them apart, so that a look-up does not have to go through all of them."""
+
+    def __init__(self, operators: Iterable[Operator]) -> None:
+        self._groups: dict[tuple[object, ...], list[Operator]] = {}
+        for operator in operators:
+            for key in _keys(operator):
+                self._groups.setdefault(key, []).append(operator)
+
+    def alike(self, operator: Operator) -> Iterator[list[Operator]]:
+        """Groups of operators that have something in common with ``operator``, the most telling first."""
+        return (self._groups[key] for key in _keys(operator) if key in self._groups)
+
+
+def _keys(operator: Operator) -> list[tuple[object, ...]]:
+    """What an operator can be found by: name and function, name, function, declared states, sort."""
+    sort, name, function, states = family(operator), own_name(operator), own_function(operator), state_names(operator)
+    keys: list[tuple[object, ...]] = []
+    if name is not None and function is not None:
+        keys.append((sort, "both", name, function))
+    if name is not None:
+        keys.append((sort, "name", name))
+    if function is not None:
+        keys.append((sort, "function", function))
+    if states:
+        keys.append((sort, "states", states))
+    if name is None and function is None:
+        keys.append((sort, "nameless", operator.name))
+    return keys
+
+
+def find_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dict[str, Operator]:
+    """For operators of OLD whose state nobody takes, by id, the operator of NEW that does their work now.
+
+    A successor has a name, a function or all declared states in common with the one before; none serves twice. Of several
+    equally good ones the first that is left is taken, in the order of the program.
+    """
+    index = Index(fresh)
+    taken: set[str] = set()
+    found: dict[str, Operator] = {}
+    cursors: dict[int, int] = {}
+    for old in sorted(lost, key=lambda operator: operator.position):
+        for group in index.alike(old):
+            place = cursors.get(id(group), 0)
+            while place < len(group) and group[place].id in taken:
+                place += 1
+            cursors[id(group)] = place
+            if place < len(group):
+                found[old.id] = group[place]
+                taken.add(group[place].id)
+                break
+    return found
