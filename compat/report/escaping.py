@@ -8,7 +8,12 @@ import unicodedata
 _NOT_PRINTABLE_ASCII = re.compile(r"[^ -~]")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _OLD_COMMAND = "##["
-_MARKUP = re.compile(r"[&<>`|*_~\[\]#@\\!:$]|(?<=www)\.", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"[&<>`|*~\[\]#@\\!$]"
+    r"|(?<![a-z0-9])_|_(?![a-z0-9])"  # emphasis; within a word it is none
+    r"|:(?=//|[a-z0-9_+-]+:)|(?<=www)\.",  # links, emoji
+    re.IGNORECASE | re.ASCII,
+)
 
 
 def visible(text: str) -> str:

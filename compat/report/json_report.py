@@ -81,6 +81,7 @@ def _program(program: Program) -> dict[str, Any]:
         "flink": program.flink,
         "operators": len(program.operators),
         "vertices": len(program.vertices),
+        "source": _line(program.source),
         "all_have_state": program.all_have_state,
         "settings": plain(program.settings),
     }
@@ -89,8 +90,8 @@ def _program(program: Program) -> dict[str, Any]:
 def _unread(name: str | None) -> dict[str, Any] | None:
     if name is None:
         return None
-    empty = dict.fromkeys(("kind", "job_name", "flink", "operators", "vertices", "all_have_state", "settings"))
-    return {"name": name, **empty}
+    rest = ("kind", "job_name", "flink", "operators", "vertices", "source", "all_have_state", "settings")
+    return {"name": name, **dict.fromkeys(rest)}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

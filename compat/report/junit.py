@@ -44,12 +44,12 @@ def _report(suite: Element, report: Report, context: ReportContext) -> None:
             case.set("line", str(operator.source.line))
         hidden = suppressed.take(operator, successors)
         _outcome(case, own, context)
-        _output(case, [*map(_mapped, rows), *map(_suppressed, hidden)], own)
+        _output(case, [*map(_mapped, rows), *map(_suppressed, hidden)], own, context)
     for finding in findings.left():
         name = f"{finding.rule} {summary.rule_name(finding.rule)}: {finding.title}"
         case = SubElement(suite, "testcase", classname=visible(report.new.name), name=visible(name))
         _outcome(case, [finding], context)
-        _output(case, [], [finding])
+        _output(case, [], [finding], context)
     for finding in suppressed.left():
         case = SubElement(suite, "testcase", classname=visible(report.new.name), name=visible(_title(finding)))
         SubElement(case, "skipped", message=visible(finding.ignored or "no reason given"))
@@ -85,8 +85,10 @@ def _outcome(case: Element, findings: Sequence[Finding], context: ReportContext)
             return
 
 
-def _output(case: Element, lines: Sequence[str], findings: Sequence[Finding]) -> None:
-    text = "\n".join([*map(visible, lines), *(_text(finding) for finding in findings)])
+def _output(case: Element, lines: Sequence[str], findings: Sequence[Finding], context: ReportContext) -> None:
+    """What there is to say besides failures."""
+    harmless = [finding for finding in findings if not context.fails(finding.level)]
+    text = "\n".join([*map(visible, lines), *(_text(finding) for finding in harmless)])
     if text:
         SubElement(case, "system-out").text = text
 

@@ -8,7 +8,7 @@ from compat.check.findings import Fate, Finding, MappingRow, Report, Verdict
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, fence, markdown, markdown_code
+from compat.report.escaping import code_line, fence, markdown, markdown_code, no_command
 from compat.report.failure import Failure, Undecided
 from compat.report.frames import frame, plain
 
@@ -29,7 +29,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
     pages = [
         _undecided(outcome) if isinstance(outcome, Undecided) else _report(outcome, context) for outcome in outcomes
     ]
-    return "\n\n".join("\n".join(page) for page in pages) + "\n"
+    return "\n\n".join("\n".join(map(no_command, page)) for page in pages) + "\n"
 
 
 def _report(report: Report, context: ReportContext) -> list[str]:

@@ -157,6 +157,12 @@ def next_step(report: Report, context: ReportContext) -> str:
     return f"Next: repair what is listed above, then: {again}"
 
 
+def next_step_undecided(outcome: Undecided) -> str:
+    """The last line of a report on a check that failed."""
+    hint = next((failure.hint for failure in outcome.failures if failure.hint), None)
+    return f"Next: {_uncapitalized(hint or 'repair what failed above, then run the same command again.')}"
+
+
 def _fixes(report: Report) -> list[Fix]:
     found = [fix for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes[:1]]
     return list(dict.fromkeys(fix for fix in found if fix.call is not None and fix.at is not None))

@@ -76,7 +76,7 @@ class _Page:
         self.context = context
 
     def report(self, report: Report) -> None:
-        self.line(summary.sentence(report), style=VERDICT_STYLES[report.verdict])
+        self.whole(summary.sentence(report), VERDICT_STYLES[report.verdict])
         for finding in summary.ordered(report.findings):
             self.finding(finding)
         if report.mapping:
@@ -89,19 +89,25 @@ class _Page:
                 self.line(f"note: {note}")
         self.line()
         self.line(summary.tally(report))
-        self.line(summary.next_step(report, self.context), style="bold")
+        self.whole(summary.next_step(report, self.context), "bold")
 
     def undecided(self, outcome: Undecided) -> None:
-        self.line(summary.sentence(outcome), style="bold red")
+        self.whole(summary.sentence(outcome), "bold red")
         for failure in outcome.failures:
             self.failure(failure)
-        hints = [failure.hint for failure in outcome.failures if failure.hint]
         self.line()
-        self.line(f"Next: {hints[0] if hints else 'repair what failed above, then run the same command again.'}")
+        self.whole(summary.next_step_undecided(outcome), "bold")
 
     def line(self, text: str = "", indent: int = 0, style: str = "") -> None:
         """One paragraph, wrapped, every line of it indented."""
+        if not text:
+            self.console.print()
+            return
         self.console.print(Padding(Text(visible(text), style=style), (0, 0, 0, indent), expand=False))
+
+    def whole(self, text: str, style: str) -> None:
+        """One line, however long: the first and the last of a report are read by scripts and copied by people."""
+        self.console.print(Text(visible(text), style=style), soft_wrap=True)
 
     def finding(self, finding: Finding) -> None:
         self.line()

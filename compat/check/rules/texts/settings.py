@@ -32,7 +32,7 @@ RULES = (
         id="CMP603",
         name="execution-mode",
         level=Level.ERROR,
-        summary="python.execution-mode changed between process and thread.",
+        summary="The option python.execution-mode changed between process and thread.",
         why="In process mode PyFlink stores state d as python-state-d in bytes, in thread mode as d with its own "
         "type. The names differ, so all keyed state starts empty: Flink restores this without an error.",
         old="python.execution-mode: process",

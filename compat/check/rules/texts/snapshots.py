@@ -22,7 +22,8 @@ RULES = (
         name="savepoint-incomplete",
         level=Level.ERROR,
         summary="State files that the savepoint names are missing.",
-        why="_metadata lists the files that hold the state. Flink opens them when the tasks start, and fails then.",
+        why="The file _metadata lists those that hold the state. Flink opens them when the tasks start, and fails "
+        "then.",
         old="savepoint-6b54af-2f1c/_metadata\nsavepoint-6b54af-2f1c/069d8083-…",
         new="savepoint-6b54af-2f1c/_metadata",
         fix="Copy the whole folder. The files of a checkpoint may lie in shared/ and taskowned/ beside it: take a "

@@ -1,0 +1,61 @@
+"""Known findings, kept in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat.check import baseline
+from tests.compat.builders import finding, operator
+
+COUNT, TOTAL = finding(new=operator("Count", uid="count")), finding(new=operator("Total", uid="total"))
+
+
+def test_what_is_written_is_suppressed_when_read(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    assert baseline.write(path, [TOTAL, COUNT, COUNT]) == 2
+    before = path.read_text()
+    baseline.write(path, [COUNT, TOTAL])
+    assert path.read_text() == before
+    kept, suppressed, notes = baseline.apply([COUNT], baseline.read(path))
+    assert kept == ()
+    assert suppressed[0].ignored == "in the baseline"
+    assert len(notes) == 1
+    assert "is not found any more" in notes[0]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_new_findings_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    baseline.write(path, [COUNT])
+    assert baseline.apply([COUNT, TOTAL], baseline.read(path))[0] == (TOTAL,)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"baseline\.json:1: not a baseline: "),
+        (b"{\n  nonsense", r"baseline\.json:2: "),
+        (b"\xff", "not UTF-8"),
+        (b"[]", "an object with 'format' and 'findings'"),
+        (b'{"format": 2, "findings": []}', "baseline of format 2"),
+        (b'{"format": 1, "findings": {}}', "must be a list"),
+        (b'{"format": 1, "findings": [{"rule": "CMP101"}]}', "finding 1 has no 'fingerprint'"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_malformed_file_is_refused_by_name(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_bytes(content)
+    with pytest.raises(baseline.BaselineError, match=message):
+        baseline.read(path)
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(baseline.BaselineError, match="--write-baseline"):
+        baseline.read(tmp_path / "none.json")
+    with pytest.raises(baseline.BaselineError, match="cannot be written"):
+        baseline.write(tmp_path / "none" / "baseline.json", [])
+    with pytest.raises(baseline.BaselineError, match="cannot be read"):
+        baseline.read(tmp_path)

@@ -1,0 +1,123 @@
+"""Settings from files, and the command line over them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat.check.findings import Level
+from compat.check.ignores import IgnoredRule
+from compat.settings import Output, Settings, SettingsError, find, load, parse_output
+
+ALL = """
+fail-on = "warning"
+allow-unknown = true
+allow-non-restored-state = false
+flink = "1.20"
+timeout = 2.5
+baseline = "known.json"
+output = ["text", "sarif=out/compat.sarif"]
+parallelism = 4
+ignore = ["CMP201", { rule = "CMP402", uid = "count", reason = "renamed" }]
+no-open = true
+[options]
+"python.execution-mode" = "thread"
+pipeline.operator-chaining.enabled = false
+"""
+
+
+def test_every_key(tmp_path: Path) -> None:
+    (tmp_path / "compat.toml").write_text(ALL)
+    settings = find(tmp_path)
+    assert settings == Settings(
+        fail_on=Level.WARNING,
+        allow_unknown=True,
+        allow_non_restored_state=False,
+        flink="1.20",
+        timeout=2.5,
+        baseline=tmp_path / "known.json",
+        output=(Output("text"), Output("sarif", tmp_path / "out/compat.sarif")),
+        options={
+            "python.execution-mode": "thread",
+            "pipeline.operator-chaining.enabled": "false",
+            "parallelism.default": "4",
+        },
+        ignore=(IgnoredRule("CMP201"), IgnoredRule("CMP402", "count", "renamed")),
+        no_open=True,
+        path=tmp_path / "compat.toml",
+    )
+
+
+def test_files_are_searched_upwards(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.compat]\ntimeout = 1")
+    (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "compat-less"')
+    assert find(deep / "job.py").timeout == 1
+    (tmp_path / "compat.toml").write_text("timeout = 2")
+    assert find(deep).timeout == 2
+    (deep / "compat.toml").write_text("timeout = 3")
+    assert find(deep).timeout == 3
+    assert find(tmp_path / "none", deep).timeout == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("timeot = 1", r"compat\.toml: timeot is no setting; did you mean 'timeout'\?"),
+        ("allow_unknown = true", "did you mean 'allow-unknown'"),
+        ("xyz = 1", "known are fail-on"),
+        ('timeout = "5"', r"timeout must be a number of seconds above 0, not '5'"),
+        ("timeout = true", "timeout must be"),
+        ("timeout = 0", "timeout must be"),
+        ("timeout = nan", "timeout must be"),
+        ("flink = 2.3", r'flink must be "1.20" or "2.3", in quotes, not 2.3'),
+        ('fail-on = "note"', "fail-on must be"),
+        ("fail-on = []", "fail-on must be .* not a list"),
+        ("allow-unknown = 1", "allow-unknown must be true or false, not 1"),
+        ('output = "html"', "there is no report format 'html'"),
+        ('output = "jsn=x"', "did you mean 'json'"),
+        ('output = "json="', "names no file"),
+        ("output = [1]", "output must be"),
+        ("parallelism = 0", "parallelism must be a whole number"),
+        ("options = 1", "options must be a table"),
+        ("options = { a = [1] }", "a is a list"),
+        ('ignore = "CMP201"', "ignore must be a list"),
+        ('ignore = ["CMP999"]', "there is no rule 'CMP999'"),
+        ('ignore = [{ rule = "CMP201", why = "x" }]', "'why' is no key"),
+        ("ignore = [1]", "ignore must be"),
+        ("parallelism = 2\noptions.parallelism.default = 2", "say the same"),
+        ("= 1", "not valid TOML"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "compat.toml").write_text(content)
+    with pytest.raises(SettingsError, match=message):
+        find(tmp_path)
+
+
+def test_errors_in_pyproject_name_the_whole_key(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.compat]\nno-open = 1")
+    with pytest.raises(SettingsError, match=r"tool\.compat\.no-open must be true or false"):
+        find(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool]\ncompat = 1")
+    with pytest.raises(SettingsError, match=r"tool\.compat must be a table"):
+        find(tmp_path)
+
+
+def test_the_command_line_wins() -> None:
+    file = Settings(
+        timeout=1, flink="1.20", allow_unknown=True, options={"a": "1", "b": "1"}, ignore=(IgnoredRule("CMP201"),)
+    )
+    said = Settings(timeout=2, allow_unknown=False, options={"b": "2"}, ignore=(IgnoredRule("CMP602"),))
+    both = file.under(said)
+    assert (both.timeout, both.flink, both.allow_unknown) == (2, "1.20", False)
+    assert both.options == {"a": "1", "b": "2"}
+    assert [entry.rule for entry in both.ignore] == ["CMP201", "CMP602"]
+
+
+def test_outputs() -> None:
+    assert parse_output("json=a=b.json") == Output("json", Path("a=b.json"))
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load(Path("/nowhere/compat.toml"))
