@@ -87,6 +87,10 @@ def _simple(data: Any, kind: str) -> Any:
     if kind in ("SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP"):
         import datetime
 
-        parse = {"SQL_DATE": datetime.date, "SQL_TIME": datetime.time, "SQL_TIMESTAMP": datetime.datetime}[kind]
-        return parse.fromisoformat(data)
+        classes: dict[str, Any] = {
+            "SQL_DATE": datetime.date,
+            "SQL_TIME": datetime.time,
+            "SQL_TIMESTAMP": datetime.datetime,
+        }
+        return classes[kind].fromisoformat(data)
     return data

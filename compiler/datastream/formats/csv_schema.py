@@ -40,8 +40,9 @@ class CsvSchema:
 
         columns = ",".join(f'"{name}"/{kind}' for name, kind, _ in self.columns)
         return (
-            f"[CsvSchema: columns=[{columns}], header? {shown('use_header')}, skipFirst? {shown('skip_first_data_row')}, "
-            f"comments? {shown('allow_comments')}, any-properties? {self.settings.get('any_property_name') or 'N/A'}]"
+            f"[CsvSchema: columns=[{columns}], header? {shown('use_header')}, "
+            f"skipFirst? {shown('skip_first_data_row')}, comments? {shown('allow_comments')}, "
+            f"any-properties? {self.settings.get('any_property_name') or 'N/A'}]"
         )
 
     __repr__ = __str__
