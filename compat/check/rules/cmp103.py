@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
-from compat.check.rules.pinning import pin
+from compat.check.rules.pinning import free_id, pin
 from compat.check.similarity import Index, similarity
 from compat.plan.facts import Operator
 
@@ -17,17 +17,23 @@ def find(check: Check) -> Iterator[Finding]:
     if not check.wrong_hands:
         return
     index = Index(check.new.operators)
-    for pair in check.mapping.stateful_pairs():
-        reason = check.wrong_hands.get(pair.old.id)
-        if reason is not None:
-            yield _finding(pair, reason, _rightful(pair, index), check)
+    wrong = [pair for pair in check.mapping.stateful_pairs() if pair.old.id in check.wrong_hands]
+    rightful = {pair.old.id: _rightful(pair, index) for pair in wrong}
+    pinned = {operator.id for operator in rightful.values() if operator is not None}
+    for pair in wrong:
+        yield _finding(pair, check.wrong_hands[pair.old.id], rightful[pair.old.id], pinned, check)
 
 
-def _finding(pair: Pair, reason: str, rightful: Operator | None, check: Check) -> Finding:
+def _finding(
+    pair: Pair, reason: str, rightful: Operator | None, pinned: set[str], check: Check
+) -> Finding:
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:
         fixes = pin(old, rightful)
+        if new.id not in pinned and new.uid is None:
+            # Two operators that claim one state would leave it to chance which of them gets it.
+            fixes += (free_id(new),)
     elif pair.by == BY_GENERATED_ID:
         fixes = (
             Fix(

@@ -23,6 +23,14 @@ def hidden(operator: Operator) -> bool:
     return operator.name.partition(", ")[0].startswith("_")
 
 
+def free_id(operator: Operator) -> Fix:
+    """How to make an operator give up a generated id that another one needs."""
+    words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
+    call = f'.uid("{words.strip("-") or "operator"}")'
+    where = "" if operator.source is None else f" at {operator.source}"
+    return Fix(text=f"Add {call} to {operator.label}{where}, to free its id.", call=call, at=operator.source)
+
+
 def pin(old: Operator, new: Operator) -> tuple[Fix, ...]:
     """How to give ``new`` the state of ``old``: a user hash where the operator takes one."""
     if new.kind in _WITHOUT_USER_HASH:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.errors import unsupported
+from compiler.errors import illegal_state, unsupported
 from compiler.streamgraph.model import Task
 from compiler.streamgraph.translators.context import Context
 from compiler.transformations.model import (
@@ -59,7 +59,7 @@ def translate_sink(sink: Sink, context: Context) -> tuple[int, ...]:
         for step in topology.pre_commit:
             expansion.add(step)
         expansion.add(topology.committer)
-    if topology.post_commit:
+    if topology.post_commit or topology.supports_post_commit:
         expansion.add_failover_region()
         for step in topology.post_commit:
             expansion.add(step)
@@ -123,6 +123,13 @@ class _Expansion:
             self._partition(step.partitioner, ExchangeMode.UNDEFINED)
         if step is sink.topology.writer:
             self._aligned = True
+        if step.uid is not None and sink.uid is None:
+            raise illegal_state(
+                f"Sink {sink.name} requires to set a uid since its customized topology has set uid for some operators.",
+                stage="streamGraph",
+                operator=sink.name,
+                location=sink.location,
+            )
         own_parallelism = step.parallelism is not None
         shared = {
             "id": self._pipeline.new_id(),
@@ -135,7 +142,7 @@ class _Expansion:
             "parallelism_configured": own_parallelism or sink.parallelism_configured,
             "max_parallelism": step.max_parallelism or sink.max_parallelism,
             "slot_sharing_group": sink.slot_sharing_group,
-            "co_location_group": sink.co_location_group,
+            "co_location_group": sink.co_location_group or sink.topology.co_location_group,
             "location": sink.location,
         }
         part: PhysicalTransformation

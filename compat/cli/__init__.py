@@ -1,0 +1,45 @@
+"""The command line. Each command is in a module of its own, which is imported when the command is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from compat import __version__
+
+_COMMANDS = {
+    "check": ("compat.cli.check", "check"),
+    "plan": ("compat.cli.plan", "plan"),
+    "explain": ("compat.cli.explain", "explain"),
+    "rules": ("compat.cli.rules", "rules"),
+    "rule": ("compat.cli.rules", "rule"),
+    "schema": ("compat.cli.schema", "schema"),
+    "inspect": ("compat.cli.inspect", "inspect"),
+}
+
+
+class _Commands(click.Group):
+    """A group that imports a command's module when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="\b\nExamples:\n  compat check job_v1.py job_v2.py\n  compat plan job.py\n"
+    "  compat explain job_v1.py job_v2.py count\n  compat rules\n  compat rule CMP101\n  compat schema report\n"
+    "  compat inspect savepoint-1a2b3c/",
+)
+@click.version_option(__version__, prog_name="compat")
+def main() -> None:
+    """Will the new version of a stateful job restore the old version's state?"""

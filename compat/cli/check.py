@@ -1,0 +1,171 @@
+"""``compat check``: the verdict."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compat import settings as configuration
+from compat.check.findings import Level, Report
+from compat.cli.options import loading, parse_definitions, split
+from compat.comparison import Comparison, Outcomes, compare
+from compat.loader.inputs import LoadOptions
+from compat.loader.process import DEFAULT_TIMEOUT
+from compat.report import ReportContext, render
+from compat.report.failure import Undecided
+from compat.settings import Output, Settings, SettingsError
+
+FOUND, UNDECIDED = 1, 2
+
+
+@click.command("check")
+@click.argument("old", required=False)
+@click.argument("new", required=False)
+@click.option("-n", "--allow-non-restored-state", is_flag=True, default=None, help="State may be left behind.")
+@click.option("--output", "outputs", multiple=True, metavar="FORMAT[=PATH]", help="A report; repeatable.")
+@click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")
+@click.option("--allow-unknown", is_flag=True, default=None, help="What cannot be told does not fail the check.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Findings in this file are let pass.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
+@click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
+@click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
+@click.option("--old-args", help="Arguments of the program OLD.")
+@click.option("--new-args", help="Arguments of the program NEW.")
+@click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
+@click.option("--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.')
+@loading
+def check(old: str | None, new: str | None, **options: Any) -> None:
+    """Can NEW restore the state of OLD?
+
+    OLD and NEW are programs (job.py), topology files or plans (job.json), or git:REF:path. Exit codes: 0 yes, 1 findings, 2
+    it could not be decided.
+
+    Example: compat check job_v1.py job_v2.py
+    """
+    chosen = _settings(new, options)
+    if options["pairs"]:
+        sys.exit(_pairs(options["pairs"], chosen, options))
+    if old is None or new is None:
+        raise click.UsageError("Two programs are needed: compat check OLD NEW.")
+    directions = [(one, new, options["old_args"], options["new_args"]) for one in (old, *options["others"])]
+    if options["rollback"]:
+        directions.append((new, old, options["new_args"], options["old_args"]))
+    results = [compare(_comparison(*direction, chosen, options)) for direction in directions]
+    if options["write_baseline"]:
+        _write_baseline(results, chosen)
+        return
+    _report(results, old, new, chosen)
+    sys.exit(max(_code(outcome, chosen) for result in results for outcome in result.outcomes))
+
+
+def _settings(new: str | None, options: dict[str, Any]) -> Settings:
+    try:
+        found = configuration.find(Path.cwd(), *([Path(new)] if new and not new.startswith("git:") else []))
+        command_line = Settings(
+            fail_on=None if options["fail_on"] is None else Level(options["fail_on"]),
+            allow_unknown=options["allow_unknown"],
+            allow_non_restored_state=options["allow_non_restored_state"],
+            flink=options["flink"],
+            timeout=options["timeout"],
+            baseline=options["baseline"],
+            output=tuple(configuration.parse_output(text) for text in options["outputs"]) or None,
+            options=parse_definitions(options["definitions"]),
+            no_open=options["no_open"],
+        )
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from error
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--output'") from error
+    return found.under(command_line)
+
+
+def _comparison(
+    old: str, new: str, old_args: str | None, new_args: str | None, chosen: Settings, options: dict[str, Any]
+) -> Comparison:
+    return Comparison(
+        old=old,
+        new=new,
+        load=LoadOptions(
+            options=dict(chosen.options),
+            flink=chosen.flink or "2.3",
+            timeout=chosen.timeout or DEFAULT_TIMEOUT,
+            call_open=not chosen.no_open,
+        ),
+        old_arguments=split(old_args),
+        new_arguments=split(new_args),
+        allow_non_restored=bool(chosen.allow_non_restored_state),
+        job=options["job"],
+        ignored=chosen.ignore,
+        baseline=None if options["write_baseline"] else chosen.baseline,
+    )
+
+
+def _code(outcome: Report | Undecided, chosen: Settings) -> int:
+    if isinstance(outcome, Undecided):
+        return UNDECIDED
+    context = ReportContext(fail_on=chosen.fail_on or Level.ERROR, allow_unknown=bool(chosen.allow_unknown))
+    return FOUND if any(context.fails(finding.level) for finding in outcome.findings) else 0
+
+
+def _report(results: list[Outcomes], old: str, new: str, chosen: Settings) -> None:
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    sources = {name: lines for result in results for name, lines in result.sources.items()}
+    for output in chosen.output or (Output("text"),):
+        terminal = output.path is None and sys.stdout.isatty()
+        context = ReportContext(
+            sources=sources,
+            color=terminal,
+            fail_on=chosen.fail_on or Level.ERROR,
+            allow_unknown=bool(chosen.allow_unknown),
+            old_argument=old,
+            new_argument=new,
+        )
+        text = render(output.format, outcomes, context)
+        if output.path is None:
+            click.echo(text, nl=False)
+        else:
+            output.path.write_text(text, encoding="utf-8")
+
+
+def _write_baseline(results: list[Outcomes], chosen: Settings) -> None:
+    from compat.check import baseline
+
+    if chosen.baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE.")
+    undecided = [one for result in results for one in result.outcomes if isinstance(one, Undecided)]
+    if undecided:
+        click.echo(undecided[0].failures[0].message, err=True)
+        sys.exit(UNDECIDED)
+    findings = [
+        finding for result in results for one in result.outcomes if isinstance(one, Report) for finding in one.findings
+    ]
+    count = baseline.write(chosen.baseline, findings)
+    click.echo(f"{count} findings written to {chosen.baseline}")
+
+
+def _pairs(path: str, chosen: Settings, options: dict[str, Any]) -> int:
+    worst = 0
+    for old, new in _pair_lines(path):
+        result = compare(_comparison(old, new, options["old_args"], options["new_args"], chosen, options))
+        context = ReportContext(sources=result.sources, old_argument=old, new_argument=new)
+        document = json.loads(render("json", list(result.outcomes), context))
+        click.echo(json.dumps(document, ensure_ascii=False))
+        worst = max(worst, *(_code(outcome, chosen) for outcome in result.outcomes))
+    return worst
+
+
+def _pair_lines(path: str) -> Iterator[tuple[str, str]]:
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                pair = json.loads(line)
+                yield str(pair["old"]), str(pair["new"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise click.UsageError(f'{path}:{number}: a line is {{"old": …, "new": …}}: {error}.') from error

@@ -1,0 +1,80 @@
+"""``compat explain``: why the id of an operator is another one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from compat.check.explain import steps
+from compat.check.mapping import map_state
+from compat.cli.options import loading, parse_definitions, split
+from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.process import DEFAULT_TIMEOUT
+from compat.plan.decode import PlanError, decode
+from compat.plan.facts import Operator, Program
+from compat.report.escaping import visible
+
+
+@click.command("explain")
+@click.argument("old")
+@click.argument("new")
+@click.argument("operator")
+@click.option("--old-args", help="Arguments of the program OLD.")
+@click.option("--new-args", help="Arguments of the program NEW.")
+@click.option("--job", type=int, default=0, help="Which job of programs that submit several, from 0.")
+@loading
+def explain(old: str, new: str, operator: str, **options: Any) -> None:
+    """Why the id of OPERATOR (its name, uid or id) is another one in NEW.
+
+    Example: compat explain job_v1.py job_v2.py count
+    """
+    settings = LoadOptions(
+        options=parse_definitions(options["definitions"]),
+        flink=options["flink"] or "2.3",
+        timeout=options["timeout"] or DEFAULT_TIMEOUT,
+        call_open=not options["no_open"],
+    )
+    try:
+        before = _program(old, split(options["old_args"]), settings, options["job"])
+        after = _program(new, split(options["new_args"]), settings, options["job"])
+    except InputError as error:
+        click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
+        sys.exit(2)
+    except PlanError as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+    mapping = map_state(before, after)
+    first = _find(before, operator)
+    partner = {pair.old.id: pair.new for pair in mapping.pairs}.get(first.id) or mapping.successors.get(first.id)
+    if partner is None:
+        partner = next((item for item in after.operators if item.name == first.name), None)
+    if partner is None:
+        click.echo(f"{first.label} has the id {first.id}; {new} has no such operator.")
+        return
+    if partner.id == first.id:
+        click.echo(f"{first.label} has the same id in both programs: {first.id}.")
+        return
+    for step in steps(first, partner, before, after):
+        click.echo(f"{visible(step.new.label)}: {step.old.id} -> {step.new.id}")
+        click.echo(f"    old {step.old.source}, new {step.new.source}")
+        for difference in step.differences or ("nothing of its own differs",):
+            click.echo(f"    {visible(difference)}")
+
+
+def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, job: int) -> Program:
+    with opened(argument, arguments) as given:
+        plans = load(given, settings)
+    if not 0 <= job < len(plans):
+        raise click.UsageError(f"{argument} submits {len(plans)} job(s), counted from 0.")
+    return decode(plans[job], name=argument, kind=given.kind)
+
+
+def _find(program: Program, wanted: str) -> Operator:
+    for attribute in ("uid", "name", "id"):
+        for operator in program.operators:
+            if getattr(operator, attribute) == wanted:
+                return operator
+    names = ", ".join(visible(operator.name) for operator in program.operators[:20])
+    raise click.BadParameter(f"{program.name} has no operator {wanted!r}. It has: {names}.", param_hint="'OPERATOR'")

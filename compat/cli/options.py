@@ -1,0 +1,44 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from compat.loader.process import DEFAULT_TIMEOUT
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def loading(function: F) -> F:
+    """The options of how programs are loaded: -D, --flink, --timeout, --no-open."""
+    for option in (
+        click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
+        click.option("--timeout", type=float, help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g})."),
+        click.option("--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."),
+        click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="A Flink option, as the cluster gives."),
+    ):
+        function = option(function)
+    return function
+
+
+def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
+    """The options of ``-D key=value``. Raises a usage error for what is none."""
+    options = {}
+    for definition in definitions:
+        key, equals, value = definition.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{definition!r} is not of the form key=value.", param_hint="'-D'")
+        options[key] = value
+    return options
+
+
+def split(arguments: str | None) -> tuple[str, ...]:
+    """The arguments of a program, split as a shell would."""
+    try:
+        return tuple(shlex.split(arguments or ""))
+    except ValueError as error:
+        raise click.BadParameter(f"{arguments!r}: {error}.") from error

@@ -1,0 +1,175 @@
+"""``compat plan``: the graphs of programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from compat.cli.options import loading, parse_definitions, split
+from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.process import DEFAULT_TIMEOUT
+
+LINES = (".jsonl", ".jsonl.gz")
+
+
+@click.command("plan")
+@click.argument("jobs", nargs=-1, required=True)
+@click.option("--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", help="How to print.")
+@click.option("--layer", type=click.Choice(["stream", "job", "execution"]), help="Only this layer (text and dot).")
+@click.option("-o", "--output", "path", type=click.Path(dir_okay=False), help="Write the plan as JSON to this file.")
+@click.option("--args", "arguments", help="Arguments of the program.")
+@click.option("--job", type=int, help="Which job of a program that submits several, from 0.")
+@loading
+def plan(jobs: tuple[str, ...], **options: Any) -> None:
+    """The four layers of a program: operators with their ids, chains, vertices, subtasks.
+
+    Several programs, a folder of them, or a file with one topology a line (.jsonl, .jsonl.gz) give one plan a line.
+
+    Example: compat plan job.py --format json
+    """
+    settings = LoadOptions(
+        options=parse_definitions(options["definitions"]),
+        flink=options["flink"] or "2.3",
+        timeout=options["timeout"] or DEFAULT_TIMEOUT,
+        call_open=not options["no_open"],
+    )
+    if len(jobs) == 1 and jobs[0].endswith(LINES):
+        sys.exit(_lines(jobs[0], settings))
+    if len(jobs) > 1 or os.path.isdir(jobs[0]):
+        sys.exit(_many(list(_files(jobs)), settings, split(options["arguments"])))
+    sys.exit(_one(jobs[0], settings, options))
+
+
+def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
+    try:
+        with opened(job, split(options["arguments"])) as given:
+            plans = load(given, settings)
+    except InputError as error:
+        return _failed(error, options["form"], settings)
+    if options["job"] is not None:
+        if not 0 <= options["job"] < len(plans):
+            raise click.UsageError(f"{job} submits {len(plans)} job(s), counted from 0.")
+        plans = (plans[options["job"]],)
+    if options["path"]:
+        _write(options["path"], plans, job)
+    code = 0
+    for number, item in enumerate(plans):
+        code = 2 if item.get("error") is not None else code
+        if options["path"]:
+            _complain(item)
+        elif options["form"] == "json":
+            _print_json(item, job, number, len(plans))
+        else:
+            _print(item, options["form"], options["layer"])
+    return code
+
+
+def _print_json(item: dict[str, Any], job: str, number: int, count: int) -> None:
+    from compat.plan.encode import dump_plan
+
+    if count == 1:
+        click.echo(dump_plan(item), nl=False)
+    else:
+        click.echo(json.dumps({"file": job, "job": number, **item}, ensure_ascii=False))
+
+
+def _print(item: dict[str, Any], form: str, layer: str | None) -> None:
+    from compat.plan.text import dot, text
+
+    if _complain(item):
+        return
+    click.echo(dot(item, layer or "job") if form == "dot" else text(item, layer), nl=False)
+
+
+def _complain(item: dict[str, Any]) -> bool:
+    error = item.get("error")
+    if error is None:
+        return False
+    place = error.get("source")
+    where = f"{place['file']}:{place['line']}: " if place else ""
+    click.echo(f"{where}refused ({error['stage']}): {error['class']}: {error['message']}", err=True)
+    return True
+
+
+def _write(path: str, plans: tuple[dict[str, Any], ...], job: str) -> None:
+    from compat.plan.encode import dump_plan
+
+    if len(plans) != 1:
+        raise click.UsageError(f"{job} submits {len(plans)} jobs; a plan file holds one: say which with --job N.")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(dump_plan(plans[0]))
+
+
+def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
+    failure = error.failure
+    if form == "json":
+        click.echo(json.dumps(_failure_json(error, settings), ensure_ascii=False))
+        return 2
+    click.echo(f"{failure.name}: {failure.rule}: {failure.message}", err=True)
+    for line in (failure.traceback, failure.hint):
+        if line:
+            click.echo(line, err=True)
+    return 2
+
+
+def _failure_json(error: InputError, settings: LoadOptions) -> dict[str, Any]:
+    failure = error.failure
+    place = failure.source
+    return {
+        "format": 1,
+        "flink": settings.flink,
+        "job_name": None,
+        "error": {
+            "stage": "build",
+            "op": None,
+            "class": failure.rule,
+            "message": failure.message,
+            "operator": None,
+            "source": None if place is None else {"file": place.file, "line": place.line},
+        },
+    }
+
+
+def _lines(path: str, settings: LoadOptions) -> int:
+    from compat.loader.topology import plans_of_lines
+
+    code = 0
+    try:
+        for item in plans_of_lines(path, settings.flink, settings.options):
+            code = 2 if item.get("error") is not None else code
+            click.echo(json.dumps(item, ensure_ascii=False))
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path} cannot be read: {error}.") from error
+    return code
+
+
+def _many(files: list[str], settings: LoadOptions, arguments: tuple[str, ...]) -> int:
+    code = 0
+    for file in files:
+        try:
+            with opened(file, arguments) as given:
+                plans = load(given, settings)
+        except InputError as error:
+            code = 2
+            click.echo(json.dumps({"file": file, "job": 0, **_failure_json(error, settings)}, ensure_ascii=False))
+            continue
+        for number, item in enumerate(plans):
+            code = 2 if item.get("error") is not None else code
+            click.echo(json.dumps({"file": file, "job": number, **item}, ensure_ascii=False))
+    return code
+
+
+def _files(jobs: tuple[str, ...]) -> Iterator[str]:
+    """Files as they are, and the programs of folders in the order of their names."""
+    for job in jobs:
+        if not os.path.isdir(job):
+            yield job
+            continue
+        for name in sorted(os.listdir(job)):
+            if name.endswith(".py"):
+                yield os.path.join(job, name)

@@ -1,0 +1,197 @@
+"""From two arguments to outcomes: loads both sides side by side, checks job by job, applies ignores and baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from compat.check import CheckOptions, check
+from compat.check import baseline as baselines
+from compat.check.check import with_findings
+from compat.check.findings import Finding, Report
+from compat.check.ignores import IgnoredRule, apply_ignored_rules, apply_ignores
+from compat.loader.inputs import Input, InputError, LoadOptions, begin, opened, plans_of, read_plan
+from compat.loader.process import Child, finish
+from compat.plan.decode import PlanError, decode
+from compat.plan.facts import Program
+from compat.refusals import refused
+from compat.report.failure import Failure, Side, Undecided
+
+SECOND_HASH_SEED = 4711
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What to compare and how."""
+
+    old: str
+    new: str
+    load: LoadOptions = field(default_factory=LoadOptions)
+    old_arguments: tuple[str, ...] = ()
+    new_arguments: tuple[str, ...] = ()
+    allow_non_restored: bool = False
+    job: int | None = None
+    build_twice: bool = True
+    ignored: tuple[IgnoredRule, ...] = ()
+    baseline: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """One outcome a job, and the texts of the programs' files by the names that findings call them."""
+
+    outcomes: tuple[Report | Undecided, ...]
+    sources: Mapping[str, list[str]]
+
+
+def compare(comparison: Comparison) -> Outcomes:
+    """Load both sides and check them. What fails is an outcome too."""
+    with ExitStack() as stack:
+        inputs: dict[Side, Input] = {}
+        failures: list[Failure] = []
+        for side, argument, arguments in (
+            (Side.OLD, comparison.old, comparison.old_arguments),
+            (Side.NEW, comparison.new, comparison.new_arguments),
+        ):
+            try:
+                inputs[side] = stack.enter_context(opened(argument, arguments, side))
+            except InputError as error:
+                failures.append(error.failure)
+        if failures:
+            return Outcomes((_undecided(comparison, failures),), {})
+        plans, again = _load_all(inputs, comparison, failures)
+        if failures:
+            return Outcomes((_undecided(comparison, failures),), _sources(inputs))
+        sources = _sources(inputs)
+        try:
+            reports = tuple(_reports(plans, again, comparison))
+        except InputError as error:
+            return Outcomes((_undecided(comparison, [error.failure]),), sources)
+        return Outcomes(tuple(_after(report, comparison, sources) for report in reports), sources)
+
+
+def _load_all(
+    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure]
+) -> tuple[dict[Side, tuple[dict[str, Any], ...]], dict[Side, tuple[dict[str, Any], ...]]]:
+    """The plans of both sides, and those of a second build with another hash seed; all processes at the same time."""
+    children: dict[Side, Child] = {}
+    repeats: dict[Side, Child] = {}
+    for side, given in inputs.items():
+        if given.kind != "plan":
+            children[side] = begin(given, comparison.load)
+    for side, given in inputs.items():
+        if given.kind == "program" and comparison.build_twice:
+            repeats[side] = begin(given, comparison.load, hash_seed=SECOND_HASH_SEED)
+    plans: dict[Side, tuple[dict[str, Any], ...]] = {}
+    again: dict[Side, tuple[dict[str, Any], ...]] = {}
+    for side, given in inputs.items():
+        try:
+            child = children.get(side)
+            plans[side] = (read_plan(given, side),) if child is None else plans_of(given, finish(child), side)
+        except InputError as error:
+            failures.append(error.failure)
+    for side, child in repeats.items():
+        outcome = finish(child)
+        again[side] = getattr(outcome, "plans", ())
+    return plans, again
+
+
+def _reports(
+    plans: Mapping[Side, tuple[dict[str, Any], ...]],
+    again: Mapping[Side, tuple[dict[str, Any], ...]],
+    comparison: Comparison,
+) -> list[Report]:
+    olds, news = plans[Side.OLD], plans[Side.NEW]
+    if comparison.job is not None:
+        for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
+            if not 0 <= comparison.job < len(jobs):
+                message = f"The program submits {len(jobs)} job(s), counted from 0: there is no job {comparison.job}."
+                raise InputError(Failure(rule="CMP903", message=message, name=name, side=side))
+        places = [comparison.job]
+    elif len(olds) == len(news):
+        places = list(range(len(olds)))
+    else:
+        raise InputError(
+            Failure(
+                rule="CMP903",
+                message=f"{comparison.old} submits {len(olds)} jobs and {comparison.new} {len(news)}.",
+                name=comparison.new,
+                side=Side.NEW,
+                hint="Say which with --job N, counted from 0.",
+            )
+        )
+    return [_report(olds[place], news[place], _rebuilt(again, place), comparison) for place in places]
+
+
+def _rebuilt(again: Mapping[Side, tuple[dict[str, Any], ...]], place: int) -> dict[str, Program]:
+    """The second builds of a job, where they gave one."""
+    rebuilt = {}
+    for side, plans in again.items():
+        if place < len(plans) and plans[place].get("error") is None:
+            rebuilt[side.value] = decode(plans[place], name=side.value, kind="program")
+    return rebuilt
+
+
+def _report(
+    old_plan: dict[str, Any], new_plan: dict[str, Any], rebuilt: Mapping[str, Program], comparison: Comparison
+) -> Report:
+    old = _program(old_plan, comparison.old, Side.OLD)
+    if new_plan.get("error") is not None:
+        report = refused(new_plan, comparison.new, old)
+        if report is not None:
+            return report
+    new = _program(new_plan, comparison.new, Side.NEW)
+    options = CheckOptions(comparison.allow_non_restored, comparison.load.flink)
+    return check(old, new, options, rebuilt)
+
+
+def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
+    error = plan.get("error")
+    if isinstance(error, dict):
+        raise InputError(
+            Failure(
+                rule="CMP901",
+                message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
+                name=name,
+                side=side,
+            )
+        )
+    try:
+        return decode(plan, name=name, kind="program")
+    except PlanError as problem:
+        raise InputError(Failure(rule="CMP901", message=str(problem), name=name, side=side)) from problem
+
+
+def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:
+    """The report without what the programs' comments, the settings and the baseline let pass."""
+    texts = {name: "\n".join(lines) + "\n" for name, lines in sources.items()}
+    kept, ignored, extra = apply_ignores(
+        report.findings,
+        new={name: text for name, text in texts.items() if name == comparison.new},
+        old={name: text for name, text in texts.items() if name == comparison.old},
+    )
+    kept, by_settings = apply_ignored_rules((*kept, *extra), comparison.ignored)
+    known: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    if comparison.baseline is not None:
+        kept, known, notes = baselines.apply(kept, baselines.read(comparison.baseline))
+    return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=notes)
+
+
+def _undecided(comparison: Comparison, failures: list[Failure]) -> Undecided:
+    return Undecided(failures=tuple(failures), old=comparison.old, new=comparison.new)
+
+
+def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:
+    """The lines of the programs' own files."""
+    sources = {}
+    for given in inputs.values():
+        try:
+            with open(given.path, encoding="utf-8", errors="replace") as file:
+                sources[given.argument] = file.read(4_000_000).splitlines()
+        except OSError:
+            continue
+    return sources

@@ -1,0 +1,1 @@
+"""Jobs in two versions each, to try the commands on."""

@@ -1,0 +1,217 @@
+"""What a topology argument may be, and the plans behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+
+from compat.loader.process import DEFAULT_TIMEOUT, Child, Outcome, TimedOut, finish, start
+from compat.loader.request import Crash, Loaded, Request
+from compat.plan.facts import SourceLine
+from compat.report.failure import Failure, Side
+
+MAX_PLAN = 1_000_000_000
+
+
+class InputError(Exception):
+    """An argument that gives no plan; carries the :class:`~compat.report.failure.Failure` to report."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    flink: str = "2.3"
+    timeout: float = DEFAULT_TIMEOUT
+    call_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A named input: what the user typed, the file behind it, and what it is (``program``, ``topology``, ``plan``)."""
+
+    argument: str
+    path: str
+    kind: str
+    root: str = ""
+    root_shown: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+@contextmanager
+def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = None) -> Iterator[Input]:
+    """The input behind an argument, as long as the context lasts. Raises InputError for what is none."""
+    if argument.startswith("git:"):
+        with tempfile.TemporaryDirectory(prefix="compat-") as folder:
+            path, root_shown = _from_git(argument, folder, side)
+            yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
+        return
+    if not os.path.exists(argument):
+        raise InputError(Failure(rule="CMP901", message=f"There is no file {argument!r}.", name=argument, side=side))
+    if os.path.isdir(argument):
+        raise InputError(
+            Failure(
+                rule="CMP901",
+                message=f"{argument!r} is a folder, not a program.",
+                name=argument,
+                side=side,
+                hint="Name a program (job.py), a topology file (job.json) or a plan.",
+            )
+        )
+    yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
+
+
+def begin(given: Input, load: LoadOptions, *, hash_seed: int = 0) -> Child:
+    """Start to load a program or a topology file in a child process."""
+    request = Request(
+        path=given.path,
+        shown=given.argument,
+        root=given.root,
+        root_shown=given.root_shown,
+        arguments=given.arguments,
+        options=dict(load.options),
+        flink=load.flink,
+        call_open=load.call_open,
+        topology=given.kind == "topology",
+    )
+    return start(request, timeout=load.timeout, hash_seed=hash_seed)
+
+
+def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[dict[str, Any], ...]:
+    """The plans that loading gave. Raises InputError for a program that failed, took too long or submitted nothing."""
+    if isinstance(outcome, TimedOut):
+        frame = outcome.frame
+        where = "" if frame is None else f" It was at {frame.file}:{frame.line}, in {frame.function}."
+        raise InputError(
+            Failure(
+                rule="CMP902",
+                message=f"The program did not end within {outcome.seconds:g} seconds.{where}",
+                name=given.argument,
+                side=side,
+                source=None if frame is None else SourceLine(frame.file, frame.line),
+                hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
+            )
+        )
+    if outcome.crash is not None:
+        raise InputError(_crashed(given, outcome.crash, side))
+    if not outcome.plans:
+        raise InputError(
+            Failure(
+                rule="CMP903",
+                message="The program submits no job.",
+                name=given.argument,
+                side=side,
+                hint="Call env.execute(), also when the file is not run from a shell: arguments follow --args.",
+            )
+        )
+    return outcome.plans
+
+
+def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
+    """The plan snapshot in a file. Raises InputError."""
+    try:
+        with open(given.path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            Failure(rule="CMP901", message=f"The plan cannot be read: {error}.", name=given.argument, side=side)
+        ) from error
+    if not isinstance(data, dict):
+        raise InputError(
+            Failure(rule="CMP901", message="A plan is a JSON object.", name=given.argument, side=side)
+        )
+    return data
+
+
+def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[dict[str, Any], ...]:
+    """The plans of an input, one for each job."""
+    if given.kind == "plan":
+        return (read_plan(given, side),)
+    return plans_of(given, finish(begin(given, options)), side)
+
+
+def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
+    lines = []
+    for frame in crash.frames:
+        lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
+        lines += [f"    {frame.text.strip()}"] if frame.text else []
+    lines.append(f"{crash.type}: {crash.message}")
+    last = crash.frames[-1] if crash.frames else None
+    return Failure(
+        rule="CMP901",
+        message=f"The program failed: {crash.type}: {crash.message}",
+        name=given.argument,
+        side=side,
+        source=None if last is None else SourceLine(last.file, last.line),
+        traceback="\n".join(lines),
+        hint=crash.hint,
+    )
+
+
+def _kind(argument: str, path: str, side: Side | None) -> str:
+    if not argument.endswith(".json"):
+        return "program"
+    try:
+        with open(path, encoding="utf-8") as file:
+            head = file.read(4096)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            Failure(rule="CMP901", message=f"{argument!r} cannot be read: {error}.", name=argument, side=side)
+        ) from error
+    return "plan" if '"format"' in head and '"ops"' not in head else "topology"
+
+
+def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
+    """Export a revision's tree below the program's folder; gives the program's path there and how it is shown."""
+    _, _, rest = argument.partition(":")
+    reference, colon, path = rest.partition(":")
+
+    def refuse(message: str) -> InputError:
+        return InputError(
+            Failure(rule="CMP901", message=message, name=argument, side=side, hint="Write git:REF:path/to/job.py.")
+        )
+
+    if not colon or not path or not reference or reference.startswith("-"):
+        raise refuse(f"{argument!r} names no file at a revision.")
+    below = os.path.dirname(path) or "."
+    try:
+        result = subprocess.run(
+            ["git", "archive", "--format=tar", reference, "--", below], capture_output=True, check=False
+        )
+    except OSError as error:
+        raise refuse(f"git cannot be run: {error}.") from error
+    if result.returncode != 0:
+        reason = result.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise refuse(f"git has no {path!r} at {reference!r}: {reason[-1] if reason else 'unknown reason'}.")
+    with tarfile.open(fileobj=BytesIO(result.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    found = os.path.join(folder, path)
+    if not os.path.isfile(found):
+        raise refuse(f"There is no file {path!r} at {reference!r}.")
+    return found, f"git:{reference}:"
+
+
+__all__ = [
+    "Input",
+    "InputError",
+    "LoadOptions",
+    "Loaded",
+    "begin",
+    "load",
+    "opened",
+    "plans_of",
+    "read_plan",
+]

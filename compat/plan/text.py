@@ -1,0 +1,79 @@
+"""A plan for a person: as text, and as a graph in the language of Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from compat.report.escaping import visible
+
+Plan = Mapping[str, Any]
+
+
+def text(plan: Plan, layer: str | None = None) -> str:
+    """The layers of a plan, each under its name."""
+    parts = {"stream": _stream, "job": _job, "execution": _execution}
+    chosen = [layer] if layer else list(parts)
+    lines = [f"Job {visible(plan['job_name'])!r}, Flink {plan['flink']}"]
+    for name in chosen:
+        lines += ["", *parts[name](plan)]
+    return "\n".join(lines) + "\n"
+
+
+def _stream(plan: Plan) -> Iterator[str]:
+    yield "StreamGraph"
+    hashes = plan["hashes"]
+    graph = plan["stream_graph"]
+    for node in graph["nodes"]:
+        uid = "" if node["uid"] is None else f"  uid={visible(node['uid'])}"
+        yield f"  {node['id']:>4}  {hashes.get(str(node['id']), '-')}  x{node['parallelism']}  {visible(node['name'])}{uid}"
+        for index in node["in"]:
+            edge = graph["edges"][index]
+            chained = "  chained" if edge["chainable"] else ""
+            yield f"          from {edge['source']}  {edge['partitioner']}{chained}"
+
+
+def _job(plan: Plan) -> Iterator[str]:
+    yield "JobGraph"
+    vertices = {vertex["id"]: vertex for vertex in plan["job_graph"]["vertices"]}
+    for id in plan["job_graph"]["topological"]:
+        vertex = vertices[id]
+        yield f"  {id}  x{vertex['parallelism']}  {visible(vertex['name'])}"
+        for edge in vertex["inputs"]:
+            yield f"          from {edge['source']}  {edge['ship_strategy']}  {edge['result_partition_type']}"
+
+
+def _execution(plan: Plan) -> Iterator[str]:
+    graph = plan["execution_graph"]
+    yield f"ExecutionGraph: {graph['total_subtasks']} subtasks, {graph['total_slots']} slots"
+    for vertex in graph["vertices"]:
+        yield (
+            f"  {vertex['id']}  x{vertex['parallelism']} of at most {vertex['max_parallelism']}  "
+            f"{visible(vertex['name'])}"
+        )
+    for name, slots in graph["slots"].items():
+        yield f"  slot sharing group {visible(name)!r}: {slots} slots"
+
+
+def dot(plan: Plan, layer: str) -> str:
+    """The stream or job layer as a Graphviz graph."""
+    lines = ["digraph job {", "  rankdir=LR;", "  node [shape=box, fontname=sans];"]
+    if layer == "stream":
+        for node in plan["stream_graph"]["nodes"]:
+            lines.append(f'  n{_node(node["id"])} [label="{_quoted(node["name"])}\\nx{node["parallelism"]}"];')
+        for edge in plan["stream_graph"]["edges"]:
+            lines.append(f'  n{_node(edge["source"])} -> n{_node(edge["target"])} [label="{edge["partitioner"]}"];')
+    else:
+        for vertex in plan["job_graph"]["vertices"]:
+            lines.append(f'  v{vertex["id"]} [label="{_quoted(vertex["name"])}\\nx{vertex["parallelism"]}"];')
+            for edge in vertex["inputs"]:
+                lines.append(f'  v{edge["source"]} -> v{vertex["id"]} [label="{edge["ship_strategy"]}"];')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _node(id: int) -> str:
+    return str(id).replace("-", "m")
+
+
+def _quoted(text: str) -> str:
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,91 @@
+"""Programs that give no plan: one clear message and exit code 2, in time."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from compat.cli import main
+
+GOOD = """
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1], Types.INT()).map(lambda x: x, Types.INT()).print()
+"""
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.mark.parametrize(
+    ("program", "rule", "says"),
+    [
+        ("raise ValueError('out of cheese')", "CMP901", "out of cheese"),
+        ("while True: pass", "CMP902", "did not end within"),
+        ("import sys; sys.exit(3)", "CMP901", "sys.exit(3)"),
+        ("def broken(:", "CMP901", "SyntaxError"),
+        ("import no_such_module_at_all", "CMP901", "no_such_module_at_all"),
+        (GOOD, "CMP903", "submits no job"),
+        ("import os; os._exit(7)", "CMP901", "ended its process"),
+        ("print('x' * 5_000_000)\nraise SystemExit('enough')", "CMP901", "enough"),
+        ("from pyflink.table import TableEnvironment", "CMP901", "Table or SQL"),
+        (GOOD + "env.execute()\nenv.execute()", "CMP901", "No operators defined"),
+    ],
+    ids=["raises", "loops", "exits", "syntax", "module", "no-job", "dies", "prints", "table", "executes-twice"],
+)
+def test_check_says_why_and_ends_with_2(tmp_path, program, rule, says):
+    bad, good = tmp_path / "bad.py", tmp_path / "good.py"
+    bad.write_text(program, encoding="utf-8")
+    good.write_text(GOOD + "env.execute()", encoding="utf-8")
+    result = run("check", str(good), str(bad), "--timeout", "3", "--output", "concise")
+    assert result.exit_code == 2
+    assert rule in result.output
+    assert says in result.output
+
+
+def test_threads_left_behind_do_not_hold_the_result(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n" + GOOD + "env.execute()",
+        encoding="utf-8",
+    )
+    assert run("plan", str(program), "--timeout", "10").exit_code == 0
+
+
+def test_modules_of_the_program_may_bear_our_names(tmp_path):
+    (tmp_path / "state.py").write_text("ANSWER = 42", encoding="utf-8")
+    (tmp_path / "job.py").write_text(
+        GOOD + "from state import ANSWER\nassert ANSWER == 42\nenv.execute()", encoding="utf-8"
+    )
+    result = run("plan", str(tmp_path / "job.py"))
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"ops": [{"id": "a", "kind": "telepathy"}]}, "unknown kind"),
+        ({"ops": [{"id": "a", "kind": "map", "inputs": ["b"]}]}, "no earlier entry"),
+        ({"ops": [{"id": "a", "kind": "map", "inputs": ["a"]}]}, "reads itself"),
+        ({"ops": [{"id": "a", "kind": "source", "parallelism": "many"}]}, "whole number"),
+        ({"ops": "all"}, "the list of its calls"),
+        ([], "JSON object"),
+        ({"ops": [{"id": f"n{i}", "kind": "source"} for i in range(500_001)]}, "at most 500,000"),
+    ],
+    ids=["kind", "input", "cycle", "type", "ops", "list", "large"],
+)
+def test_topologies_are_refused_with_a_reason(tmp_path, spec, says):
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    result = run("plan", str(path))
+    assert result.exit_code == 2
+    assert says in result.output
+
+
+@pytest.mark.parametrize("argument", ["missing.py", "."])
+def test_what_is_no_file_is_refused(argument, tmp_path):
+    good = tmp_path / "good.py"
+    good.write_text(GOOD + "env.execute()", encoding="utf-8")
+    assert run("check", argument, str(good)).exit_code == 2
