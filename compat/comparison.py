@@ -114,6 +114,9 @@ def _reports(
     elif len(olds) == len(news):
         places = list(range(len(olds)))
     else:
+        for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
+            for job in jobs:
+                _program(job, name, side)  # a refused job is the better reason
         raise InputError(
             Failure(
                 rule="CMP903",

@@ -16,7 +16,11 @@ _RULES = (
         "CMP202",
         "Give both operators the same parallelism, or use rebalance() in the place of forward().",
     ),
-    ("not supported by default for iterative jobs", "CMP203", "Take the loop out of the job, or switch checkpoints off."),
+    (
+        "not supported by default for iterative jobs",
+        "CMP203",
+        "Take the loop out of the job, or switch checkpoints off.",
+    ),
 )
 
 

@@ -25,11 +25,7 @@ def steps(old: Operator, new: Operator, old_program: Program, new_program: Progr
     while old.id not in seen:
         seen.add(old.id)
         moved = next(
-            (
-                (before, after)
-                for before, after in zip(old.inputs, new.inputs, strict=False)
-                if before != after
-            ),
+            ((before, after) for before, after in zip(old.inputs, new.inputs, strict=False) if before != after),
             None,
         )
         yield Step(old, new, tuple(_differences(old, new)))

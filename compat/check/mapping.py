@@ -64,7 +64,9 @@ def map_state(old: Program, new: Program) -> StateMapping:
         pairs.append(Pair(taken, operator, by))
         if by_hash is not None and by_id is not None and by_id is not by_hash:
             shadowed.append(Pair(by_id, operator, BY_GENERATED_ID))
-    claimed = {pair.old.id for pair in pairs} | {pair.old.id for pair in shadowed}
+    taken_ids = {pair.old.id for pair in pairs}
+    shadowed = [pair for pair in shadowed if pair.old.id not in taken_ids]
+    claimed = taken_ids | {pair.old.id for pair in shadowed}
     lost = [
         operator
         for operator in old.operators
@@ -72,4 +74,3 @@ def map_state(old: Program, new: Program) -> StateMapping:
     ]
     successors = find_successors(lost, fresh)
     return StateMapping(tuple(pairs), tuple(lost), tuple(fresh), tuple(shadowed), successors)
-

@@ -37,7 +37,9 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
 @click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
-@click.option("--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.')
+@click.option(
+    "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
+)
 @loading
 def check(old: str | None, new: str | None, **options: Any) -> None:
     """Can NEW restore the state of OLD?

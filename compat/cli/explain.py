@@ -47,9 +47,12 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         sys.exit(2)
     mapping = map_state(before, after)
     first = _find(before, operator)
-    partner = {pair.old.id: pair.new for pair in mapping.pairs}.get(first.id) or mapping.successors.get(first.id)
-    if partner is None:
-        partner = next((item for item in after.operators if item.name == first.name), None)
+    partner = (
+        next((item for item in after.operators if item.uid is not None and item.uid == first.uid), None)
+        or next((item for item in after.operators if item.name == first.name), None)
+        or mapping.successors.get(first.id)
+        or {pair.old.id: pair.new for pair in mapping.pairs}.get(first.id)
+    )
     if partner is None:
         click.echo(f"{first.label} has the id {first.id}; {new} has no such operator.")
         return

@@ -17,9 +17,15 @@ def loading(function: F) -> F:
     """The options of how programs are loaded: -D, --flink, --timeout, --no-open."""
     for option in (
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
-        click.option("--timeout", type=float, help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g})."),
-        click.option("--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."),
-        click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="A Flink option, as the cluster gives."),
+        click.option(
+            "--timeout", type=float, help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g})."
+        ),
+        click.option(
+            "--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."
+        ),
+        click.option(
+            "-D", "definitions", multiple=True, metavar="KEY=VALUE", help="A Flink option, as the cluster gives."
+        ),
     ):
         function = option(function)
     return function

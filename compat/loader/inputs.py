@@ -130,9 +130,7 @@ def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
             Failure(rule="CMP901", message=f"The plan cannot be read: {error}.", name=given.argument, side=side)
         ) from error
     if not isinstance(data, dict):
-        raise InputError(
-            Failure(rule="CMP901", message="A plan is a JSON object.", name=given.argument, side=side)
-        )
+        raise InputError(Failure(rule="CMP901", message="A plan is a JSON object.", name=given.argument, side=side))
     return data
 
 

@@ -23,9 +23,7 @@ def _finding(old: Operator, check: Check) -> Finding:
     if allowed:
         consequence = f"The state of {old.label} is dropped{_size(old)}, as -n allows."
     else:
-        consequence = (
-            f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
-        )
+        consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
     reason = "No operator of NEW has this id, neither generated, nor from a uid, nor as a user hash."
     if empty:
         reason += " Its state is empty timer queues, but Flink counts them as state."

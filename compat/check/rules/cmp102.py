@@ -22,9 +22,7 @@ def find(check: Check) -> Iterator[Finding]:
 def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     if not allowed:
-        consequence = (
-            f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
-        )
+        consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
     elif only_timers(old):
         consequence = "The empty timer queues of the operator are left behind, as -n allows; nothing is lost."
     else:

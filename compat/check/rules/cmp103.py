@@ -24,9 +24,7 @@ def find(check: Check) -> Iterator[Finding]:
         yield _finding(pair, check.wrong_hands[pair.old.id], rightful[pair.old.id], pinned, check)
 
 
-def _finding(
-    pair: Pair, reason: str, rightful: Operator | None, pinned: set[str], check: Check
-) -> Finding:
+def _finding(pair: Pair, reason: str, rightful: Operator | None, pinned: set[str], check: Check) -> Finding:
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:

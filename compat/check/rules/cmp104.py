@@ -31,9 +31,7 @@ def find(check: Check) -> Iterator[Finding]:
                 "uid together with .set_uid_hash of the present id."
             ),
         ),
-        related=tuple(
-            (operator.label, operator.source) for operator in unpinned[1:] if operator.source is not None
-        ),
+        related=tuple((operator.label, operator.source) for operator in unpinned[1:] if operator.source is not None),
     )
 
 

@@ -31,9 +31,7 @@ def find(check: Check) -> Iterator[Finding]:
             new=first.new,
             fixes=(Fix(text=f"Set it to {before} again: .set_max_parallelism({before}), or on the environment."),),
             related=tuple(
-                (pairs[place].new.label, line)
-                for place in places[1:]
-                if (line := pairs[place].new.source) is not None
+                (pairs[place].new.label, line) for place in places[1:] if (line := pairs[place].new.source) is not None
             ),
         )
 

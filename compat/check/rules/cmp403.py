@@ -24,5 +24,7 @@ def find(check: Check) -> Iterator[Finding]:
                     old=change.pair.old,
                     new=change.pair.new,
                     state=old.name,
-                    fixes=(Fix(text=f"Give the {new.kind.value} state another name, and keep {old.name!r} as it was."),),
+                    fixes=(
+                        Fix(text=f"Give the {new.kind.value} state another name, and keep {old.name!r} as it was."),
+                    ),
                 )

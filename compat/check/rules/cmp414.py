@@ -24,6 +24,8 @@ def find(check: Check) -> Iterator[Finding]:
             reason="An incremental function keeps one value a window, the others keep all records.",
             old=pair.old,
             new=pair.new,
-            fixes=(Fix(text="Give the new function an operator with a uid of its own, or let the old windows end first."),),
+            fixes=(
+                Fix(text="Give the new function an operator with a uid of its own, or let the old windows end first."),
+            ),
             silent=True,
         )

@@ -25,8 +25,10 @@ def main():
     numbers = env.from_source(NumberSequenceSource(1, 1000), WatermarkStrategy.no_watermarks(), "numbers")
     words = numbers.map(lambda n: WORDS[n % len(WORDS)], Types.STRING())
     long_words = words.rebalance().filter(lambda word: len(word) > 2)
-    counts = long_words.rebalance().key_by(lambda word: word, Types.STRING()).process(
-        CountWords(), Types.TUPLE([Types.STRING(), Types.LONG()])
+    counts = (
+        long_words.rebalance()
+        .key_by(lambda word: word, Types.STRING())
+        .process(CountWords(), Types.TUPLE([Types.STRING(), Types.LONG()]))
     )
     counts.name("count words").print()
     env.execute("word count")
