@@ -1,10 +1,10 @@
 """Which subtask holds a key: Flink's key groups.
 
-A key's 32-bit hash gives its key group, a number below the max parallelism; each subtask holds a contiguous range of key
-groups. Flink: ``KeyGroupRangeAssignment``, ``MathUtils``.
+A key's 32-bit hash gives its key group, a number below the max parallelism; each subtask holds a contiguous range of
+key groups. Flink: ``KeyGroupRangeAssignment``, ``MathUtils``.
 
-Flink takes ``hashCode()`` of a Java object. A Python key takes :func:`stable_hash`, which depends on the key's value only:
-not on the process, the machine, ``PYTHONHASHSEED`` or the order in which a set was filled.
+Flink takes ``hashCode()`` of a Java object. For a Python key it is :func:`stable_hash`, which depends on the key's value
+only: not on the process, the machine, ``PYTHONHASHSEED`` or the order in which a set was filled.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def murmur_hash(code: int) -> int:
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """The max parallelism that an operator gets when none is set: 1.5 times the parallelism, as a power of two, 128 to 32768."""
+    """The max parallelism where none is set: 1.5 times the parallelism, up to a power of two, from 128 to 32768."""
     wanted = parallelism + parallelism // 2
     power = 1 << max(wanted - 1, 0).bit_length()
     return min(max(power, LOWEST_DEFAULT_MAX_PARALLELISM), HIGHEST_MAX_PARALLELISM)
@@ -54,7 +54,7 @@ def key_group_of_key(key: Any, max_parallelism: int) -> int:
 
 
 def key_groups_of_subtask(max_parallelism: int, parallelism: int, subtask: int) -> range:
-    """The key groups that a subtask holds. Raises ValueError unless subtask < parallelism <= max parallelism <= 32768."""
+    """The key groups that a subtask holds. ValueError unless subtask < parallelism <= max parallelism <= 32768."""
     _check(max_parallelism, parallelism)
     if not 0 <= subtask < parallelism:
         raise ValueError(f"There is no subtask {subtask} at parallelism {parallelism}.")
@@ -110,7 +110,7 @@ def key_bytes(key: Any) -> bytes:
     """
     kind = type(key)
     if kind is str:
-        return b"s" + key.encode("utf-8", "surrogatepass")
+        return b"s" + str.encode(key, "utf-8", "surrogatepass")
     if kind is int or kind is bool:
         return b"i%d" % key
     if kind is tuple or kind is list:
@@ -131,7 +131,7 @@ def _other_bytes(key: Any) -> bytes:
     cls = type(key)
     name = f"{cls.__module__}.{cls.__qualname__}".encode()
     if isinstance(key, str):
-        return key_bytes(str.__str__(key))
+        return b"s" + str.__str__(key).encode("utf-8", "surrogatepass")
     if isinstance(key, int):
         return key_bytes(int(key))
     if hasattr(cls, "__members__"):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 class TypeInformation:
     """The type of the records of a stream, of a key or of a state (Flink: ``TypeInformation``).
 
-    Two of them are equal when they say the same. ``str()`` is Flink's spelling, as it stands in graphs and error messages;
+    Two of them are equal when they say the same. ``str()`` is Flink's spelling, as it stands in graphs and messages;
     ``repr()`` is PyFlink's. :meth:`to_json` gives plain JSON data that :func:`state.types.from_json` reads back.
     """
 
@@ -52,7 +52,7 @@ class TypeInformation:
             cls.__hash__ = TypeInformation.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.parts() == other.parts()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.parts() == other.parts()
 
     def __hash__(self) -> int:
         return hash((self.kind, self.parts()))

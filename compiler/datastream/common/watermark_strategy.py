@@ -72,8 +72,8 @@ class NoWatermarks(WatermarkGenerator):
 class WatermarkStrategy:
     """Which watermarks a stream gets, from which timestamps (Flink: ``WatermarkStrategy``).
 
-    ``kind`` is ``monotonous``, ``bounded``, ``none`` or ``custom``. ``idle_timeout`` is the time without records after which
-    a source no longer holds watermarks back. ``alignment`` is (group, largest drift, update interval).
+    ``kind`` is ``monotonous``, ``bounded``, ``none`` or ``custom``. ``idle_timeout`` is the time without records after
+    which a source no longer holds watermarks back. ``alignment`` is (group, largest drift, update interval).
     """
 
     def __init__(

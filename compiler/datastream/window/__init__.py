@@ -1,4 +1,4 @@
-"""Windows: what they are, who assigns them, when they fire, what they leave out. Flink: ``pyflink.datastream.window``."""
+"""Windows, and who assigns, fires and thins them. Flink: ``pyflink.datastream.window``."""
 
 from __future__ import annotations
 
