@@ -13,8 +13,8 @@ from compat.check import baseline as baselines
 from compat.check.check import with_findings
 from compat.check.findings import Finding, Report
 from compat.check.ignores import IgnoredRule, apply_ignored_rules, apply_ignores
-from compat.loader.inputs import Input, InputError, LoadOptions, begin, opened, plans_of, read_plan
-from compat.loader.process import Child, finish
+from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
+from compat.loader.process import finish, start
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
 from compat.refusals import refused
@@ -76,26 +76,28 @@ def compare(comparison: Comparison) -> Outcomes:
 def _load_all(
     inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure]
 ) -> tuple[dict[Side, tuple[dict[str, Any], ...]], dict[Side, tuple[dict[str, Any], ...]]]:
-    """The plans of both sides, and those of a second build with another hash seed; all processes at the same time."""
-    children: dict[Side, Child] = {}
-    repeats: dict[Side, Child] = {}
-    for side, given in inputs.items():
-        if given.kind != "plan":
-            children[side] = begin(given, comparison.load)
-    for side, given in inputs.items():
-        if given.kind == "program" and comparison.build_twice:
-            repeats[side] = begin(given, comparison.load, hash_seed=SECOND_HASH_SEED)
+    """The plans of both sides, and those of a second build with another hash seed; all at the same time."""
+    load = comparison.load
+    running = [side for side, given in inputs.items() if given.kind != "plan"]
+    twice = [side for side in running if inputs[side].kind == "program" and comparison.build_twice]
+    batches = [
+        start([request_for(inputs[side], load) for side in sides], timeout=load.timeout, hash_seed=seed)
+        for sides, seed in ((running, 0), (twice, SECOND_HASH_SEED))
+        if sides
+    ]
+    outcomes = [finish(batch) for batch in batches]
+    first = dict(zip(running, outcomes[0], strict=True)) if running else {}
+    again = (
+        {side: getattr(outcome, "plans", ()) for side, outcome in zip(twice, outcomes[-1], strict=True)}
+        if twice
+        else {}
+    )
     plans: dict[Side, tuple[dict[str, Any], ...]] = {}
-    again: dict[Side, tuple[dict[str, Any], ...]] = {}
     for side, given in inputs.items():
         try:
-            child = children.get(side)
-            plans[side] = (read_plan(given, side),) if child is None else plans_of(given, finish(child), side)
+            plans[side] = plans_of(given, first[side], side) if side in first else (read_plan(given, side),)
         except InputError as error:
             failures.append(error.failure)
-    for side, child in repeats.items():
-        outcome = finish(child)
-        again[side] = getattr(outcome, "plans", ())
     return plans, again
 
 

@@ -1,7 +1,7 @@
-"""The child process: runs one program with our API in the place of PyFlink's, and writes what it submitted.
+"""The child processes: each runs one program with our API in the place of PyFlink's, and writes what it submitted.
 
-It is started with the request and a file descriptor. The program's own output goes nowhere; the result goes to
-the file descriptor. The process ends at once when the result is written, whatever threads the program left behind.
+A program's own output goes nowhere; the result goes to a file descriptor. Its process ends at once when the result is
+written, whatever threads the program left behind.
 """
 
 from __future__ import annotations
@@ -163,12 +163,49 @@ def _show_path(request: Request) -> Callable[[str], str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the command line asks, and end the process."""
-    request, descriptor = Request.from_json(arguments[0]), int(arguments[1])
+    """Fork for each request, do what it asks there, and end when all are done.
+
+    The first argument lists two file descriptors a request, for its result and for what it says on stderr.
+    """
+    descriptors = [int(text) for text in arguments[0].split(",")]
+    requests = [Request.from_json(text) for text in arguments[1:]]
+    gc.disable()  # the processes live for one program
+    _import_ahead(requests)
+    pids = []
+    for place, request in enumerate(requests):
+        pid = os.fork()
+        if pid == 0:
+            mine = descriptors[2 * place : 2 * place + 2]
+            for descriptor in descriptors:
+                if descriptor not in mine:
+                    os.close(descriptor)
+            _serve(request, *mine)
+        pids.append(pid)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    os.close(2)  # it is the first program's, which must see the end of it
+    for pid in pids:
+        os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _import_ahead(requests: list[Request]) -> None:
+    """Import once what every program needs."""
+    import compat.plan.encode  # noqa: F401
+    import compiler.streamgraph.generator  # noqa: F401
+
+    if not all(request.topology for request in requests):
+        import compiler.datastream.connectors
+        import compiler.datastream.data_stream
+        import compiler.datastream.state
+        import compiler.datastream.stream_execution_environment  # noqa: F401
+
+
+def _serve(request: Request, result_end: int, errors_end: int) -> None:
+    os.dup2(errors_end, 2)
     if request.dump_after > 0:
         faulthandler.dump_traceback_later(request.dump_after)
-    gc.disable()  # the process lives for one program
     result = run(request)
-    with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
+    with open(result_end, "w", encoding="utf-8", closefd=False) as file:
         json.dump(result, file)
     os._exit(0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from compat.loader.process import DEFAULT_TIMEOUT, Child, Outcome, TimedOut, finish, start
+from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
 from compat.report.failure import Failure, Side
@@ -74,9 +74,9 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
     yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
 
 
-def begin(given: Input, load: LoadOptions, *, hash_seed: int = 0) -> Child:
-    """Start to load a program or a topology file in a child process."""
-    request = Request(
+def request_for(given: Input, load: LoadOptions) -> Request:
+    """What to ask of a child process to load a program or a topology file."""
+    return Request(
         path=given.path,
         shown=given.argument,
         root=given.root,
@@ -87,7 +87,6 @@ def begin(given: Input, load: LoadOptions, *, hash_seed: int = 0) -> Child:
         call_open=load.call_open,
         topology=given.kind == "topology",
     )
-    return start(request, timeout=load.timeout, hash_seed=hash_seed)
 
 
 def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[dict[str, Any], ...]:
@@ -138,7 +137,7 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
     """The plans of an input, one for each job."""
     if given.kind == "plan":
         return (read_plan(given, side),)
-    return plans_of(given, finish(begin(given, options)), side)
+    return plans_of(given, load_one(request_for(given, options), timeout=options.timeout), side)
 
 
 def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
@@ -207,9 +206,9 @@ __all__ = [
     "InputError",
     "LoadOptions",
     "Loaded",
-    "begin",
     "load",
     "opened",
     "plans_of",
     "read_plan",
+    "request_for",
 ]
