@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from compat.check import CheckOptions, check
-from compat.check import baseline as baselines
-from compat.check.check import with_findings
 from compat.check.findings import Finding, Report
-from compat.check.ignores import IgnoredRule, apply_ignored_rules, apply_ignores
 from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
 from compat.loader.process import finish, start
-from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
-from compat.refusals import refused
 from compat.report.failure import Failure, Side, Undecided
+
+if TYPE_CHECKING:
+    from compat.check.ignores import IgnoredRule
 
 SECOND_HASH_SEED = 4711
 
@@ -47,8 +44,11 @@ class Outcomes:
     sources: Mapping[str, list[str]]
 
 
-def compare(comparison: Comparison) -> Outcomes:
-    """Load both sides and check them. What fails is an outcome too."""
+def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = None) -> Outcomes:
+    """Load both sides and check them. What fails is an outcome too.
+
+    ``meanwhile`` is called while the programs run: the place to import what a report needs.
+    """
     with ExitStack() as stack:
         inputs: dict[Side, Input] = {}
         failures: list[Failure] = []
@@ -62,7 +62,7 @@ def compare(comparison: Comparison) -> Outcomes:
                 failures.append(error.failure)
         if failures:
             return Outcomes((_undecided(comparison, failures),), {})
-        plans, again = _load_all(inputs, comparison, failures)
+        plans, again = _load_all(inputs, comparison, failures, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
@@ -74,7 +74,10 @@ def compare(comparison: Comparison) -> Outcomes:
 
 
 def _load_all(
-    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure]
+    inputs: Mapping[Side, Input],
+    comparison: Comparison,
+    failures: list[Failure],
+    meanwhile: Callable[[], object] | None,
 ) -> tuple[dict[Side, tuple[dict[str, Any], ...]], dict[Side, tuple[dict[str, Any], ...]]]:
     """The plans of both sides, and those of a second build with another hash seed; all at the same time."""
     load = comparison.load
@@ -85,6 +88,9 @@ def _load_all(
         for sides, seed in ((running, 0), (twice, SECOND_HASH_SEED))
         if sides
     ]
+    _import_the_check()
+    if meanwhile is not None:
+        meanwhile()
     outcomes = [finish(batch) for batch in batches]
     first = dict(zip(running, outcomes[0], strict=True)) if running else {}
     again = (
@@ -99,6 +105,13 @@ def _load_all(
         except InputError as error:
             failures.append(error.failure)
     return plans, again
+
+
+def _import_the_check() -> None:
+    """Import what the check needs, while the programs run in their own processes."""
+    import compat.check.decision
+    import compat.check.ignores
+    import compat.plan.decode  # noqa: F401
 
 
 def _reports(
@@ -133,6 +146,8 @@ def _reports(
 
 def _rebuilt(again: Mapping[Side, tuple[dict[str, Any], ...]], place: int) -> dict[str, Program]:
     """The second builds of a job, where they gave one."""
+    from compat.plan.decode import decode
+
     rebuilt = {}
     for side, plans in again.items():
         if place < len(plans) and plans[place].get("error") is None:
@@ -143,6 +158,10 @@ def _rebuilt(again: Mapping[Side, tuple[dict[str, Any], ...]], place: int) -> di
 def _report(
     old_plan: dict[str, Any], new_plan: dict[str, Any], rebuilt: Mapping[str, Program], comparison: Comparison
 ) -> Report:
+    from compat.check.context import CheckOptions
+    from compat.check.decision import check
+    from compat.refusals import refused
+
     old = _program(old_plan, comparison.old, Side.OLD)
     if new_plan.get("error") is not None:
         report = refused(new_plan, comparison.new, old)
@@ -154,6 +173,8 @@ def _report(
 
 
 def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
+    from compat.plan.decode import PlanError, decode
+
     error = plan.get("error")
     if isinstance(error, dict):
         raise InputError(
@@ -172,6 +193,10 @@ def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
 
 def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:
     """The report without what the programs' comments, the settings and the baseline let pass."""
+    from compat.check import baseline as baselines
+    from compat.check.decision import with_findings
+    from compat.check.ignores import apply_ignored_rules, apply_ignores
+
     texts = {name: "\n".join(lines) + "\n" for name, lines in sources.items()}
     kept, ignored, extra = apply_ignores(
         report.findings,

@@ -1,6 +1,23 @@
-"""The check: state mapping, rules, verdict. No I/O."""
+"""The check: state mapping, rules, verdict. No I/O. Names load when they are first used."""
 
-from compat.check.check import check, verdict
-from compat.check.context import CheckOptions
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compat.check.context import CheckOptions
+    from compat.check.decision import check, verdict
 
 __all__ = ["CheckOptions", "check", "verdict"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CheckOptions":
+        from compat.check.context import CheckOptions
+
+        return CheckOptions
+    if name in ("check", "verdict"):
+        from compat.check import decision
+
+        return getattr(decision, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

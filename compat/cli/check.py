@@ -16,7 +16,7 @@ from compat.cli.options import loading, parse_definitions, split
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
-from compat.report import ReportContext, render
+from compat.report import ReportContext, prepare, render
 from compat.report.failure import Undecided
 from compat.settings import Output, Settings, SettingsError
 
@@ -57,7 +57,11 @@ def check(old: str | None, new: str | None, **options: Any) -> None:
     directions = [(one, new, options["old_args"], options["new_args"]) for one in (old, *options["others"])]
     if options["rollback"]:
         directions.append((new, old, options["new_args"], options["old_args"]))
-    results = [compare(_comparison(*direction, chosen, options)) for direction in directions]
+    formats = [output.format for output in chosen.output or (Output("text"),)]
+    results = [
+        compare(_comparison(*direction, chosen, options), meanwhile=lambda: prepare(formats))
+        for direction in directions
+    ]
     if options["write_baseline"]:
         _write_baseline(results, chosen)
         return

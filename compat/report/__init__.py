@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compat.report.context import ReportContext
 from compat.report.failure import Failure, Undecided
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Outcome = Report | Undecided
     Renderer = Callable[[Report | Undecided, ReportContext], str]
 
-__all__ = ["FORMATS", "Failure", "ReportContext", "Undecided", "UnknownFormatError", "render"]
+__all__ = ["FORMATS", "Failure", "ReportContext", "Undecided", "UnknownFormatError", "prepare", "render"]
 
 NAMES = ("text", "concise", "json", "github", "sarif", "junit", "markdown")
 """The formats, in the order in which help shows them."""
@@ -40,9 +40,19 @@ def render(name: str, outcomes: Sequence[Report | Undecided], context: ReportCon
     """
     if name not in NAMES:
         raise UnknownFormatError(name)
-    module = import_module(f"compat.report.{name if name != 'json' else 'json_report'}")
-    document: str = module.render(outcomes, context)
+    document: str = _module(name).render(outcomes, context)
     return document
+
+
+def prepare(names: Sequence[str]) -> None:
+    """Import the modules of some formats ahead of their use."""
+    for name in names:
+        if name in NAMES:
+            _module(name)
+
+
+def _module(name: str) -> Any:
+    return import_module(f"compat.report.{name if name != 'json' else 'json_report'}")
 
 
 class _Formats(Mapping[str, "Renderer"]):

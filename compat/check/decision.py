@@ -9,7 +9,7 @@ from compat.check.context import Check, CheckOptions
 from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
 from compat.check.identity import find_wrong_hands
 from compat.check.mapping import StateMapping, map_state
-from compat.check.rules import ALL
+from compat.check.rules.registry import ALL
 from compat.plan.facts import Program
 
 _FATE_OF_RULE = {
