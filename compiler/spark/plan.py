@@ -124,9 +124,7 @@ class _Planning:
     def run(self) -> PhysicalPlan:
         tasks = tuple(self._task(vertex) for vertex in self._execution.vertices)
         levels = max(task.level for task in tasks) + 1
-        partitions = tuple(
-            max(task.parallelism for task in tasks if task.level == level) for level in range(levels)
-        )
+        partitions = tuple(max(task.parallelism for task in tasks if task.level == level) for level in range(levels))
         sources = [self._job.pipeline[id] for id in self._graph.sources if id in self._job.pipeline]
         return PhysicalPlan(
             job_name=self._graph.job_name,
@@ -174,9 +172,7 @@ class _Planning:
 
     def _in_order_of_data(self, members: list[int]) -> list[int]:
         inside = set(members)
-        waiting = {
-            node: sum(edge.source in inside for edge in self._graph.edges_in[node]) for node in members
-        }
+        waiting = {node: sum(edge.source in inside for edge in self._graph.edges_in[node]) for node in members}
         ready = sorted(node for node, count in waiting.items() if count == 0)
         ordered: list[int] = []
         while ready:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from compiler.spark.elements import MIN_TIMESTAMP
+from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
 
 
 class WatermarkValve:
@@ -41,6 +41,11 @@ class WatermarkValve:
             return None
         self.watermark = smallest
         return smallest
+
+    @property
+    def ended(self) -> bool:
+        """True when every channel has seen the last watermark."""
+        return all(mark == MAX_WATERMARK for mark in self._watermarks.values())
 
     def snapshot(self) -> Any:
         """What :meth:`restore` takes."""

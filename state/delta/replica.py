@@ -18,6 +18,7 @@ from state.delta.rows import Kind, Row
 
 _LONGEST = 160
 _META = b"\0meta"
+_OF_DRIVER = frozenset({Kind.OPERATOR, Kind.TASK, Kind.JOB})
 _TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
 _SIGN = 1 << 63
 MAP_SIZE = 1 << 36
@@ -275,6 +276,8 @@ def follow(
         position, found = None, "rebuilt"
     pending: dict[bytes, bytes | None] = {}
     for _, row in changes(position.epoch if position is not None else -1):
+        if row.kind in _OF_DRIVER:
+            continue
         key, value = entry_of(row, identities(row.operator_id))
         pending[key] = None if row.value is None else value
         if len(pending) >= _BATCH:

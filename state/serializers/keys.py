@@ -49,7 +49,7 @@ def _whole(data: bytes) -> bytes:
 
 def identity_of(data: bytes) -> bytes:
     """What tells the pickled key ``data`` from others."""
-    if data[:1] == _CANONICAL:
+    if data[:1] == _CANONICAL or not data:
         return data[1:]
     (length,) = _LENGTH.unpack_from(data, 1)
     return data[5 : 5 + length]

@@ -1,0 +1,255 @@
+"""An epoch: every level's tasks, one after the other, as one Spark job or in this process.
+
+What a partition of a level gives are parcels: buffers for later levels, and reports, which travel to the last level.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from compiler.spark import records as _records  # noqa: F401 - installs the row class
+from compiler.spark.elements import Buffer
+from compiler.spark.operators.base import UserFunctionError
+from compiler.spark.plan import PhysicalPlan, TaskSpec
+from compiler.spark.state.backend import Changes
+from compiler.spark.task import StreamTask, TaskEnvironment, TaskReport, load_runtime
+from state.delta.log import SnapshotLog
+from state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
+from state.delta.rows import write_rows
+from state.key_groups import key_groups_of_subtask
+from state.serializers import key_codec_of
+
+INLINE_ROWS = 2000
+"""Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
+
+Parcel = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochSpec:
+    """What all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids."""
+
+    job_id: str
+    epoch: int
+    attempt: int
+    token: str
+    committed: Position
+    store: str
+    replicas: str
+    options: Mapping[str, str]
+    runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+    work: Mapping[tuple[int, int], Mapping[int, Any]] = field(default_factory=dict)
+    floors: Mapping[str, int] = field(default_factory=dict)
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    clock: Callable[[], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailure:
+    """A subtask that failed, in the place of its report."""
+
+    task: str
+    operator: str | None
+    record: str | None
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedPlan:
+    """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own."""
+
+    tasks: tuple[TaskSpec, ...]
+    partitions: tuple[int, ...]
+    payloads: Mapping[int, bytes]
+
+
+class EpochRunner(Protocol):
+    """Runs epochs of one plan."""
+
+    def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        """All tasks' reports."""
+
+    def close(self) -> None:
+        """The job has ended."""
+
+
+def pack(plan: PhysicalPlan) -> bytes:
+    """A plan as tasks need it."""
+    from pyspark import cloudpickle
+
+    payloads: dict[int, bytes] = {}
+    tasks = []
+    for task in plan.tasks:
+        for spec in task.operators:
+            operator = spec.operator
+            if operator is not None and operator.kind == "collection":
+                operator = replace(operator, function=None)
+            payloads[spec.node] = cloudpickle.dumps(operator)
+        tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
+    stateful = {task.vertex for task in plan.tasks if _stateful(task)}
+    packed = PackedPlan(tasks=tuple(tasks), partitions=plan.partitions, payloads=payloads)
+    return bytes(cloudpickle.dumps((packed, stateful)))
+
+
+def _stateful(task: TaskSpec) -> bool:
+    return any(
+        spec.operator is not None and (spec.key_type is not None or "broadcast" in spec.operator.kind)
+        for spec in task.operators
+    )
+
+
+def run_partition(
+    packed: tuple[PackedPlan, set[int]], spec: EpochSpec, level: int, partition: int, incoming: Iterable[Parcel]
+) -> Iterator[tuple[int, Parcel]]:
+    """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
+    plan, stateful = packed
+    following = plan.partitions[level + 1] if level + 1 < len(plan.partitions) else 1
+    buffers: dict[int, list[Buffer]] = {}
+    failed = False
+    for parcel in incoming:
+        if isinstance(parcel, Buffer):
+            if parcel.level == level:
+                buffers.setdefault(parcel.vertex, []).append(parcel)
+            else:
+                yield parcel.subtask % following, parcel
+        else:
+            failed = failed or isinstance(parcel, TaskFailure)
+            yield partition % following, parcel
+    if failed:
+        return
+    levels = {task.vertex: task.level for task in plan.tasks}
+    for task in plan.tasks:
+        if task.level != level or partition >= task.parallelism:
+            continue
+        made: list[Buffer] = []
+        try:
+            report: Any = _run_task(
+                task, plan, spec, partition, buffers.get(task.vertex, []), made, levels, task.vertex in stateful
+            )
+        except Exception as error:
+            failure = _failure(task, partition, error)
+            yield from ((target, failure) for target in range(following))
+            return
+        yield from ((buffer.subtask % following, buffer) for buffer in made)
+        yield partition % following, report
+
+
+def _run_task(
+    task: TaskSpec,
+    plan: PackedPlan,
+    spec: EpochSpec,
+    subtask: int,
+    buffers: list[Buffer],
+    made: list[Buffer],
+    levels: Mapping[int, int],
+    stateful: bool,
+) -> TaskReport:
+    replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
+    try:
+        environment = TaskEnvironment(
+            subtask=subtask,
+            epoch=spec.epoch,
+            attempt=spec.attempt,
+            replica=replica,
+            clock=spec.clock or _clock,
+            options=spec.options,
+            runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
+            floors=spec.floors,
+            described=spec.described,
+            work=spec.work.get((task.vertex, subtask)),
+        )
+        stream_task = StreamTask(task, environment, made.append)
+        operators = {each.node: pickle.loads(plan.payloads[each.node]) for each in task.operators}
+        stream_task.build(operators, levels)
+        stream_task.initialize_state()
+        stream_task.open()
+        count = stream_task.process_input(buffers)
+        changes = Changes()
+        runtime = stream_task.snapshot_state(changes)
+        if stateful:
+            replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
+        report = stream_task.report(count, runtime)
+        report.replica = found
+        report.changed = len(changes.rows)
+        report.rows = changes.rows
+        if len(changes.rows) > INLINE_ROWS:
+            report.rows = write_rows(spec.store, changes.rows, spec.epoch)
+        stream_task.close()
+        return report
+    finally:
+        replica.close()
+
+
+def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Any, str]:
+    name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
+    replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
+    if replica.position == spec.committed:
+        return replica, "current"
+    if spec.committed.epoch == 0:
+        return replica, follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+    log = SnapshotLog.open(spec.store)
+    operators = {each.id: each for each in task.operators}
+    groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)
+
+    def identity(operator_id: str) -> Callable[[bytes], bytes]:
+        row = operators[operator_id].key_type
+        return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
+
+    tokens = {entry["epoch"]: entry.get("token") for entry in log.checkpoints()}
+    wanted = frozenset(operators)
+    return replica, follow(
+        replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, tokens.get
+    )
+
+
+def _whole(data: bytes) -> bytes:
+    return data
+
+
+def _no_identity(operator_id: str) -> Callable[[bytes], bytes]:
+    return _whole
+
+
+def _clock() -> int:
+    return int(time.time() * 1000)
+
+
+def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
+    import traceback
+
+    name = f"{task.name} ({subtask + 1}/{task.parallelism})"
+    if isinstance(error, UserFunctionError):
+        return TaskFailure(name, error.operator, error.record, error.cause)
+    return TaskFailure(name, None, None, "".join(traceback.format_exception(error)).rstrip())
+
+
+def default_replicas() -> str:
+    """Where this host keeps replicas."""
+    return os.path.join(tempfile.gettempdir(), f"compat-replicas-{os.getuid()}")
+
+
+class InProcessRunner:
+    """The same without Spark: levels one after the other, in this process, records through the same buffers."""
+
+    def __init__(self, plan: PhysicalPlan) -> None:
+        self._packed = pickle.loads(pack(plan))
+
+    def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        partitions = self._packed[0].partitions
+        parcels: dict[int, list[Parcel]] = {}
+        for level, count in enumerate(partitions):
+            following: dict[int, list[Parcel]] = {}
+            for partition in range(count):
+                for target, parcel in run_partition(self._packed, spec, level, partition, parcels.get(partition, [])):
+                    following.setdefault(target, []).append(parcel)
+            parcels = following
+        return [parcel for many in parcels.values() for parcel in many]
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,273 @@
+"""What every operator has. Flink: ``AbstractStreamOperator``, ``Output``, ``StreamingRuntimeContext``."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from compiler.datastream.functions import RuntimeContext
+from compiler.datastream.output_tag import OutputTag
+from compiler.spark.elements import MIN_TIMESTAMP, Consumer, Timestamps, Values
+from compiler.spark.plan import OperatorSpec
+from compiler.spark.state.backend import Changes, KeyedBackend
+from state.delta.replica import Reader
+
+_IMMUTABLE = (str, int, float, bool, bytes, type(None))
+
+
+class UserFunctionError(Exception):
+    """The program's own code failed: ``operator`` names the operator and ``record`` shows what it was given."""
+
+    def __init__(self, operator: str, record: str | None, cause: str) -> None:
+        super().__init__(operator, record, cause)
+        self.operator, self.record, self.cause = operator, record, cause
+
+    def __str__(self) -> str:
+        given = "" if self.record is None else f"\nThe record: {self.record}"
+        return f"Operator {self.operator!r} failed.{given}\n{self.cause}"
+
+
+@dataclass(slots=True)
+class OperatorContext:
+    """What an operator is given by its task."""
+
+    spec: OperatorSpec
+    task_name: str
+    subtask: int
+    parallelism: int
+    max_parallelism: int
+    epoch: int
+    attempt: int
+    replica: Reader
+    clock: Callable[[], int]
+    options: Mapping[str, str]
+    restored: Any = None
+    floor: int = MIN_TIMESTAMP
+    described: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Output:
+    """Where an operator's records go: the main stream, and side outputs by tag."""
+
+    def __init__(self) -> None:
+        self.main: list[Consumer] = []
+        self.side: dict[str, list[Consumer]] = {}
+
+    def records(self, values: Values, timestamps: Timestamps) -> None:
+        """Emit records to the main stream."""
+        if values:
+            _give(self.main, values, timestamps)
+
+    def to_side(self, tag: str, values: Values, timestamps: Timestamps) -> None:
+        """Emit records under a tag; nothing happens where nobody reads it."""
+        if values and tag in self.side:
+            _give(self.side[tag], values, timestamps)
+
+    def watermark(self, timestamp: int) -> None:
+        """Emit a watermark to everything."""
+        for consumer in self._all():
+            consumer.watermark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        """Emit a watermark status to everything."""
+        for consumer in self._all():
+            consumer.status(idle)
+
+    def _all(self) -> list[Consumer]:
+        return [*self.main, *(each for consumers in self.side.values() for each in consumers)]
+
+
+def _give(consumers: list[Consumer], values: Values, timestamps: Timestamps) -> None:
+    for number, consumer in enumerate(consumers):
+        # One reader must not see what another one does to a mutable record.
+        last = number == len(consumers) - 1
+        consumer.records(values if last or _immutable(values[0]) else pickle.loads(pickle.dumps(values)), timestamps)
+
+
+def _immutable(value: Any) -> bool:
+    return isinstance(value, _IMMUTABLE) or (type(value) is tuple and all(map(_immutable, value)))
+
+
+class StreamOperator:
+    """An operator in a task: initialize_state, open, records and watermarks, finish, snapshot_state, close."""
+
+    def __init__(self, context: OperatorContext, output: Output) -> None:
+        self.context = context
+        self.output = output
+        self.watermark_now = MIN_TIMESTAMP
+
+    def initialize_state(self) -> None:
+        """Get at the state, before :meth:`open`."""
+
+    def open(self) -> None:
+        """Before the first record."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        """Records of an input."""
+        raise NotImplementedError
+
+    def process_watermark(self, timestamp: int) -> None:
+        """The watermark over all inputs grew."""
+        self.watermark_now = timestamp
+        self.output.watermark(timestamp)
+
+    def process_status(self, idle: bool) -> None:
+        """All inputs became idle, or one of them active."""
+        self.output.status(idle)
+
+    def advance_processing_time(self, now: int) -> None:
+        """Fire what is due by the clock."""
+
+    def next_timer(self) -> int | None:
+        """When :meth:`advance_processing_time` has something to do; None for never."""
+        return None
+
+    def finish(self) -> None:
+        """All input has ended."""
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        """Add changed state; what is returned is handed back as ``context.restored`` in the next epoch."""
+        return None
+
+    def describe_states(self) -> list[dict[str, Any]]:
+        """The states as plain data."""
+        return []
+
+    def close(self) -> None:
+        """After the last record of the epoch."""
+
+    def fail(self, record: Any, error: BaseException) -> NoReturn:
+        """Say which operator failed, and on what."""
+        raise user_error(self.context.spec.name, record, error) from error
+
+
+def user_error(operator: str, record: Any, error: BaseException) -> UserFunctionError:
+    """The failure of the program's own code, with its traceback cut to the program's frames."""
+    import os
+    import traceback
+
+    import compiler
+
+    if isinstance(error, UserFunctionError):
+        return error
+    ours = os.path.dirname(os.path.abspath(compiler.__file__)) + os.sep
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
+    lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
+    text = "".join([*lines, *traceback.format_exception_only(type(error), error)]).rstrip()
+    return UserFunctionError(operator, None if record is NO_RECORD else repr(record)[:1000], text)
+
+
+NO_RECORD = object()
+
+
+class TaskRuntimeContext(RuntimeContext):
+    """Flink: ``StreamingRuntimeContext``; keyed state comes from ``backend`` where there is one."""
+
+    def __init__(self, context: OperatorContext, backend: KeyedBackend | None) -> None:
+        self._context = context
+        self._backend = backend
+
+    def get_task_name(self) -> str:
+        return self._context.spec.name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._context.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._context.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        return self._context.subtask
+
+    def get_attempt_number(self) -> int:
+        return self._context.attempt
+
+    def get_task_name_with_subtasks(self) -> str:
+        return f"{self._context.task_name} ({self._context.subtask + 1}/{self._context.parallelism})"
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return self._context.options.get(key, default_value)
+
+    def get_metrics_group(self) -> Any:
+        return _Metrics()
+
+    def _state(self) -> KeyedBackend:
+        if self._backend is None:
+            raise RuntimeError(
+                f"Keyed state can only be used on a keyed stream: call key_by(…) before {self._context.spec.name!r}."
+            )
+        return self._backend
+
+    def get_state(self, state_descriptor: Any) -> Any:
+        return self._state().cells(state_descriptor)
+
+    get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
+
+
+class _Metrics:
+    """Takes metrics and shows them nowhere yet."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *args, **kwargs: self
+
+    def inc(self, n: int = 1) -> None:
+        """Count."""
+
+    dec = mark = inc
+
+    def update(self, value: int) -> None:
+        """Note a value."""
+
+
+def call_of(function: Any, method: str) -> Callable[..., Any]:
+    """The method of a function object, or the plain function itself."""
+    found = getattr(function, method, None)
+    return found if found is not None else function  # type: ignore[no-any-return]
+
+
+def open_function(function: Any, context: TaskRuntimeContext) -> None:
+    """Call ``open`` of a function object."""
+    if hasattr(function, "open"):
+        function.open(context)
+
+
+def close_function(function: Any) -> None:
+    """Call ``close`` of a function object."""
+    if hasattr(function, "close"):
+        function.close()
+
+
+class Emitter:
+    """Collects what functions yield, and sends it in order: main and side outputs apart."""
+
+    __slots__ = ("_output", "times", "values")
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self.values: Values = []
+        self.times: list[int | None] = []
+
+    def take(self, results: Iterable[Any] | None, timestamp: int | None) -> None:
+        """Emit the results of a call; a result (tag, value) goes to the side."""
+        if results is None:
+            return
+        for result in results:
+            if type(result) is tuple and result and type(result[0]) is OutputTag:
+                self._output.to_side(result[0].tag_id, [result[1]], [timestamp])
+            else:
+                self.values.append(result)
+                self.times.append(timestamp)
+
+    def one(self, result: Any, timestamp: int | None) -> None:
+        """Emit one record."""
+        self.values.append(result)
+        self.times.append(timestamp)
+
+    def flush(self) -> None:
+        """Send what was collected."""
+        if self.values:
+            values, times = self.values, self.times
+            self.values, self.times = [], []
+            self._output.records(values, times if any(time is not None for time in times) else None)

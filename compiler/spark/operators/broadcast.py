@@ -1,0 +1,208 @@
+"""Broadcast state. Flink: ``CoBroadcastWithNonKeyedOperator``, ``CoBroadcastWithKeyedOperator``, ``HeapBroadcastState``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any
+
+from compiler.datastream.state import BroadcastState, MapStateDescriptor
+from compiler.spark.elements import Timestamps, Values
+from compiler.spark.operators.base import NO_RECORD, Emitter, OperatorContext, Output
+from compiler.spark.operators.keyed import KeyedContext, KeyedProcess
+from compiler.spark.operators.stateless import FunctionOperator, PlainContext
+from compiler.spark.state.backend import Changes
+from compiler.transformations.operators import Operator
+from state.delta.replica import (
+    Reader,
+    entry_key,
+    map_entry,
+    split_map_entry,
+    split_timestamp,
+    state_prefix,
+    with_timestamp,
+)
+from state.delta.rows import NO_KEY_GROUP, Kind, Row
+from state.serializers import codec_of, key_codec_of
+
+
+class BroadcastCells(BroadcastState[Any, Any]):
+    """A broadcast state of a subtask: read whole when the task starts. Every subtask has it; the first one logs it."""
+
+    def __init__(self, operator_id: str, descriptor: MapStateDescriptor, replica: Reader) -> None:
+        self.descriptor = descriptor
+        self._operator_id = operator_id
+        self._keys = key_codec_of(descriptor.key_type)
+        self._values = codec_of(descriptor.value_type)
+        self._entry = entry_key(state_prefix(operator_id, Kind.BROADCAST, descriptor.name), b"", b"")
+        self._map: dict[Any, Any] = {}
+        self._dirty: set[Any] = set()
+        for key, data in replica.scan(self._entry):
+            name, value = split_map_entry(self._entry, key, split_timestamp(data)[1])
+            self._map[self._keys.decode(name)] = self._values.decode(value)
+
+    def get(self, key: Any) -> Any:
+        return self._map.get(key)
+
+    def contains(self, key: Any) -> bool:
+        return key in self._map
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return list(self._map.items())
+
+    def keys(self) -> Iterable[Any]:
+        return list(self._map)
+
+    def values(self) -> Iterable[Any]:
+        return list(self._map.values())
+
+    def is_empty(self) -> bool:
+        return not self._map
+
+    def put(self, key: Any, value: Any) -> None:
+        self._map[key] = value
+        self._dirty.add(key)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        self._map.pop(key, None)
+        self._dirty.add(key)
+
+    def clear(self) -> None:
+        for key in list(self._map):
+            self.remove(key)
+
+    def snapshot(self, changes: Changes, logged: bool) -> None:
+        """Add what the epoch changed; to the log only if ``logged``."""
+        for key in self._dirty:
+            name = self._keys.encode(key)
+            value = self._values.encode(self._map[key]) if key in self._map else None
+            entry, stored = map_entry(self._entry, name, value or b"")
+            changes.entries[entry] = None if value is None else with_timestamp(None, stored)
+            if logged:
+                changes.rows.append(
+                    Row(self._operator_id, Kind.BROADCAST, NO_KEY_GROUP, self.descriptor.name, b"", b"", name, value)
+                )
+
+
+class _ReadOnly:
+    """A broadcast state as the side that may not change it sees it."""
+
+    def __init__(self, cells: BroadcastCells) -> None:
+        self._cells = cells
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("put", "put_all", "remove", "clear"):
+            raise RuntimeError("Broadcast state can only be changed by records of the broadcast stream.")
+        return getattr(self._cells, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._cells.get(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self._cells.contains(key)
+
+    def __iter__(self) -> Any:
+        return iter(self._cells.keys())
+
+
+class _States:
+    """The broadcast states of an operator, by name."""
+
+    def __init__(self, context: OperatorContext, operator: Operator) -> None:
+        self.by_name = {
+            descriptor.name: BroadcastCells(context.spec.id, descriptor, context.replica)
+            for descriptor in operator.arguments["state_descriptors"]
+        }
+        self._logged = context.subtask == 0
+
+    def get(self, descriptor: MapStateDescriptor) -> BroadcastCells:
+        if descriptor.name not in self.by_name:
+            raise RuntimeError(
+                f"The requested state {descriptor.name!r} does not exist: pass its descriptor to broadcast(…). "
+                f"There are {sorted(self.by_name)}."
+            )
+        return self.by_name[descriptor.name]
+
+    def snapshot(self, changes: Changes) -> None:
+        for cells in self.by_name.values():
+            cells.snapshot(changes, self._logged)
+
+    def described(self) -> list[dict[str, Any]]:
+        return [{**cells.descriptor.to_json(), "scope": "broadcast"} for cells in self.by_name.values()]
+
+
+class _PlainBroadcastContext(PlainContext):
+    def __init__(self, operator: Any, states: Callable[[MapStateDescriptor], Any]) -> None:
+        super().__init__(operator)
+        self.get_broadcast_state = states
+
+
+class BroadcastProcess(FunctionOperator):
+    """A BroadcastProcessFunction."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        self._states = _States(context, operator)
+        reading = _PlainBroadcastContext(self, lambda descriptor: _ReadOnly(self._states.get(descriptor)))
+        self._sides = (
+            (self.function.process_element, reading),
+            (self.function.process_broadcast_element, _PlainBroadcastContext(self, self._states.get)),
+        )
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        emitter = Emitter(self.output)
+        call, context = self._sides[input]
+        value: Any = NO_RECORD
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                context.time = time
+                emitter.take(call(value, context), time)
+        except Exception as error:
+            self.fail(value, error)
+        emitter.flush()
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        self._states.snapshot(changes)
+
+    def describe_states(self) -> list[dict[str, Any]]:
+        return self._states.described()
+
+
+class _KeyedBroadcastContext(KeyedContext):
+    def __init__(self, operator: KeyedProcess, states: Callable[[MapStateDescriptor], Any]) -> None:
+        super().__init__(operator)
+        self.get_broadcast_state = states
+
+
+class KeyedBroadcastProcess(KeyedProcess):
+    """A KeyedBroadcastProcessFunction; records of the second input have no key."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        self._states = _States(context, operator)
+        self.ctx = _KeyedBroadcastContext(self, lambda descriptor: _ReadOnly(self._states.get(descriptor)))
+        self._broadcast = _PlainBroadcastContext(self, self._states.get)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        if input == 0:
+            super().process(input, values, timestamps)
+            return
+        value: Any = NO_RECORD
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                self._broadcast.time = time
+                self.emitter.take(self.function.process_broadcast_element(value, self._broadcast), time)
+        except Exception as error:
+            self.fail(value, error)
+        self.emitter.flush()
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        self._states.snapshot(changes)
+        return super().snapshot_state(changes)
+
+    def describe_states(self) -> list[dict[str, Any]]:
+        return super().describe_states() + self._states.described()

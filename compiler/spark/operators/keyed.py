@@ -1,0 +1,278 @@
+"""Operators on keyed streams. Flink: ``KeyedProcessOperator``, ``StreamGroupedReduceOperator``, ``KeyedCoProcessOperator``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+from compiler.datastream.time_domain import TimeDomain
+from compiler.datastream.timerservice import TimerService
+from compiler.spark.elements import Timestamps, Values
+from compiler.spark.operators.base import (
+    NO_RECORD,
+    Emitter,
+    OperatorContext,
+    Output,
+    TaskRuntimeContext,
+    call_of,
+    close_function,
+    open_function,
+)
+from compiler.spark.operators.stateless import FunctionOperator
+from compiler.spark.state.backend import Changes, KeyedBackend
+from compiler.spark.state.timers import InternalTimers
+from compiler.transformations.operators import Operator
+from state.descriptors import ReducingStateDescriptor
+from state.serializers import key_codec_of
+
+
+class KeyedOperator(FunctionOperator):
+    """What operators on keyed streams share: a backend, timers, and records that are (key, value)."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        row = context.spec.key_type
+        key_type = None if row is None else row.field_types[0]
+        codec = key_codec_of(key_type)
+        self.backend = KeyedBackend(
+            context.spec.id, codec, context.max_parallelism, context.replica, context.clock, key_type
+        )
+        self.backend.restored = dict(context.described)
+        self.timers = InternalTimers(self.backend, context.clock)
+        self.emitter = Emitter(output)
+
+    def initialize_state(self) -> None:
+        if self.context.restored is not None:
+            self.watermark_now = self.timers.watermark = self.context.restored["watermark"]
+
+    def open(self) -> None:
+        try:
+            open_function(self.function, TaskRuntimeContext(self.context, self.backend))
+        except Exception as error:
+            self.fail(NO_RECORD, error)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        set_key, handle = self.backend.set_key, self.handler(input)
+        value: Any = NO_RECORD
+        try:
+            for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+                set_key(key)
+                handle(value, time)
+        except Exception as error:
+            self.fail(value, error)
+        self.emitter.flush()
+
+    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+        """What is done with a record of an input whose key is set."""
+        raise NotImplementedError
+
+    def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
+        """A timer is due; its key is set."""
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark_now = self.timers.watermark = timestamp
+        self._fire(self.timers.event.due(timestamp), TimeDomain.EVENT_TIME)
+        self.output.watermark(timestamp)
+
+    def advance_processing_time(self, now: int) -> None:
+        self._fire(self.timers.processing.due(now), TimeDomain.PROCESSING_TIME)
+
+    def next_timer(self) -> int | None:
+        return self.timers.processing.next()
+
+    def _fire(self, due: Any, domain: TimeDomain) -> None:
+        try:
+            for time, key, namespace in due:
+                self.backend.set_key(key)
+                self.on_timer(time, key, namespace, domain)
+        except Exception as error:
+            self.fail(NO_RECORD, error)
+        self.emitter.flush()
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        self.backend.snapshot(changes)
+        self.timers.snapshot(changes)
+        return {"watermark": self.watermark_now}
+
+    def describe_states(self) -> list[dict[str, Any]]:
+        return self.backend.described()
+
+    def close(self) -> None:
+        close_function(self.function)
+
+
+class KeyedMap(KeyedOperator):
+    """map, flat_map, filter and the operator that drops the key."""
+
+    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+        emitter = self.emitter
+        kind = self.operator.kind
+        if kind == "keyed_values":
+            return emitter.one
+        call = call_of(self.function, kind.removeprefix("keyed_"))
+        if kind == "keyed_map":
+            return lambda value, time: emitter.one(call(value), time)
+        if kind == "keyed_filter":
+            return lambda value, time: emitter.one(value, time) if call(value) else None
+        return lambda value, time: emitter.take(call(value), time)
+
+
+class KeyedReduce(KeyedOperator):
+    """reduce, sum, min, max, min_by and max_by."""
+
+    def initialize_state(self) -> None:
+        super().initialize_state()
+        arguments = self.operator.arguments
+        if self.function is None:
+            combine = accumulator(arguments["aggregate"], arguments["field"])
+        else:
+            combine = call_of(self.function, "reduce")
+        self.state = self.backend.cells(
+            ReducingStateDescriptor("_reduce_state", combine, self.context.spec.output_type)
+        )
+        self._combine = combine
+
+    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+        state, one, combine = self.state, self.emitter.one, self._combine
+
+        def handle(value: Any, time: int | None) -> None:
+            present = state.read()
+            if present is not None:
+                value = combine(present, value)
+            state.write(value)
+            one(value, time)
+
+        return handle
+
+
+def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
+    """How two records become one: ``sum``, ``min``, ``max`` change a field of the first; ``…_by`` choose one of the two."""
+
+    def read(record: Any) -> Any:
+        if isinstance(record, (tuple, list)) or hasattr(record, "get_row_kind"):
+            return record[field]
+        if field != 0:
+            raise TypeError(f"There is no field {field!r} in {record!r}: it is no tuple, list or Row.")
+        return record
+
+    def changed(record: Any, value: Any) -> Any:
+        if isinstance(record, tuple):
+            return (*record[:field], value, *record[field + 1 :])  # type: ignore[operator, misc]
+        if isinstance(record, list) or hasattr(record, "get_row_kind"):
+            import copy
+
+            twin = copy.deepcopy(record)
+            twin[field] = value
+            return twin
+        return value
+
+    match how:
+        case "sum":
+            return lambda left, right: changed(left, read(left) + read(right))
+        case "min":
+            return lambda left, right: changed(left, min(read(left), read(right)))
+        case "max":
+            return lambda left, right: changed(left, max(read(left), read(right)))
+        case "min_by":
+            return lambda left, right: right if read(right) < read(left) else left
+        case _:
+            return lambda left, right: right if read(right) > read(left) else left
+
+
+class KeyedTimers(TimerService):
+    """Time and timers of the present key."""
+
+    def __init__(self, timers: InternalTimers) -> None:
+        self._timers = timers
+        self.register_event_time_timer = timers.event.register  # type: ignore[method-assign]
+        self.register_processing_time_timer = timers.processing.register  # type: ignore[method-assign]
+        self.delete_event_time_timer = timers.event.delete  # type: ignore[method-assign]
+        self.delete_processing_time_timer = timers.processing.delete  # type: ignore[method-assign]
+
+    def current_processing_time(self) -> int:
+        return self._timers.clock()
+
+    def current_watermark(self) -> int:
+        return self._timers.watermark
+
+    def register_processing_time_timer(self, timestamp: int) -> None: ...
+
+    def register_event_time_timer(self, timestamp: int) -> None: ...
+
+
+class KeyedContext:
+    """The context of keyed process functions, for records and for timers."""
+
+    def __init__(self, operator: KeyedOperator) -> None:
+        self._operator = operator
+        self._timer_service = KeyedTimers(operator.timers)
+        self.time: int | None = None
+        self.domain: TimeDomain | None = None
+
+    def timer_service(self) -> TimerService:
+        """Time and timers."""
+        return self._timer_service
+
+    def timestamp(self) -> int | None:
+        """The timestamp of the present record or timer."""
+        return self.time
+
+    def time_domain(self) -> TimeDomain | None:
+        """Which clock the timer followed."""
+        return self.domain
+
+    def get_current_key(self) -> Any:
+        """The present key."""
+        return self._operator.backend.key
+
+    def current_processing_time(self) -> int:
+        """The machine's clock."""
+        return self._timer_service.current_processing_time()
+
+    def current_watermark(self) -> int:
+        """The present event time."""
+        return self._timer_service.current_watermark()
+
+
+class KeyedProcess(KeyedOperator):
+    """A KeyedProcessFunction, and with two inputs the keyed co-functions; with many, a function of all inputs."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        self.ctx = KeyedContext(self)
+
+    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+        context, emitter, kind = self.ctx, self.emitter, self.operator.kind
+        if kind == "keyed_co_map":
+            plain = getattr(self.function, f"map{input + 1}")
+
+            def one(value: Any, time: int | None) -> None:
+                result = plain(value)
+                if result is not None:
+                    emitter.one(result, time)
+
+            return one
+        if kind == "keyed_co_flat_map":
+            several = getattr(self.function, f"flat_map{input + 1}")
+            return lambda value, time: emitter.take(several(value), time)
+        call = self.call_for(input)
+
+        def handle(value: Any, time: int | None) -> None:
+            context.time = time
+            emitter.take(call(value, context), time)
+
+        return handle
+
+    def call_for(self, input: int) -> Callable[[Any, Any], Any]:
+        """The method for records of an input."""
+        if self.operator.kind == "keyed_co_process":
+            return getattr(self.function, f"process_element{input + 1}")  # type: ignore[no-any-return]
+        if self.operator.kind == "keyed_multiple_input":
+            return lambda value, context: self.function.process_element(input + 1, value, context)
+        return self.function.process_element  # type: ignore[no-any-return]
+
+    def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
+        self.ctx.time, self.ctx.domain = timestamp, domain
+        if hasattr(self.function, "on_timer"):
+            self.emitter.take(self.function.on_timer(timestamp, self.ctx), timestamp)

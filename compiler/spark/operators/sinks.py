@@ -1,0 +1,98 @@
+"""Operators that end a stream. Flink: ``SinkWriterOperator``, ``CommitterOperator``, ``PrintSinkFunction``.
+
+What leaves the job goes into the task's report, and out only after the epoch is committed.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+from compiler.spark.elements import Timestamps, Values
+from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compiler.spark.sinks import WriterContext, writer_of
+from compiler.spark.state.backend import Changes
+from compiler.transformations.operators import Operator
+
+
+class ReportingSink(StreamOperator):
+    """A sink whose ``published`` go to the driver with the report, as (what, data)."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output)
+        self.operator = operator
+        self.published: list[tuple[str, Any]] = []
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.watermark_now = timestamp
+        self.output.watermark(timestamp)
+
+
+class PrintSink(ReportingSink):
+    """Lines for the standard output, marked with the subtask where there are several."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        identifier = self.operator.arguments.get("identifier") or ""
+        prefix = identifier
+        if self.context.parallelism > 1:
+            prefix += f"{':' if identifier else ''}{self.context.subtask + 1}"
+        prefix = f"{prefix}> " if prefix else ""
+        self.published.append(("print", [f"{prefix}{value}" for value in values]))
+
+
+class CollectSink(ReportingSink):
+    """Records for the program."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        self.published.append(("collect", list(values)))
+
+
+class IterationTail(ReportingSink):
+    """Records that go back to the head of a loop, in the next epoch."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        self.published.append(("feedback", (self.context.spec.loop, self.context.subtask, values, timestamps)))
+
+
+class WriterOperator(ReportingSink):
+    """Writes records; what is to be published goes on to the committer, or to the driver where there is none."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        attempt = f"{context.attempt}"
+        self._writer = writer_of(
+            operator.function, WriterContext(context.spec.id, context.subtask, context.epoch, attempt)
+        )
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        write = self._writer.write
+        value: Any = None
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                write(value, time)
+        except Exception as error:
+            self.fail(value, error)
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        committables = self._writer.prepare_commit()
+        if committables and self.output.main:
+            self.output.records(committables, None)
+        elif committables:
+            self.published.append(("commit", (self.context.spec.id, committables)))
+
+
+class CommitterOperator(ReportingSink):
+    """Hands what writers made to the driver, which publishes it after the commit."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        self.published.append(("commit", (self.context.spec.id, list(values))))
+
+
+class PassThrough(StreamOperator):
+    """An operator that changes nothing, such as the parts of a compacting sink."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        self.output.records(values, timestamps)

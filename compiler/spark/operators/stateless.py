@@ -1,0 +1,239 @@
+"""Operators without state. Flink: ``StreamMap``, ``StreamFlatMap``, ``StreamFilter``, PyFlink's process operators."""
+
+from __future__ import annotations
+
+from itertools import compress, repeat
+from typing import Any
+
+from compiler.datastream.timerservice import TimerService
+from compiler.spark.elements import Timestamps, Values
+from compiler.spark.operators.base import (
+    NO_RECORD,
+    Emitter,
+    OperatorContext,
+    Output,
+    StreamOperator,
+    TaskRuntimeContext,
+    call_of,
+    close_function,
+    open_function,
+)
+from compiler.transformations.operators import Operator
+
+
+class FunctionOperator(StreamOperator):
+    """An operator around a user's function."""
+
+    method = ""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output)
+        self.operator = operator
+        self.function = operator.function
+        self.call: Any = call_of(self.function, self.method) if self.method else None
+
+    def open(self) -> None:
+        try:
+            open_function(self.function, TaskRuntimeContext(self.context, None))
+        except Exception as error:
+            self.fail(NO_RECORD, error)
+
+    def close(self) -> None:
+        close_function(self.function)
+
+
+class MapOperator(FunctionOperator):
+    """One record for each record."""
+
+    method = "map"
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        call, rest = self.call, iter(values)
+        try:
+            made = [call(value) for value in rest]
+        except Exception as error:
+            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+        self.output.records(made, timestamps)
+
+
+class FilterOperator(FunctionOperator):
+    """The records for which the function is true."""
+
+    method = "filter"
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        call, rest = self.call, iter(values)
+        try:
+            kept = [call(value) for value in rest]
+        except Exception as error:
+            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+        times = None if timestamps is None else list(compress(timestamps, kept))
+        self.output.records(list(compress(values, kept)), times)
+
+
+class FlatMapOperator(FunctionOperator):
+    """Any number of records for each record."""
+
+    method = "flat_map"
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        emitter = Emitter(self.output)
+        call, take = self.call, emitter.take
+        value: Any = NO_RECORD
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                take(call(value), time)
+        except Exception as error:
+            self.fail(value, error)
+        emitter.flush()
+
+
+class PlainTimers(TimerService):
+    """Time without timers, for functions on streams without keys. Flink refuses timers there, and so do we."""
+
+    def __init__(self, operator: StreamOperator) -> None:
+        self._operator = operator
+
+    def current_processing_time(self) -> int:
+        return self._operator.context.clock()
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark_now
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        self._refuse()
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        self._refuse()
+
+    def _refuse(self) -> None:
+        raise RuntimeError("Register timers is only supported on a keyed stream.")
+
+
+class PlainContext:
+    """The context of a process function on a stream without keys."""
+
+    def __init__(self, operator: StreamOperator) -> None:
+        self._timers = PlainTimers(operator)
+        self.time: int | None = None
+
+    def timer_service(self) -> TimerService:
+        """Time."""
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        """The timestamp of the present record."""
+        return self.time
+
+    def current_processing_time(self) -> int:
+        """The machine's clock."""
+        return self._timers.current_processing_time()
+
+    def current_watermark(self) -> int:
+        """The present event time."""
+        return self._timers.current_watermark()
+
+
+class ProcessOperator(FunctionOperator):
+    """What a process function yields."""
+
+    method = "process_element"
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        emitter, context = Emitter(self.output), PlainContext(self)
+        value: Any = NO_RECORD
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                context.time = time
+                emitter.take(self.call(value, context), time)
+        except Exception as error:
+            self.fail(value, error)
+        emitter.flush()
+
+
+class KeyByMap(FunctionOperator):
+    """Puts the key before the record."""
+
+    method = "get_key"
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        call, rest = self.call, iter(values)
+        try:
+            made = [(call(value), value) for value in rest]
+        except Exception as error:
+            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+        self.output.records(made, timestamps)
+
+
+class PartitionCustomMap(FunctionOperator):
+    """Puts the subtask that a custom partitioner chooses before the record."""
+
+    method = "partition"
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        select = call_of(self.operator.arguments["key_selector"], "get_key")
+        count = self._consumers()
+        made = []
+        for value in values:
+            try:
+                target = self.call(select(value), count)
+                if not 0 <= target < count:
+                    raise ValueError(f"The partitioner chose subtask {target} of {count}.")
+            except Exception as error:
+                self.fail(value, error)
+            made.append((target, value))
+        self.output.records(made, timestamps)
+
+    def _consumers(self) -> int:
+        return self.context.spec.outputs[0].parallelism
+
+
+class ProjectOperator(FunctionOperator):
+    """Some fields of a tuple."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        fields = self.operator.arguments["fields"]
+        self.output.records([tuple(value[field] for field in fields) for value in values], timestamps)
+
+
+class CoOperator(FunctionOperator):
+    """Two connected streams without keys: map, flat map or process."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        name = {"co_map": "map", "co_flat_map": "flat_map"}.get(operator.kind.removeprefix("keyed_"), "process_element")
+        self.calls = [getattr(self.function, f"{name}{number}") for number in (1, 2)]
+        self.shape = name
+        self.plain = PlainContext(self)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        emitter, call = Emitter(self.output), self.calls[input]
+        value: Any = NO_RECORD
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                if self.shape == "map":
+                    result = call(value)
+                    if result is not None:
+                        emitter.one(result, time)
+                elif self.shape == "flat_map":
+                    emitter.take(call(value), time)
+                else:
+                    self.plain.time = time
+                    emitter.take(call(value, self.plain), time)
+        except Exception as error:
+            self.fail(value, error)
+        emitter.flush()
+
+
+class MultipleInputOperator(FunctionOperator):
+    """Any number of streams in one function; inputs are counted from 1."""
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        emitter, context = Emitter(self.output), PlainContext(self)
+        for value, time in zip(values, timestamps or repeat(None), strict=False):
+            context.time = time
+            try:
+                emitter.take(self.function.process_element(input + 1, value, context), time)
+            except Exception as error:
+                self.fail(value, error)
+        emitter.flush()

@@ -1,0 +1,136 @@
+"""Timestamps and watermarks. Flink: ``TimestampsAndWatermarksOperator``, ``WatermarksWithIdleness``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
+from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compiler.spark.state.backend import Changes
+from compiler.transformations.operators import Operator
+from state.time import milliseconds_of
+
+
+class ExtractTimestamp(StreamOperator):
+    """Calls the program's assigner; records become (record, timestamp)."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output)
+        self._assigner = operator.function
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        extract = self._assigner.extract_timestamp
+        rest = iter(values)
+        try:
+            if timestamps is None:
+                made = [(value, extract(value, MIN_TIMESTAMP)) for value in rest]
+            else:
+                before = [MIN_TIMESTAMP if each is None else each for each in timestamps]
+                made = [(value, extract(value, each)) for value, each in zip(rest, before, strict=True)]
+        except Exception as error:
+            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+        self.output.records(made, timestamps)
+
+
+class RemoveTimestamp(StreamOperator):
+    """Takes the record out of (record, timestamp)."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        self.output.records([value for value, _ in values], timestamps)
+
+
+class TimestampsAndWatermarks(StreamOperator):
+    """Makes watermarks: after records that call for one, and at the end of an epoch.
+
+    Watermarks from upstream are dropped, but for the last one, as in Flink.
+    """
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output)
+        self._strategy = operator.arguments["watermark_strategy"]
+        self._timed = self._strategy.timestamp_assigner is not None
+        self._generator = self._strategy.create_watermark_generator()
+        self._last = MIN_TIMESTAMP
+        self._idle = False
+        self._active_at = context.clock()
+        timeout = self._strategy.idle_timeout
+        self._timeout = None if timeout is None else milliseconds_of(timeout)
+
+    def initialize_state(self) -> None:
+        if self.context.restored is not None:
+            self._generator, self._last, self._idle, self._active_at = self.context.restored
+        elif self.context.floor > MIN_TIMESTAMP:
+            self._emit(self.context.floor)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        if self._idle:
+            self._idle = False
+            self.output.status(False)
+        self._active_at = self.context.clock()
+        if self._timed:
+            events = [value[0] for value in values]
+            timestamps = [value[1] for value in values]
+        else:
+            events = values
+        times = [MIN_TIMESTAMP if each is None else each for each in timestamps or [None] * len(values)]
+        generator = self._generator
+        if type(generator) is BoundedOutOfOrdernessWatermarks:
+            generator.on_event(None, max(times))
+        elif type(generator) is not NoWatermarks:
+            self._one_by_one(events, times, values, timestamps)
+            return
+        self.output.records(values, timestamps)
+
+    def _one_by_one(self, events: Values, times: list[int], values: Values, timestamps: Timestamps) -> None:
+        start = 0
+        for place, (event, timestamp) in enumerate(zip(events, times, strict=True)):
+            try:
+                mark = self._generator.on_event(event, timestamp)
+            except Exception as error:
+                self.fail(event, error)
+            if mark is not None and mark > self._last:
+                self._pass(values, timestamps, start, place + 1)
+                self._emit(mark)
+                start = place + 1
+        self._pass(values, timestamps, start, len(values))
+
+    def _pass(self, values: Values, timestamps: Timestamps, start: int, end: int) -> None:
+        if end > start:
+            self.output.records(values[start:end], None if timestamps is None else timestamps[start:end])
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            self._emit(timestamp)
+
+    def process_status(self, idle: bool) -> None:
+        """Idleness is decided here, not upstream."""
+
+    def emit_periodically(self) -> None:
+        """The watermark interval is over, as it is at the end of every epoch."""
+        mark = self._generator.on_periodic_emit()
+        if mark is not None and not self._idle:
+            self._emit(mark)
+        if self._timeout is not None and not self._idle and self.context.clock() - self._active_at > self._timeout:
+            self._idle = True
+            self.output.status(True)
+
+    def next_timer(self) -> int | None:
+        return None if self._timeout is None or self._idle else self._active_at + self._timeout + 1
+
+    def _emit(self, mark: int) -> None:
+        if mark > self._last:
+            self._last = mark
+            self.output.watermark(mark)
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        return self._generator, self._last, self._idle, self._active_at
+
+
+def system_clock() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)

@@ -1,0 +1,439 @@
+"""Windows. Flink: ``WindowOperator``, ``EvictingWindowOperator``, ``MergingWindowSet``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from compiler.datastream.time_domain import TimeDomain
+from compiler.datastream.window import MergingWindowAssigner, TimeWindow, Trigger, TriggerResult, WindowAssigner
+from compiler.datastream.window.evictors import Evictor, TimestampedValue
+from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compiler.spark.operators.base import OperatorContext, Output, TaskRuntimeContext, close_function, open_function
+from compiler.spark.operators.keyed import KeyedOperator
+from compiler.transformations.operators import Operator
+from state.descriptors import ListStateDescriptor, MapStateDescriptor
+
+_MERGING_SET = "merging-window-set"
+
+
+class WindowOperator(KeyedOperator):
+    """Windows of a key, in namespaces of the key's state."""
+
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        arguments = operator.arguments
+        self._assigner = arguments["assigner"]
+        self._trigger: Trigger[Any, Any] = arguments["trigger"]
+        self._lateness: int = arguments["allowed_lateness"]
+        self._late_tag = arguments["late_data_output_tag"]
+        self._evictor: Evictor[Any] | None = arguments.get("evictor")
+        self._event_time: bool = self._assigner.is_event_time()
+        self._merging = isinstance(self._assigner, MergingWindowAssigner)
+        self._serializer = arguments["window_serializer"]
+        self._how: str = arguments["how"]
+        descriptor = arguments["state_descriptor"]
+        if self._evictor is not None:
+            descriptor = ListStateDescriptor(descriptor.name)
+        self._contents = self.backend.cells(descriptor)
+        self._assigning = _AssignerContext(self)
+        self._triggering = _TriggerContext(self)
+        self._evicting = _EvictorContext(self)
+        self._call = self._window_function()
+        self.window: Any = None
+
+    def open(self) -> None:
+        runtime = TaskRuntimeContext(self.context, self.backend)
+        open_function(self.function, runtime)
+        for name in ("reduce_function", "aggregate_function"):
+            open_function(self.operator.arguments.get(name), runtime)
+
+    def close(self) -> None:
+        close_function(self.function)
+
+    def encode_window(self, window: Any) -> bytes:
+        """A window as a namespace."""
+        stream = BytesIO()
+        self._serializer.serialize(window, stream)
+        return stream.getvalue()
+
+    def select(self, window: Any) -> None:
+        """All further calls to the state are about this window of the present key."""
+        self.window = window
+        self.backend.set_namespace(self.encode_window(window))
+
+    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+        return self._merge_and_add if self._merging else self._add
+
+    def _add(self, value: Any, time: int | None) -> None:
+        timestamp = MIN_TIMESTAMP if time is None else time
+        skipped = True
+        self.backend.set_namespace(b"")
+        for window in self._assigner.assign_windows(value, timestamp, self._assigning):
+            if self._late(window):
+                continue
+            skipped = False
+            self.select(window)
+            self._append(value, time)
+            self._act(self._trigger.on_element(value, timestamp, window, self._triggering), window, window)
+            self._register_cleanup(window)
+        if skipped:
+            self._too_late(value, timestamp, time)
+
+    def _append(self, value: Any, time: int | None) -> None:
+        self._contents.add(value if self._evictor is None else (value, time))
+
+    def _too_late(self, value: Any, timestamp: int, time: int | None) -> None:
+        if self._event_time and timestamp + self._lateness <= self.timers.watermark and self._late_tag is not None:
+            self.output.to_side(self._late_tag.tag_id, [value], [time])
+
+    def _late(self, window: Any) -> bool:
+        return self._event_time and self._cleanup_time(window) <= self.timers.watermark
+
+    def _cleanup_time(self, window: Any) -> int:
+        end: int = window.max_timestamp()
+        if not self._event_time:
+            return end
+        cleanup = end + self._lateness
+        return cleanup if cleanup <= MAX_WATERMARK else MAX_WATERMARK
+
+    def _register_cleanup(self, window: Any) -> None:
+        time = self._cleanup_time(window)
+        if time == MAX_WATERMARK:
+            return
+        self.backend.set_namespace(self.encode_window(window))
+        (self.timers.event if self._event_time else self.timers.processing).register(time)
+
+    def _act(self, result: TriggerResult, window: Any, state_window: Any) -> None:
+        """Fire and purge ``window``, whose contents are kept under ``state_window``."""
+        if result.is_fire():
+            self._emit(window, state_window)
+        if result.is_purge():
+            self.select(state_window)
+            self._contents.clear()
+        self.select(window)
+
+    def _emit(self, window: Any, state_window: Any) -> None:
+        self.select(state_window)
+        contents = self._read()
+        if contents is None:
+            return
+        time = window.max_timestamp()
+        if self._evictor is None:
+            self.select(window)
+            self.emitter.take(self._call(window, contents), time)
+            return
+        elements = [TimestampedValue(*each) for each in contents]
+        self._evictor.evict_before(elements, len(elements), window, self._evicting)
+        self.select(window)
+        self.emitter.take(self._call(window, self._folded([each.value for each in elements])), time)
+        self._evictor.evict_after(elements, len(elements), window, self._evicting)
+        self.select(state_window)
+        self._contents.update([tuple(each) for each in elements])
+
+    def _read(self) -> Any:
+        if self._evictor is not None or self._how in ("apply", "process"):
+            return self._contents.values() or None
+        value = self._contents.get()
+        return None if value is None else [value]
+
+    def _folded(self, values: list[Any]) -> list[Any]:
+        """The values as the window function sees them behind an evictor: reduced or aggregated only now."""
+        if not values or self._how in ("apply", "process"):
+            return values
+        state = self.operator.arguments["state_descriptor"]
+        if self._how == "reduce":
+            reduce = state.get_reduce_function().reduce
+            total = values[0]
+            for value in values[1:]:
+                total = reduce(total, value)
+            return [total]
+        function = state.get_agg_function()
+        accumulator = function.create_accumulator()
+        for value in values:
+            accumulator = function.add(value, accumulator)
+        return [function.get_result(accumulator)]
+
+    def _window_function(self) -> Callable[[Any, list[Any]], Any]:
+        function = self.function
+        for_all = self.operator.arguments["all"]
+        if function is None:
+            return lambda window, contents: contents
+        if hasattr(function, "process"):
+            context = _ProcessContext(self)
+            if for_all:
+                return lambda window, contents: function.process(context, contents)
+            return lambda window, contents: function.process(self.backend.key, context, contents)
+        if for_all:
+            return lambda window, contents: function.apply(window, contents)
+        return lambda window, contents: function.apply(self.backend.key, window, contents)
+
+    def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
+        window = self._serializer.deserialize(BytesIO(namespace))
+        state_window = window
+        if self._merging:
+            self.backend.set_namespace(b"")
+            state_window = self._windows().get(window)
+            if state_window is None:
+                return
+        self.select(window)
+        fired = self._trigger.on_event_time if domain is TimeDomain.EVENT_TIME else self._trigger.on_processing_time
+        self._act(fired(timestamp, window, self._triggering), window, state_window)
+        if timestamp == self._cleanup_time(window) and (domain is TimeDomain.EVENT_TIME) == self._event_time:
+            self._forget(window, state_window)
+
+    def _forget(self, window: Any, state_window: Any) -> None:
+        self.select(state_window)
+        self._contents.clear()
+        self.select(window)
+        self._trigger.clear(window, self._triggering)
+        if self.function is not None and hasattr(self.function, "clear") and hasattr(self.function, "process"):
+            self.function.clear(_ProcessContext(self))
+        if self._merging:
+            self.backend.set_namespace(b"")
+            self._windows().pop(window, None)
+
+    def _windows(self) -> _MergingSet:
+        return _MergingSet(self.backend.cells(MapStateDescriptor(_MERGING_SET)))
+
+    def _merge_and_add(self, value: Any, time: int | None) -> None:
+        timestamp = MIN_TIMESTAMP if time is None else time
+        skipped = True
+        self.backend.set_namespace(b"")
+        for window in self._assigner.assign_windows(value, timestamp, self._assigning):
+            actual = self._add_window(window)
+            if self._late(actual):
+                self.backend.set_namespace(b"")
+                self._windows().pop(actual, None)
+                continue
+            skipped = False
+            self.backend.set_namespace(b"")
+            state_window = self._windows().get(actual)
+            self.select(state_window)
+            self._append(value, time)
+            self.select(actual)
+            self._act(self._trigger.on_element(value, timestamp, actual, self._triggering), actual, state_window)
+            self._register_cleanup(actual)
+        if skipped:
+            self._too_late(value, timestamp, time)
+
+    def _add_window(self, window: TimeWindow) -> Any:
+        """Put a window into the set of the key; gives the window it became part of."""
+        self.backend.set_namespace(b"")
+        windows = self._windows()
+        known = windows.all()
+        merges: list[tuple[set[Any], Any]] = []
+        self._assigner.merge_windows([*known, window], _Callback(merges))
+        result = window
+        for members, merged in merges:
+            if window in members:
+                result = merged
+            members = {member for member in members if member in known}
+            if not members or (members == {merged} and merged in known):
+                continue
+            self._merge(windows, members, merged, known)
+        if result == window and window not in known and not any(window in members for members, _ in merges):
+            windows.put(window, window)
+        self.backend.set_namespace(b"")
+        if windows.get(result) is None:
+            windows.put(result, result)
+        return result
+
+    def _merge(self, windows: _MergingSet, members: set[Any], merged: Any, known: dict[Any, Any]) -> None:
+        ordered = sorted(members)
+        keep = known[ordered[0]]
+        others = [known[member] for member in ordered[1:]]
+        for member in ordered:
+            windows.pop(member, None)
+        windows.put(merged, keep)
+        self._triggering.merged = ordered
+        self.select(merged)
+        self._trigger.on_merge(merged, self._triggering)
+        for member in ordered:
+            if member != merged:
+                self.select(member)
+                self._trigger.clear(member, self._triggering)
+                self._delete_cleanup(member)
+        if others:
+            self._contents.merge([self._slot(each) for each in others], self._slot(keep))
+        self.backend.set_namespace(b"")
+
+    def _slot(self, window: Any) -> Any:
+        self.backend.set_namespace(self.encode_window(window))
+        return self.backend.slot
+
+    def _delete_cleanup(self, window: Any) -> None:
+        time = self._cleanup_time(window)
+        if time != MAX_WATERMARK:
+            (self.timers.event if self._event_time else self.timers.processing).delete(time)
+
+
+class _Callback(MergingWindowAssigner.MergeCallback[Any]):
+    def __init__(self, merges: list[tuple[set[Any], Any]]) -> None:
+        self._merges = merges
+
+    def merge(self, to_be_merged: Any, merge_result: Any) -> None:
+        self._merges.append((set(to_be_merged), merge_result))
+
+
+class _MergingSet:
+    """For each window of a key the window under which its contents are kept (Flink: ``MergingWindowSet``)."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def all(self) -> dict[Any, Any]:
+        return {TimeWindow(*key): TimeWindow(*value) for key, value in self._state.items()}
+
+    def get(self, window: Any) -> Any:
+        found = self._state.get((window.start, window.end))
+        return None if found is None else TimeWindow(*found)
+
+    def put(self, window: Any, state_window: Any) -> None:
+        self._state.put((window.start, window.end), (state_window.start, state_window.end))
+
+    def pop(self, window: Any, default: Any) -> None:
+        if self._state.contains((window.start, window.end)):
+            self._state.remove((window.start, window.end))
+
+
+class _AssignerContext(WindowAssigner.WindowAssignerContext):
+    def __init__(self, operator: WindowOperator) -> None:
+        self._clock = operator.context.clock
+        self._runtime = TaskRuntimeContext(operator.context, operator.backend)
+
+    def get_current_processing_time(self) -> int:
+        return self._clock()
+
+    def get_runtime_context(self) -> Any:
+        return self._runtime
+
+
+class _TriggerContext(Trigger.OnMergeContext):
+    """What triggers ask; state and timers are those of the selected window."""
+
+    def __init__(self, operator: WindowOperator) -> None:
+        self._operator = operator
+        self._timers = operator.timers
+        self.merged: list[Any] = []
+        self.register_processing_time_timer = operator.timers.processing.register  # type: ignore[method-assign]
+        self.register_event_time_timer = operator.timers.event.register  # type: ignore[method-assign]
+        self.delete_processing_time_timer = operator.timers.processing.delete  # type: ignore[method-assign]
+        self.delete_event_time_timer = operator.timers.event.delete  # type: ignore[method-assign]
+
+    def get_current_processing_time(self) -> int:
+        return self._timers.clock()
+
+    def get_metric_group(self) -> Any:
+        return TaskRuntimeContext(self._operator.context, None).get_metrics_group()
+
+    def get_current_watermark(self) -> int:
+        return self._timers.watermark
+
+    def get_partitioned_state(self, state_descriptor: Any) -> Any:
+        return self._operator.backend.cells(state_descriptor)
+
+    def merge_partitioned_state(self, state_descriptor: Any) -> None:
+        operator = self._operator
+        into = operator.backend.slot
+        namespace = operator.backend.namespace
+        slots = [slot for window in self.merged if (slot := operator._slot(window)) != into]
+        operator.backend.set_namespace(namespace)
+        operator.backend.cells(state_descriptor).merge(slots, into)
+        operator.backend.set_namespace(namespace)
+
+    def register_processing_time_timer(self, time: int) -> None: ...
+
+    def register_event_time_timer(self, time: int) -> None: ...
+
+    def delete_processing_time_timer(self, time: int) -> None: ...
+
+    def delete_event_time_timer(self, time: int) -> None: ...
+
+
+class _EvictorContext(Evictor.EvictorContext):
+    def __init__(self, operator: WindowOperator) -> None:
+        self._timers = operator.timers
+
+    def get_current_processing_time(self) -> int:
+        return self._timers.clock()
+
+    def get_current_watermark(self) -> int:
+        return self._timers.watermark
+
+
+class _ProcessContext:
+    """The context of process window functions."""
+
+    def __init__(self, operator: WindowOperator) -> None:
+        self._operator = operator
+
+    def window(self) -> Any:
+        """The window that fired."""
+        return self._operator.window
+
+    def current_processing_time(self) -> int:
+        """The machine's clock."""
+        return self._operator.timers.clock()
+
+    def current_watermark(self) -> int:
+        """The present event time."""
+        return self._operator.timers.watermark
+
+    def window_state(self) -> Any:
+        """State of this key and window."""
+        return _InNamespace(self._operator, window=True)
+
+    def global_state(self) -> Any:
+        """State of this key over all its windows."""
+        return _InNamespace(self._operator, window=False)
+
+
+class _InNamespace:
+    """A store whose states always belong to the window, or always to the key."""
+
+    def __init__(self, operator: WindowOperator, window: bool) -> None:
+        self._operator = operator
+        self._window = window
+
+    def get_state(self, descriptor: Any) -> Any:
+        """The state of a descriptor, apart from those of the other store."""
+        operator = self._operator
+        namespace = operator.encode_window(operator.window) if self._window else b""
+        return _Bound(operator, operator.backend.cells(descriptor), namespace)
+
+    get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
+
+
+class _Bound:
+    """A state whose every call is made in one namespace."""
+
+    def __init__(self, operator: WindowOperator, cells: Any, namespace: bytes) -> None:
+        self._operator, self._cells, self._namespace = operator, cells, namespace
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._cells, name)
+        backend = self._operator.backend
+
+        def call(*arguments: Any) -> Any:
+            before = backend.namespace
+            backend.set_namespace(self._namespace)
+            try:
+                return method(*arguments)
+            finally:
+                backend.set_namespace(before)
+
+        return call
+
+    def __iter__(self) -> Any:
+        return iter(self.get() if hasattr(self._cells, "get") else self.keys())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    def __contains__(self, key: Any) -> bool:
+        return bool(self.contains(key))

@@ -1,0 +1,75 @@
+"""Whether a failed job starts again, and when. Flink: ``RestartBackoffTimeStrategy``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compiler.configuration import parse_duration
+
+_PREFIX = "restart-strategy"
+
+
+@dataclass(slots=True)
+class RestartStrategy:
+    """Counts failures; :meth:`next_delay` gives the seconds to wait, or None when the job has to end."""
+
+    kind: str
+    attempts: int = 0
+    delay: float = 0.0
+    longest: float = 60.0
+    factor: float = 1.0
+    interval: float = 60.0
+    failures: list[float] = field(default_factory=list)
+
+    def next_delay(self) -> float | None:
+        """The job failed."""
+        now = time.monotonic()
+        self.failures.append(now)
+        match self.kind:
+            case "none":
+                return None
+            case "failure-rate":
+                recent = [each for each in self.failures if each > now - self.interval]
+                return self.delay if len(recent) <= self.attempts else None
+            case "fixed-delay":
+                return self.delay if len(self.failures) <= self.attempts else None
+            case _:
+                if self.attempts and len(self.failures) > self.attempts:
+                    return None
+                return min(self.longest, self.delay * self.factor ** (len(self.failures) - 1))
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], checkpointing: bool) -> RestartStrategy:
+        """The strategy of a job's options; without any, none, or with checkpoints three attempts a second apart."""
+        kind = options.get(f"{_PREFIX}.type") or options.get(_PREFIX) or ""
+        kind = {"off": "none", "disable": "none", "fixeddelay": "fixed-delay", "failurerate": "failure-rate",
+                "exponentialdelay": "exponential-delay"}.get(kind, kind)  # fmt: skip
+        if not kind:
+            return cls("fixed-delay", attempts=3, delay=1.0) if checkpointing else cls("none")
+
+        def seconds(name: str, default: str) -> float:
+            return parse_duration(options.get(f"{_PREFIX}.{kind}.{name}", default)) / 1000
+
+        def number(name: str, default: str) -> float:
+            return float(options.get(f"{_PREFIX}.{kind}.{name}", default))
+
+        if kind == "fixed-delay":
+            return cls(kind, attempts=int(number("attempts", "1")), delay=seconds("delay", "1 s"))
+        if kind == "failure-rate":
+            return cls(
+                kind,
+                attempts=int(number("max-failures-per-interval", "1")),
+                delay=seconds("delay", "1 s"),
+                interval=seconds("failure-rate-interval", "1 min"),
+            )
+        if kind == "exponential-delay":
+            return cls(
+                kind,
+                attempts=int(number("attempts-before-reset-backoff", "0")),
+                delay=seconds("initial-backoff", "1 s"),
+                longest=seconds("max-backoff", "1 min"),
+                factor=number("backoff-multiplier", "1.5"),
+            )
+        return cls("none")

@@ -1,0 +1,63 @@
+"""Sinks: writers in tasks, committers on the driver. Flink: sink v2 (``SinkWriter``, ``Committer``).
+
+A sink of one's own extends ``compiler.datastream.connectors.base.Sink`` and has ``create_writer(context)``, whose result has
+``write(value, timestamp)`` and ``prepare_commit()`` (the committables, plain picklable data), and, where there is something to
+publish, ``create_committer()``, whose result has ``commit(committables, transaction)``. Committing must be idempotent: after a
+crash the committables of the last checkpoint are committed again. ``transaction`` is (job id, epoch).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class WriterContext:
+    """What a writer is told."""
+
+    operator_id: str
+    subtask: int
+    epoch: int
+    attempt: str
+
+
+class SinkWriter(Protocol):
+    """Writes the records of one subtask in one epoch."""
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """A record."""
+
+    def prepare_commit(self) -> list[Any]:
+        """The epoch ends: what is to be published once it is committed."""
+
+
+class Committer(Protocol):
+    """Publishes what writers wrote."""
+
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """Publish; again with the same arguments changes nothing."""
+
+
+def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
+    """The writer of a sink."""
+    if hasattr(sink, "create_writer"):
+        return sink.create_writer(context)  # type: ignore[no-any-return]
+    if getattr(sink, "connector", None) == "filesystem":
+        from compiler.spark.sinks.files import FileWriter
+
+        return FileWriter(sink.settings, context)
+    raise NotImplementedError(
+        f"The sink {sink!r} cannot be run yet: use a FileSink, a DeltaSink, print() or a sink in Python."
+    )
+
+
+def committer_of(sink: Any) -> Committer | None:
+    """The committer of a sink; None where there is nothing to publish."""
+    if hasattr(sink, "create_committer"):
+        return sink.create_committer()  # type: ignore[no-any-return]
+    if getattr(sink, "connector", None) == "filesystem":
+        from compiler.spark.sinks.files import FileCommitter
+
+        return FileCommitter()
+    return None

@@ -1,0 +1,64 @@
+"""Collections and number sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.spark.records import from_internal
+from compiler.spark.sources import Read, Split
+
+
+class CollectionEnumerator:
+    """One split; the elements of an epoch travel with it, so that tasks need not hold the collection."""
+
+    complete = True
+
+    def __init__(self, elements: tuple[Any, ...]) -> None:
+        self._elements = elements
+
+    def discover(self, known: set[str]) -> list[Split]:
+        return [] if known else [{"id": "0", "next": 0, "end": len(self._elements)}]
+
+    def fill(self, split: Split, limit: int) -> Split:
+        """The split with the elements that the epoch reads."""
+        start = split["next"]
+        return {**split, "elements": self._elements[start : start + limit]}
+
+
+class CollectionReader:
+    """Gives the elements that came with the split."""
+
+    def __init__(self, output_type: Any) -> None:
+        self._convert = from_internal(output_type)
+
+    def read(self, split: Split, limit: int) -> Read:
+        elements = split["elements"]
+        position = split["next"] + len(elements)
+        rest = {"id": split["id"], "next": position, "end": split["end"]}
+        return Read([self._convert(element) for element in elements], None, rest, position >= split["end"])
+
+
+class NumberEnumerator:
+    """As many ranges as there are subtasks, of nearly equal length."""
+
+    complete = True
+
+    def __init__(self, start: int, end: int, parallelism: int) -> None:
+        self._start, self._end, self._parallelism = start, end, parallelism
+
+    def discover(self, known: set[str]) -> list[Split]:
+        if known:
+            return []
+        count = self._end - self._start + 1
+        parts = min(self._parallelism, count)
+        bounds = [self._start + number * count // parts for number in range(parts + 1)]
+        return [{"id": str(number), "next": bounds[number], "end": bounds[number + 1] - 1} for number in range(parts)]
+
+
+class NumberReader:
+    """Counts."""
+
+    def read(self, split: Split, limit: int) -> Read:
+        start = split["next"]
+        stop = min(start + limit, split["end"] + 1)
+        return Read(list(range(start, stop)), None, {**split, "next": stop}, stop > split["end"])

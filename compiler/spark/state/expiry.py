@@ -1,0 +1,35 @@
+"""When a state's values expire. Flink: ``TtlState`` and its factory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from state.time import milliseconds_of
+from state.ttl import StateTtlConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """A lifetime in milliseconds, the clock, and what a :class:`StateTtlConfig` says about reading."""
+
+    lifetime: int
+    now: Callable[[], int]
+    renewed_by_reading: bool
+    shows_expired: bool
+
+    @classmethod
+    def of(cls, config: StateTtlConfig | None, clock: Callable[[], int]) -> Expiry | None:
+        """The expiry of a configuration; None for values that live for ever."""
+        if config is None:
+            return None
+        return cls(
+            milliseconds_of(config.get_ttl()),
+            clock,
+            config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite,
+            config.get_state_visibility() is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp,
+        )
+
+    def expired(self, timestamp: int) -> bool:
+        """Whether a value last used at that time is too old."""
+        return timestamp + self.lifetime <= self.now()

@@ -1,0 +1,147 @@
+"""Timers of one operator in one subtask. Flink: ``InternalTimerServiceImpl``."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from compiler.spark.elements import MIN_TIMESTAMP
+from compiler.spark.state.backend import Changes, KeyedBackend
+from state.delta.replica import split_timer, state_prefix, timer_key, timer_value
+from state.delta.rows import Kind, Row
+
+TIMERS = "_timers"
+_Timer = tuple[int, bytes, bytes]
+
+
+class TimerQueue:
+    """The timers of one clock, in order of time. Equal timers are one.
+
+    Timers that this epoch set are in memory; those of the replica are read as their time comes.
+    """
+
+    def __init__(self, backend: KeyedBackend, kind: str) -> None:
+        self._backend = backend
+        self._kind = kind
+        self._prefix = state_prefix(backend.operator_id, kind, TIMERS)
+        self._heap: list[_Timer] = []
+        self._live: set[_Timer] = set()
+        self._keys: dict[bytes, Any] = {}
+        self._added: set[_Timer] = set()
+        self._removed: set[_Timer] = set()
+        self._read_up_to = MIN_TIMESTAMP
+
+    def register(self, timestamp: int) -> None:
+        """Set a timer for the present key and namespace."""
+        timer = self._timer(timestamp)
+        self._keys.setdefault(timer[1], self._backend.key)
+        if timer in self._live:
+            return
+        self._live.add(timer)
+        heapq.heappush(self._heap, timer)
+        if timer in self._removed:
+            self._removed.discard(timer)
+        else:
+            self._added.add(timer)
+
+    def delete(self, timestamp: int) -> None:
+        """Take a timer of the present key and namespace back."""
+        timer = self._timer(timestamp)
+        self._live.discard(timer)
+        if timer in self._added:
+            self._added.discard(timer)
+            if not self._stored(timer):
+                return
+        if timer not in self._removed and self._stored(timer):
+            self._removed.add(timer)
+
+    def due(self, until: int) -> Iterator[tuple[int, Any, bytes]]:
+        """Timers up to a time, in order, each taken out; more may be set meanwhile."""
+        self._read(until)
+        while self._heap and self._heap[0][0] <= until:
+            timer = heapq.heappop(self._heap)
+            if timer not in self._live:
+                continue
+            self._live.discard(timer)
+            if timer in self._added:
+                self._added.discard(timer)
+                if self._stored(timer):
+                    self._removed.add(timer)
+            else:
+                self._removed.add(timer)
+            timestamp, key, namespace = timer
+            yield timestamp, self._key(key), namespace
+
+    def next(self) -> int | None:
+        """The time of the earliest timer, or None."""
+        while self._heap and self._heap[0] not in self._live:
+            heapq.heappop(self._heap)
+        earliest = self._heap[0][0] if self._heap else None
+        for key, value in self._backend.replica.scan(self._prefix):
+            timestamp, encoded, namespace = split_timer(self._prefix, key, value)
+            if (timestamp, encoded, namespace) not in self._removed:
+                return timestamp if earliest is None else min(earliest, timestamp)
+        return earliest
+
+    def snapshot(self, changes: Changes) -> None:
+        """Add what the epoch changed."""
+        for timer in self._added:
+            self._write(timer, b"", changes)
+        for timer in self._removed:
+            self._write(timer, None, changes)
+
+    def _timer(self, timestamp: int) -> _Timer:
+        backend = self._backend
+        _, encoded, _, namespace = backend.encoded(backend.slot)
+        return (timestamp, encoded, namespace)
+
+    def _entry(self, timer: _Timer) -> bytes:
+        timestamp, key, namespace = timer
+        return timer_key(self._prefix, timestamp, self._backend.key_codec.identity(key), namespace)
+
+    def _stored(self, timer: _Timer) -> bool:
+        return self._backend.replica.get(self._entry(timer)) is not None
+
+    def _read(self, until: int) -> None:
+        if until <= self._read_up_to:
+            return
+        start = None
+        if self._read_up_to > MIN_TIMESTAMP:
+            start = self._prefix + (self._read_up_to + 1 + (1 << 63)).to_bytes(8, "big")
+        for key, value in self._backend.replica.scan(self._prefix, start):
+            timer = split_timer(self._prefix, key, value)
+            if timer[0] > until:
+                break
+            if timer not in self._removed and timer not in self._live:
+                self._live.add(timer)
+                heapq.heappush(self._heap, timer)
+        self._read_up_to = until
+
+    def _key(self, encoded: bytes) -> Any:
+        if encoded not in self._keys:
+            self._keys[encoded] = self._backend.key_codec.decode(encoded)
+        return self._keys[encoded]
+
+    def _write(self, timer: _Timer, value: bytes | None, changes: Changes) -> None:
+        timestamp, key, namespace = timer
+        group = self._backend.key_group(self._key(key))
+        changes.rows.append(
+            Row(self._backend.operator_id, self._kind, group, TIMERS, key, namespace, b"", value, timestamp)
+        )
+        changes.entries[self._entry(timer)] = None if value is None else timer_value(key, namespace)
+
+
+class InternalTimers:
+    """Both queues of an operator, and the time as its functions see it."""
+
+    def __init__(self, backend: KeyedBackend, clock: Callable[[], int]) -> None:
+        self.event = TimerQueue(backend, Kind.EVENT_TIMER)
+        self.processing = TimerQueue(backend, Kind.PROCESSING_TIMER)
+        self.clock = clock
+        self.watermark = MIN_TIMESTAMP
+
+    def snapshot(self, changes: Changes) -> None:
+        """Add what the epoch changed."""
+        self.event.snapshot(changes)
+        self.processing.snapshot(changes)

@@ -1,0 +1,280 @@
+"""A subtask in an epoch. Flink: ``StreamTask``, ``OperatorChain``.
+
+initialize_state → open → process_input → (finish) → snapshot_state → close.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.spark.channels import RecordWriter, channels_of
+from compiler.spark.elements import (
+    MAX_WATERMARK,
+    MIN_TIMESTAMP,
+    Buffer,
+    Records,
+    Watermark,
+    decode_elements,
+)
+from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compiler.spark.operators.factory import build, link
+from compiler.spark.operators.source import IterationHead, SourceOperator
+from compiler.spark.operators.watermarks import TimestampsAndWatermarks
+from compiler.spark.plan import OperatorSpec, TaskSpec
+from compiler.spark.state.backend import Changes
+from compiler.spark.valve import WatermarkValve
+from compiler.streamgraph.model import Task
+from state.delta.replica import Reader
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskEnvironment:
+    """What a subtask is given for an epoch. ``runtime`` is what it reported after the one before, None for a new one."""
+
+    subtask: int
+    epoch: int
+    attempt: int
+    replica: Reader
+    clock: Callable[[], int]
+    options: Mapping[str, str]
+    runtime: Any = None
+    floors: Mapping[str, int] = field(default_factory=dict)
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    work: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskReport:
+    """What a subtask says at the barrier."""
+
+    vertex: int
+    subtask: int
+    records: int
+    ended: bool
+    watermark: int
+    runtime: bytes
+    splits: list[tuple[dict[str, Any], bool]]
+    published: list[tuple[str, Any]]
+    states: dict[str, list[dict[str, Any]]]
+    watermarks: dict[str, int]
+    next_timer: int | None
+    source: str | None = None
+    rows: Any = None
+    replica: str = "current"
+    changed: int = 0
+
+
+class StreamTask:
+    """Runs one subtask of a vertex."""
+
+    def __init__(self, spec: TaskSpec, environment: TaskEnvironment, emit: Callable[[Buffer], None]) -> None:
+        self.spec = spec
+        self._environment = environment
+        self._levels: dict[int, int] = {}
+        self._writers: list[RecordWriter] = []
+        self._nodes: dict[int, list[StreamOperator]] = {}
+        self._emit = emit
+        self.ended = False
+
+    def build(self, operators: Mapping[int, Any], levels: Mapping[int, int]) -> None:
+        """Make the chain. ``operators`` are this subtask's own copies by node, ``levels`` those of the vertices."""
+        outputs: dict[int, Output] = {}
+        restored = (self._environment.runtime or {}).get("operators", {})
+        for spec in reversed(self.spec.operators):
+            output = outputs[spec.node] = Output()
+            for edge in spec.outputs:
+                if edge.vertex is None:
+                    consumer: Any = link(self._nodes[edge.target][0], edge.input)
+                else:
+                    consumer = RecordWriter(
+                        edge,
+                        levels[edge.vertex],
+                        self._environment.subtask,
+                        self.spec.parallelism,
+                        self._environment.epoch,
+                        self._emit,
+                    )
+                    self._writers.append(consumer)
+                if edge.side_output is None:
+                    output.main.append(consumer)
+                else:
+                    output.side.setdefault(edge.side_output, []).append(consumer)
+            context = self._context(spec, restored.get(spec.id))
+            self._nodes[spec.node] = self._operators(spec, context, operators[spec.node], output)
+        self._in_order = [operator for spec in self.spec.operators for operator in self._nodes[spec.node]]
+        self._head = self._nodes[self.spec.operators[0].node][0]
+        self._valves = {
+            input: WatermarkValve(channels_of(edges, self._environment.subtask, self.spec.parallelism))
+            for input, edges in self.spec.channels.items()
+        }
+        self._combined = WatermarkValve(self._valves)
+        self._input_head = next(
+            (self._nodes[spec.node][0] for spec in self.spec.operators if not spec.is_source), self._head
+        )
+
+    def initialize_state(self) -> None:
+        """Take up where the last epoch ended, or at the watermarks that a restored snapshot is known to have reached."""
+        runtime = self._environment.runtime
+        if runtime is not None:
+            for input, snapshot in runtime["valves"].items():
+                self._valves[input].restore(snapshot)
+            self._combined.restore(runtime["combined"])
+            self.ended = runtime["ended"]
+            for writer, channel in zip(self._writers, runtime["writers"], strict=True):
+                writer.next_channel = channel
+        for operator in self._in_order:
+            operator.initialize_state()
+
+    def open(self) -> None:
+        """Open operators from the end of the chain to its head, as Flink does."""
+        for operator in reversed(self._in_order):
+            operator.open()
+
+    def process_input(self, buffers: list[Buffer]) -> int:
+        """Run sources, fire timers of the clock, and process the buffers of the epoch; gives the number of records."""
+        count = 0
+        now = self._environment.clock()
+        if not self.ended:
+            for operator in self._in_order:
+                operator.advance_processing_time(now)
+        for spec in self.spec.operators:
+            head = self._nodes[spec.node][0]
+            if isinstance(head, (SourceOperator, IterationHead)) and self._environment.work is not None:
+                work = self._environment.work.get(spec.node)
+                if work is not None:
+                    head.run(work)
+                    count += getattr(head, "count", 0)
+        inputs = {edge: input for input, edges in self.spec.channels.items() for edge, _, _ in edges}
+        for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
+            input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
+            for element in decode_elements(buffer.payload):
+                if isinstance(element, Records):
+                    count += len(element.values)
+                    self._input_head.process(input, element.values, element.timestamps)
+                elif isinstance(element, Watermark):
+                    self._watermark(input, self._valves[input].advance(channel, element.timestamp))
+                else:
+                    self._status(input, channel, element.idle)
+        for operator in self._in_order:
+            if isinstance(operator, TimestampsAndWatermarks):
+                operator.emit_periodically()
+        self._finish_if_ended()
+        return count
+
+    def snapshot_state(self, changes: Changes) -> bytes:
+        """Write what changed; gives what the task goes on with in the next epoch."""
+        operators: dict[str, Any] = {}
+        for spec in self.spec.operators:
+            for number, operator in enumerate(self._nodes[spec.node]):
+                snapshot = operator.snapshot_state(changes)
+                if number == 0:
+                    operators[spec.id] = snapshot
+        for writer in self._writers:
+            writer.flush()
+        from state.serializers import dump
+
+        return dump(
+            {
+                "operators": operators,
+                "valves": {input: valve.snapshot() for input, valve in self._valves.items()},
+                "combined": self._combined.snapshot(),
+                "ended": self.ended,
+                "writers": [writer.next_channel for writer in self._writers],
+            }
+        )
+
+    def report(self, count: int, runtime: bytes) -> TaskReport:
+        """What the driver is told."""
+        sources = [operator for operator in self._in_order if isinstance(operator, SourceOperator)]
+        timers = [timer for operator in self._in_order if (timer := operator.next_timer()) is not None]
+        return TaskReport(
+            vertex=self.spec.vertex,
+            subtask=self._environment.subtask,
+            records=count,
+            ended=self.ended,
+            watermark=self._combined.watermark if self._valves else MAX_WATERMARK,
+            runtime=runtime,
+            splits=[split for source in sources for split in source.splits],
+            published=[item for operator in self._in_order for item in getattr(operator, "published", ())],
+            states={
+                spec.id: described
+                for spec in self.spec.operators
+                if (described := self._nodes[spec.node][0].describe_states())
+            },
+            watermarks={
+                spec.id: self._nodes[spec.node][0].watermark_now
+                for spec in self.spec.operators
+                if self._nodes[spec.node][0].watermark_now > MIN_TIMESTAMP
+            },
+            next_timer=min(timers, default=None),
+            source=sources[0].context.spec.id if sources else None,
+        )
+
+    def close(self) -> None:
+        """Close all operators."""
+        for operator in self._in_order:
+            operator.close()
+
+    def _context(self, spec: OperatorSpec, restored: Any) -> OperatorContext:
+        environment = self._environment
+        return OperatorContext(
+            spec=spec,
+            task_name=self.spec.name,
+            subtask=environment.subtask,
+            parallelism=self.spec.parallelism,
+            max_parallelism=self.spec.max_parallelism,
+            epoch=environment.epoch,
+            attempt=environment.attempt,
+            replica=environment.replica,
+            clock=environment.clock,
+            options=environment.options,
+            restored=restored,
+            floor=environment.floors.get(spec.id, MIN_TIMESTAMP),
+            described=environment.described.get(spec.id, {}),
+        )
+
+    @staticmethod
+    def _operators(spec: OperatorSpec, context: OperatorContext, operator: Any, output: Output) -> list[StreamOperator]:
+        if spec.task is Task.ITERATION_HEAD:
+            return [IterationHead(context, output)]
+        if spec.is_source:
+            return [SourceOperator(context, output, operator)]
+        return build(context, operator, output)
+
+    def _watermark(self, input: int, passed: int | None) -> None:
+        if passed is None:
+            return
+        combined = self._combined.advance(input, passed)
+        if combined is not None:
+            self._input_head.process_watermark(combined)
+
+    def _status(self, input: int, channel: Any, idle: bool) -> None:
+        changed, passed = self._valves[input].set_idle(channel, idle)
+        self._watermark(input, passed)
+        if changed is not None:
+            all_changed, combined = self._combined.set_idle(input, changed)
+            if combined is not None:
+                self._input_head.process_watermark(combined)
+            if all_changed is not None:
+                self._input_head.process_status(all_changed)
+
+    def _finish_if_ended(self) -> None:
+        if self.ended:
+            return
+        sources = [op for op in self._in_order if isinstance(op, (SourceOperator, IterationHead))]
+        if self._valves:
+            over = all(valve.ended for valve in self._valves.values())
+        else:
+            over = all(source.watermark_now == MAX_WATERMARK for source in sources)
+        if over:
+            for operator in self._in_order:
+                operator.finish()
+            self.ended = True
+
+
+def load_runtime(data: bytes | None) -> Any:
+    """What :meth:`StreamTask.snapshot_state` gave."""
+    return None if data is None else pickle.loads(data)

@@ -1,0 +1,61 @@
+"""Runs programs in this process, or on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("deltalake")
+pytest.importorskip("lmdb")
+
+from compiler.datastream.executor import set_executor
+from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
+from compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
+from compiler.spark.master import RunOptions
+
+
+class Cluster:
+    """Makes environments whose jobs run in this process; ``lines`` are what they printed."""
+
+    def __init__(self, directory: Path, kind: type[SparkExecutor] = InProcessExecutor) -> None:
+        self.directory = directory
+        self.lines: list[str] = []
+        self.events: list[dict[str, Any]] = []
+        self.executor: SparkExecutor | None = None
+        self._kind = kind
+
+    def environment(self, parallelism: int = 2, **options: Any) -> StreamExecutionEnvironment:
+        """A new environment; ``options`` are those of a run."""
+        reset()
+        options.setdefault("replicas", str(self.directory / "replicas"))
+        run = replace(RunOptions(), **options)
+        if self.executor is None or self._kind is InProcessExecutor:
+            self.executor = self._kind(
+                str(self.directory / "store"), options=run, printer=self.lines.append, listener=self.events.append
+            )
+        self.executor._options = run
+        set_executor(self.executor)
+        environment = StreamExecutionEnvironment.get_execution_environment()
+        environment.set_parallelism(parallelism)
+        return environment
+
+    @property
+    def last(self) -> RunningJob:
+        """The client of the job that was submitted last."""
+        assert self.executor is not None
+        return self.executor.clients[-1]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of its own."""
+    yield Cluster(tmp_path)
+    set_executor(None)
+
+
+Program = Callable[[StreamExecutionEnvironment], Any]
