@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compiler.executiongraph.edges import EdgeGroup
 from compiler.jobgraph.model import JobVertex, ResultPartitionType
+from compiler.record import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class IntermediateResultPartition:
     number: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IntermediateResult:
     """A data set with a partition for each subtask of its producer."""
 
@@ -47,7 +48,7 @@ class IntermediateResult:
         return (IntermediateResultPartition(self.index, number) for number in range(self.partition_count))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ExecutionEdge:
     """An exchange: the result that is read, by which vertex, and the connections between the subtasks."""
 
@@ -57,7 +58,7 @@ class ExecutionEdge:
     group: EdgeGroup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ExecutionJobVertex:
     """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it."""
 
@@ -79,7 +80,7 @@ class ExecutionJobVertex:
         return (ExecutionVertex(self.id, name, number, self.parallelism) for number in range(self.parallelism))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ExecutionGraph:
     """All vertices in topological order. ``slots`` gives, by slot sharing group, how many slots the job needs."""
 

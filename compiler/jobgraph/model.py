@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from compiler.configuration import JobSettings
+from compiler.record import record
 from compiler.streamgraph.model import Task
 from compiler.transformations.partitioners import Ship
 
@@ -43,7 +43,7 @@ class DistributionPattern(Enum):
     POINTWISE = "POINTWISE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ChainedOperator:
     """An operator's place in its chain: ``index`` counts from 1 at the head, 0 is a source inside the head."""
 
@@ -57,7 +57,7 @@ class ChainedOperator:
     non_chained_outputs: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class OperatorIdPair:
     """The two ids under which an operator's state may be found, and what a person calls the operator."""
 
@@ -68,7 +68,7 @@ class OperatorIdPair:
     uid: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IntermediateDataSet:
     """What a vertex hands to others. ``id`` is None where Flink draws it at random (1.x)."""
 
@@ -79,7 +79,7 @@ class IntermediateDataSet:
     consumers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobEdge:
     """An exchange between two vertices; ``data_set`` is the index of the data set that it consumes."""
 
@@ -92,7 +92,7 @@ class JobEdge:
     type_number: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobVertex:
     """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
 
@@ -118,7 +118,7 @@ class JobVertex:
     outputs: tuple[IntermediateDataSet, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointSettings:
     """How the job takes checkpoints; intervals in milliseconds."""
 
@@ -127,7 +127,7 @@ class CheckpointSettings:
     unaligned: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JobGraph:
     """All vertices, in the order in which they were made, and their ids sorted from the sources."""
 

@@ -6,12 +6,12 @@ Flink: ``org.apache.flink.streaming.api.graph.StreamGraph``, ``StreamNode``, ``S
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from compiler.configuration import JobSettings
 from compiler.errors import Location
+from compiler.record import record
 from compiler.transformations.operators import ChainingStrategy, Operator
 from compiler.transformations.partitioners import ExchangeMode, Partitioner
 
@@ -43,7 +43,7 @@ class GlobalExchangeMode(Enum):
     ALL_EDGES_HYBRID_SELECTIVE = "ALL_EDGES_HYBRID_SELECTIVE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StreamNode:
     """An operator of the graph. ``id`` is its transformation's; iteration heads and tails have negative ids.
 
@@ -82,7 +82,7 @@ class StreamNode:
         return self.operator is not None and self.operator.yielding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StreamEdge:
     """A stream from ``source`` to ``target``.
 
@@ -101,7 +101,7 @@ class StreamEdge:
     unaligned_checkpoints: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StreamGraph:
     """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order."""
 

@@ -5,9 +5,8 @@ A sink of the second kind is expanded into the operators of its topology while t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.errors import illegal_state, unsupported
+from compiler.record import record
 from compiler.streamgraph.model import Task
 from compiler.streamgraph.translators.context import Context
 from compiler.transformations.model import (
@@ -22,7 +21,7 @@ from compiler.transformations.operators import ChainingStrategy
 from compiler.transformations.partitioners import FORWARD, GLOBAL, ExchangeMode, Partitioner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GlobalCommitter(PhysicalTransformation):
     """Flink's standard global committer before its own translation (Flink: ``GlobalCommitterTransform``)."""
 
