@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from compat.plan.facts import Operator, Program, SourceLine
+from compiler.record import record
 
 
 class Level(Enum):
@@ -45,7 +46,7 @@ class Fate(Enum):
     EMPTY = "starts empty"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Fix:
     """An edit that repairs a finding.
 
@@ -58,7 +59,7 @@ class Fix:
     at: SourceLine | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Finding:
     """One thing that the check found.
 
@@ -90,7 +91,7 @@ class Finding:
         return "|".join([*parts, self.state or ""])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MappingRow:
     """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate."""
 
@@ -101,7 +102,7 @@ class MappingRow:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Report:
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline."""
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from compiler.record import record
+
 
 class StateKind(Enum):
     """What holds a state's values."""
@@ -42,7 +44,7 @@ class SourceLine:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class State:
     """One state of an operator.
 
@@ -65,7 +67,7 @@ class State:
     bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Operator:
     """An operator as a restore sees it.
 
@@ -107,7 +109,7 @@ class Operator:
         return f"{self.name!r}" + (f" (uid {self.uid!r})" if self.uid is not None else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Vertex:
     """A chain of operators: its id, its name and the ids of its operators, the head first."""
 
@@ -118,7 +120,7 @@ class Vertex:
     max_parallelism: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Program:
     """A job, or the snapshot of one, as facts.
 

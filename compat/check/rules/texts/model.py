@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compat.check.findings import Level
+from compiler.record import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RuleInfo:
     """A rule as the catalogue shows it.
 
