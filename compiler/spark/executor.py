@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from compiler.datastream.common.completable_future import CompletableFuture
@@ -117,6 +118,7 @@ class SparkExecutor:
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
         made = plan(job)
+        options = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
             return JobMaster(
@@ -124,7 +126,7 @@ class SparkExecutor:
                 made,
                 self._store,
                 self.runner,
-                self._options,
+                options,
                 listener=self._listener,
                 printer=self._printer,
                 collector=collector,
@@ -134,14 +136,23 @@ class SparkExecutor:
         self.clients.append(client)
         return client
 
+    def _resumed(self, made: PhysicalPlan) -> RunOptions:
+        """The options, with the id of the job to go on with where its driver died before its end."""
+        options = self._options
+        if options.job_id is not None or options.savepoint is not None or not options.program:
+            return options
+        before = self._store.interrupted(options.program, made.job_name)
+        return options if before is None else replace(options, job_id=before.job_id)
+
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """What runs the epochs of a plan."""
         from compiler.spark.runner import SparkRunner, session
 
         if self._session is None:
             cores = max(2, min(made.partitions[0] if made.partitions else 2, 4))
-            self._session = session(self._master or f"local[{cores}]", dict(made.options))
-        return SparkRunner(made, self._session)
+            master = self._master or f"local[{cores}]"
+            self._session = session(master, dict(made.options), self._options.worker_folders)
+        return SparkRunner(made, self._session, self._options.worker_setup)
 
     def close(self) -> None:
         """Stop the session."""

@@ -40,7 +40,11 @@ class JobFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a job is run. ``epochs`` stops with a savepoint after so many, ``epoch_records`` bounds each source's input."""
+    """How a job is run.
+
+    ``epochs`` stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch, ``job_id``
+    names a job of the store to go on with, ``snapshot_plan`` gives the plan that a savepoint carries.
+    """
 
     savepoint: str | None = None
     allow_non_restored: bool = False
@@ -49,8 +53,10 @@ class RunOptions:
     program: str = ""
     job_id: str | None = None
     replicas: str | None = None
-    snapshot_plan: Callable[[], Any] | None = None
+    snapshot_plan: Callable[[Any], Any] | None = None
     clock: Callable[[], int] | None = None
+    worker_setup: Callable[[], None] | None = None
+    worker_folders: tuple[str, ...] = ()
 
 
 Listener = Callable[[dict[str, Any]], None]
@@ -138,7 +144,7 @@ class JobMaster:
             "job_name": self.plan.job_name,
             "epoch": self.coordinator.epoch,
             "time": time.time(),
-            "plan": self.options.snapshot_plan() if self.options.snapshot_plan is not None else None,
+            "plan": self.options.snapshot_plan(self.job) if self.options.snapshot_plan is not None else None,
         }
         self.savepoint = write_savepoint(self.coordinator.log, target.removeprefix("file://"), description)
         self._tell("savepoint", path=self.savepoint)

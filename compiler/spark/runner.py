@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from compiler.spark.epochs import EpochSpec, TaskFailure, pack, run_partition
@@ -27,8 +27,11 @@ _SETTINGS = {
 _plans: dict[str, Any] = {}
 
 
-def session(master: str, options: dict[str, str] | None = None) -> Any:
-    """A Spark session whose workers run on this interpreter. Options that begin with ``spark.`` are handed to it."""
+def session(master: str, options: dict[str, str] | None = None, folders: Sequence[str] = ()) -> Any:
+    """A Spark session whose workers run on this interpreter and find modules in ``folders`` too.
+
+    Options that begin with ``spark.`` are handed to it.
+    """
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -40,8 +43,9 @@ def session(master: str, options: dict[str, str] | None = None) -> Any:
     settings |= {key: text for key, text in (options or {}).items() if key.startswith("spark.")}
     # Workers must find this package, which may not be installed where they run.
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    settings.setdefault("spark.executorEnv.PYTHONPATH", os.pathsep.join([root, *_paths()]))
-    os.environ["PYTHONPATH"] = os.pathsep.join([root, *_paths()])
+    paths = os.pathsep.join(dict.fromkeys([*_paths(), *folders, root]))
+    settings.setdefault("spark.executorEnv.PYTHONPATH", paths)
+    os.environ["PYTHONPATH"] = paths
     for key, text in settings.items():
         builder = builder.config(key, text)
     made = builder.getOrCreate()
@@ -54,13 +58,15 @@ def _paths() -> list[str]:
 
 
 class SparkRunner:
-    """Runs the epochs of one plan on a Spark session."""
+    """Runs the epochs of one plan on a Spark session. ``setup`` is called in each worker before it loads the plan."""
 
-    def __init__(self, plan: PhysicalPlan, spark: Any) -> None:
+    def __init__(self, plan: PhysicalPlan, spark: Any, setup: Callable[[], None] | None = None) -> None:
+        from pyspark import cloudpickle
+
         self._context = spark.sparkContext
         self._partitions = plan.partitions
         self._id = uuid.uuid4().hex
-        self._plan = self._context.broadcast(pack(plan))
+        self._plan = self._context.broadcast((cloudpickle.dumps(setup), pack(plan)))
         self._base = self._context.parallelize(range(plan.partitions[0]), plan.partitions[0])
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
@@ -84,8 +90,12 @@ def _level(
 ) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
     def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         if plan_id not in _plans:
+            setup, packed = broadcast.value
+            ready = pickle.loads(setup)
+            if ready is not None and not _plans:
+                ready()
             _plans.clear()
-            _plans[plan_id] = pickle.loads(broadcast.value)
+            _plans[plan_id] = pickle.loads(packed)
         incoming = (parcel for _, parcel in pairs) if level else ()
         return run_partition(_plans[plan_id], spec, level, partition, incoming)
 

@@ -1,0 +1,122 @@
+"""Savepoints: stop, change the program, restore, and end as if the job had never stopped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from compiler.datastream.functions import KeyedProcessFunction
+from compiler.spark.inspection import state_rows
+from compiler.spark.restore import RestoreRefused
+from state.delta.savepoint import read_description
+from state.descriptors import ValueStateDescriptor
+from state.types import Types
+
+WORDS = [f"w{(i * i) % 13}" for i in range(300)]
+PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
+
+
+class Count(KeyedProcessFunction):
+    def __init__(self, type_info: Any = None, name: str = "count") -> None:
+        self.type_info = type_info or Types.LONG()
+        self.name = name
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor(self.name, self.type_info))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value[0], count
+
+
+def program(env: Any, *, extra: bool = False, function: Any = None, uid: str | None = "count") -> Any:
+    stream = env.from_collection([(word, 1) for word in WORDS], PAIR)
+    if extra:
+        stream = stream.map(lambda p: p, PAIR).start_new_chain().uid("extra")
+    counted = stream.key_by(lambda p: p[0], Types.STRING()).process(function or Count(), PAIR)
+    return counted.uid(uid) if uid else counted
+
+
+def stopped(cluster: Any, *, parallelism: int = 2, **shape: Any) -> tuple[list[Any], str]:
+    """The results of the first three epochs, and the savepoint after them."""
+    env = cluster.environment(parallelism, epochs=3, epoch_records=40)
+    first = list(program(env, **shape).execute_and_collect())
+    path = cluster.last.master.savepoint
+    assert path is not None and len(first) == 120
+    return first, path
+
+
+def expected() -> list[tuple[str, int]]:
+    seen: Counter[str] = Counter()
+    made = []
+    for word in WORDS:
+        seen[word] += 1
+        made.append((word, seen[word]))
+    return sorted(made)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 5])
+def test_another_parallelism(cluster: Any, parallelism: int) -> None:
+    first, path = stopped(cluster)
+    assert read_description(path)["epoch"] == 3
+    rest = list(program(cluster.environment(parallelism, savepoint=path, epoch_records=50)).execute_and_collect())
+    # The collection itself has no uid, but its position does not change with the parallelism.
+    assert sorted(first + rest) == expected()
+
+
+def test_state_can_be_read(cluster: Any) -> None:
+    _, path = stopped(cluster)
+    counts = {row["key"]: row["value"] for row in state_rows(path, "count") if row["state"] == "count"}
+    assert counts == dict(Counter(WORDS[:120]))
+
+
+def test_user_hash(cluster: Any) -> None:
+    first, path = stopped(cluster, uid=None)
+    old = next(each for each in cluster.last.master.plan.operators() if "KEYED" in each[1].name)[1].id
+    env = cluster.environment(2, savepoint=path)
+    rest = list(program(env, uid="named").set_uid_hash(old).execute_and_collect())
+    assert sorted(first + rest) == expected()
+
+
+def test_removed_operator(cluster: Any) -> None:
+    _, path = stopped(cluster)
+    env = cluster.environment(2, savepoint=path)
+    with pytest.raises(RestoreRefused, match="Cannot map the state of operator 'KEYED PROCESS'"):
+        program(env, uid="renamed").execute_and_collect()
+    env = cluster.environment(2, savepoint=path, allow_non_restored=True)
+    rest = list(program(env, uid="renamed").execute_and_collect())
+    assert dict(rest)["w0"] == Counter(WORDS[120:])["w0"]
+
+
+def test_max_parallelism(cluster: Any) -> None:
+    _, path = stopped(cluster)
+    env = cluster.environment(2, savepoint=path)
+    env.set_max_parallelism(64)
+    with pytest.raises(RestoreRefused, match="maximum parallelism"):
+        program(env).execute_and_collect()
+
+
+def test_another_type(cluster: Any) -> None:
+    _, path = stopped(cluster)
+    env = cluster.environment(2, savepoint=path)
+    with pytest.raises(Exception, match="must not be incompatible"):
+        list(program(env, function=Count(Types.STRING())).execute_and_collect())
+
+
+def test_renamed_state_starts_empty(cluster: Any) -> None:
+    _, path = stopped(cluster)
+    env = cluster.environment(2, savepoint=path)
+    rest = list(program(env, function=Count(name="other")).execute_and_collect())
+    assert min(count for _, count in rest) == 1
+
+
+def test_savepoint_can_be_moved(cluster: Any, tmp_path: Any) -> None:
+    first, path = stopped(cluster)
+    import shutil
+
+    shutil.move(path, tmp_path / "moved")
+    env = cluster.environment(3, savepoint=str(tmp_path / "moved"))
+    assert sorted(first + list(program(env).execute_and_collect())) == expected()

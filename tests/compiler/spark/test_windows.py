@@ -1,0 +1,194 @@
+"""Windows against plain Python, whatever the epoch size and the parallelism."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkGenerator, WatermarkStrategy
+from compiler.datastream.functions import AggregateFunction, KeyedProcessFunction, ProcessWindowFunction
+from compiler.datastream.output_tag import OutputTag
+from compiler.datastream.window import (
+    CountTrigger,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from state.descriptors import ValueStateDescriptor
+from state.time import Duration, Time
+from state.types import Types
+
+EVENT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.INT()])
+SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (2, 23), (5, 60)])
+
+
+def events(count: int = 240) -> list[tuple[str, int, int]]:
+    draw = random.Random(7)
+    return [(f"k{draw.randrange(5)}", 1000 + i * 10 + draw.randrange(40), i) for i in range(count)]
+
+
+class ByField(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value[1])
+
+
+def timed(env: Any, data: list[Any], delay: int = 1000) -> Any:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(delay))
+    stream = env.from_collection(data, EVENT)
+    return stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(ByField()))
+
+
+class Contents(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, context.window().end, sorted(e[2] for e in elements)
+
+
+class Sum(AggregateFunction):
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        return accumulator + value[2]
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
+
+@SHAPES
+def test_tumbling(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
+    env = cluster.environment(parallelism, epoch_records=epoch_records)
+    keyed = timed(env, events()).key_by(lambda e: e[0], Types.STRING())
+    found = list(
+        keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(300))).process(Contents()).execute_and_collect()
+    )
+    expected: dict[Any, list[int]] = defaultdict(list)
+    for key, time, number in events():
+        start = time // 300 * 300
+        expected[key, start, start + 300].append(number)
+    assert sorted(found) == sorted((*window, sorted(numbers)) for window, numbers in expected.items())
+
+
+@SHAPES
+def test_sliding_aggregate(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
+    env = cluster.environment(parallelism, epoch_records=epoch_records)
+    keyed = timed(env, events()).key_by(lambda e: e[0], Types.STRING())
+    windows = keyed.window(SlidingEventTimeWindows.of(Time.milliseconds(300), Time.milliseconds(100)))
+    found = list(
+        windows.aggregate(Sum(), accumulator_type=Types.LONG(), output_type=Types.LONG()).execute_and_collect()
+    )
+    expected: dict[Any, int] = defaultdict(int)
+    for key, time, number in events():
+        for start in range(time // 100 * 100, time - 300, -100):
+            expected[key, start] += number
+    assert sorted(found) == sorted(expected.values())
+
+
+@SHAPES
+def test_sessions(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
+    env = cluster.environment(parallelism, epoch_records=epoch_records)
+    keyed = timed(env, events()).key_by(lambda e: e[0], Types.STRING())
+    found = list(
+        keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(60))).process(Contents()).execute_and_collect()
+    )
+    expected = []
+    by_key: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, time, number in events():
+        by_key[key].append((time, number))
+    for key, records in by_key.items():
+        session: list[tuple[int, int]] = []
+        for record in sorted(records):
+            if session and record[0] > session[-1][0] + 60:
+                expected.append((key, session[0][0], session[-1][0] + 60, sorted(n for _, n in session)))
+                session = []
+            session.append(record)
+        expected.append((key, session[0][0], session[-1][0] + 60, sorted(n for _, n in session)))
+    assert sorted(found) == sorted(expected)
+
+
+@SHAPES
+def test_reduce_over_all_records(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
+    env = cluster.environment(parallelism, epoch_records=epoch_records)
+    windows = timed(env, events()).window_all(TumblingEventTimeWindows.of(Time.milliseconds(500)))
+    found = list(windows.reduce(lambda a, b: ("", max(a[1], b[1]), a[2] + b[2])).execute_and_collect())
+    expected: dict[int, list[Any]] = defaultdict(list)
+    for event in events():
+        expected[event[1] // 500].append(event)
+    assert sorted(e[2] for e in found) == sorted(sum(e[2] for e in many) for many in expected.values())
+
+
+@SHAPES
+def test_count_windows(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
+    env = cluster.environment(parallelism, epoch_records=epoch_records)
+    keyed = env.from_collection(events(), EVENT).key_by(lambda e: e[0], Types.STRING())
+    found = list(keyed.count_window(4).reduce(lambda a, b: (a[0], a[1], a[2] + b[2])).execute_and_collect())
+    by_key: dict[str, list[int]] = defaultdict(list)
+    for key, _, number in events():
+        by_key[key].append(number)
+    expected = [(k, sum(ns[i : i + 4])) for k, ns in by_key.items() for i in range(0, len(ns) - 3, 4)]
+    assert sorted((e[0], e[2]) for e in found) == sorted(expected)
+
+
+def test_global_window_with_purging_trigger(cluster: Any) -> None:
+    env = cluster.environment(2, epoch_records=11)
+    keyed = env.from_collection(events(60), EVENT).key_by(lambda e: e[0], Types.STRING())
+    stream = keyed.window(GlobalWindows.create()).trigger(PurgingTrigger.of(CountTrigger.of(3)))
+    found = list(stream.aggregate(Sum(), output_type=Types.LONG()).execute_and_collect())
+    by_key: dict[str, list[int]] = defaultdict(list)
+    for key, _, number in events(60):
+        by_key[key].append(number)
+    assert sorted(found) == sorted(sum(ns[i : i + 3]) for ns in by_key.values() for i in range(0, len(ns) - 2, 3))
+
+
+class AfterEach(WatermarkGenerator):
+    """A watermark after each record, so that what is late does not depend on the epochs."""
+
+    def on_event(self, event: Any, timestamp: int) -> int:
+        return timestamp
+
+    def on_periodic_emit(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("epoch_records", [None, 1, 3])
+def test_late_records(cluster: Any, epoch_records: int | None) -> None:
+    env = cluster.environment(1, epoch_records=epoch_records)
+    data = [("a", 5, 1), ("a", 25, 2), ("a", 7, 4), ("a", 45, 8), ("a", 8, 16)]
+    late = OutputTag("late", EVENT)
+    strategy = WatermarkStrategy.for_generator(AfterEach).with_timestamp_assigner(ByField())
+    keyed = env.from_collection(data, EVENT).assign_timestamps_and_watermarks(strategy).key_by(lambda e: e[0])
+    windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).allowed_lateness(20)
+    main = windows.side_output_late_data(late).aggregate(Sum(), output_type=Types.LONG())
+    lost = main.get_side_output(late).map(lambda e: -e[2], Types.LONG())
+    assert sorted(main.union(lost).execute_and_collect()) == sorted([1, 5, 2, 8, -16])
+
+
+class Alarm(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if self.last.value() is not None:
+            ctx.timer_service().delete_event_time_timer(self.last.value() + 50)
+        self.last.update(max(ctx.timestamp(), self.last.value() or 0))
+        ctx.timer_service().register_event_time_timer(self.last.value() + 50)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), timestamp
+
+
+@pytest.mark.parametrize("epoch_records", [None, 1, 9])
+def test_timers_survive_epochs(cluster: Any, epoch_records: int | None) -> None:
+    env = cluster.environment(1, epoch_records=epoch_records)
+    data = [("a", 10, 0), ("b", 20, 0), ("a", 30, 0), ("b", 200, 0), ("a", 210, 0)]
+    strategy = WatermarkStrategy.for_generator(AfterEach).with_timestamp_assigner(ByField())
+    stream = env.from_collection(data, EVENT).assign_timestamps_and_watermarks(strategy).key_by(lambda e: e[0])
+    found = sorted(stream.process(Alarm()).set_parallelism(3).execute_and_collect())
+    assert found == [("a", 80), ("a", 260), ("b", 250)]
