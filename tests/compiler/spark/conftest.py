@@ -9,10 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark")
-pytest.importorskip("deltalake")
-pytest.importorskip("lmdb")
-
 from compiler.datastream.executor import set_executor
 from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
 from compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
