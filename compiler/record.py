@@ -19,7 +19,7 @@ def record(cls: type[T]) -> type[T]:
     fields: dict[str, dataclasses.Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):
         fields.update(getattr(base, "__dataclass_fields__", {}))
-    for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+    for name, annotation in cls.__dict__.get("__annotations__", {}).items():  # noqa: RUF063
         if not str(annotation).startswith("ClassVar"):
             fields[name] = _field(cls, name, annotation)
     methods: dict[str, Any] = {

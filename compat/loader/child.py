@@ -192,7 +192,7 @@ def main(arguments: list[str]) -> None:
 def _import_ahead(requests: list[Request]) -> None:
     """Import once what every program needs."""
     import compat.plan.encode  # noqa: F401
-    import compiler.streamgraph.generator  # noqa: F401
+    import compiler.streamgraph.generator
 
     if not all(request.topology for request in requests):
         import compiler.datastream.connectors

@@ -29,7 +29,7 @@ class PyFlinkFinder:
         package, _, rest = name.partition(".")
         if package != "pyflink":
             return None
-        return ModuleSpec(name, _Loader(_module(rest)), is_package=True)
+        return ModuleSpec(name, _Loader(_module(rest)), is_package=True)  # type: ignore[arg-type]
 
 
 class _Loader:
@@ -76,4 +76,4 @@ def serve_pyflink() -> None:
     """From now on, imports of PyFlink in this process give our modules."""
     for name in [name for name in sys.modules if name == "pyflink" or name.startswith("pyflink.")]:
         del sys.modules[name]
-    sys.meta_path.insert(0, PyFlinkFinder())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, PyFlinkFinder())

@@ -90,7 +90,8 @@ def settings_json(settings: JobSettings) -> Json:
 
 def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Json]:
     """The operators in the order in which they were numbered."""
-    assert compilation.stream_graph is not None and compilation.job_graph is not None
+    assert compilation.stream_graph is not None
+    assert compilation.job_graph is not None
     assert compilation.execution_graph is not None
     graph, job_graph = compilation.stream_graph, compilation.job_graph
     vertices = {vertex.id: vertex for vertex in compilation.execution_graph.vertices}

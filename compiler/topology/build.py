@@ -172,7 +172,7 @@ class _Builder:
             keyed=keyed,
             key_type=stream.key_type if keyed else None,
         )
-        parallel = not (changes.get("max_parallelism") == 1)
+        parallel = changes.get("max_parallelism") != 1
         return Stream(self.pipeline.add(transformation).id, out_type, parallel=parallel)
 
     def simple(self, entry: Entry, inputs: list[Stream]) -> Stream:
