@@ -10,15 +10,20 @@ A stage is one of ``build`` (while the program calls the API), ``streamGraph``, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a program: absolute or given path of the file, and the line, from 1."""
+    """A place in a program: absolute or given path of the file, and the line, from 1.
+
+    ``end`` is where the call ends that stands there, as line from 1 and column from 0, in bytes of UTF-8: what tells
+    several calls of one line apart. None where it is not known; two places on one line are the same place.
+    """
 
     file: str
     line: int
+    end: tuple[int, int] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"

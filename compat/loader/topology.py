@@ -89,12 +89,14 @@ def refusal(error: ProgramError, flink: str, encoding: Encoding | None) -> dict[
 def entry_locations(text: str, path: str) -> dict[str, Location]:
     """The line of each entry of a topology, by its id."""
     locations: dict[str, Location] = {}
-    line = 1
+    line, column, seen = 1, 0, 0
     for match in _ENTRY_ID.finditer(text):
         if match.group(1) is None:
-            line += 1
+            line, column = line + 1, 0
         else:
-            locations.setdefault(json.loads(match.group(1)), Location(path, line))
+            column += len(text[seen : match.end()].encode("utf-8", "surrogatepass"))
+            locations.setdefault(json.loads(match.group(1)), Location(path, line, (line, column)))
+        seen = match.end()
     return locations
 
 

@@ -124,7 +124,13 @@ def _source(data: Any, where: str) -> SourceLine | None:
     if data is None:
         return None
     place = _object(data, where)
-    return SourceLine(_text(place.get("file"), f"{where}.file"), _integer(place.get("line"), f"{where}.line"))
+    end = place.get("end")
+    if end is not None:
+        numbers = [_integer(number, f"{where}.end") for number in _list(end, f"{where}.end")]
+        if len(numbers) != 2:
+            raise PlanError(f"Field '{where}.end' of the plan is a line and a column.")
+        end = (numbers[0], numbers[1])
+    return SourceLine(_text(place.get("file"), f"{where}.file"), _integer(place.get("line"), f"{where}.line"), end)
 
 
 def _object(data: Any, where: str) -> dict[str, Any]:

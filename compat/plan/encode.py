@@ -177,7 +177,10 @@ def _settings_of(node: StreamNode, vertex: ExecutionJobVertex, graph: StreamGrap
 def _source(location: Location | None, encoding: Encoding) -> Json | None:
     if location is None:
         return None
-    return {"file": encoding.show_path(location.file), "line": location.line}
+    shown: Json = {"file": encoding.show_path(location.file), "line": location.line}
+    if location.end is not None:
+        shown["end"] = list(location.end)
+    return shown
 
 
 def dump_plan(plan: Mapping[str, Any]) -> str:

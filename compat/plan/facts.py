@@ -5,7 +5,7 @@ Nothing here knows how a plan was made; a plan compiled a moment ago and one rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -35,10 +35,15 @@ class StateScope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A place in a program: the file as the user named it, the line from 1."""
+    """A place in a program: the file as the user named it, the line from 1.
+
+    ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``): line from 1, column from 0
+    in bytes of UTF-8; None where it is not known. Two places on one line are the same place.
+    """
 
     file: str
     line: int
+    end: tuple[int, int] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
+from types import CodeType
 
 from compiler.errors import Location
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
+_Ends = list[tuple[int | None, int | None]]
+_ends: dict[int, tuple[CodeType, _Ends]] = {}
+"""Where the code of each instruction ends, by the code object's identity; the object is kept, so that it stays one."""
+
 
 def here() -> Location | None:
-    """File and line of the innermost frame that is not the compiler's own."""
+    """File, line and end of the call, in the innermost frame that is not the compiler's own."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return Location(frame.f_code.co_filename, frame.f_lineno)
+        code = frame.f_code
+        if not code.co_filename.startswith(_PACKAGE):
+            line, column = _ends_of(code)[frame.f_lasti // 2]
+            end = None if line is None or column is None else (line, column)
+            return Location(code.co_filename, frame.f_lineno, end)
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def _ends_of(code: CodeType) -> _Ends:
+    """Read once a code object: a program builds many operators in one function."""
+    kept = _ends.get(id(code))
+    if kept is None:
+        kept = _ends[id(code)] = (code, [(position[1], position[3]) for position in code.co_positions()])
+    return kept[1]
