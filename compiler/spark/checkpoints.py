@@ -6,15 +6,18 @@ import json
 import pickle
 import uuid
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.sourcing import SourceCoordinator
 from compiler.spark.task import TaskReport
+from state.delta.compaction import COMPACT_AFTER, compact
+from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 from state.delta.replica import Position
 from state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
-from state.serializers import dump
+from state.serializers import dump, key_codec_of
 
 SOURCE_STATE = "SourceReaderState"
 COMMITTABLES = "committables"
@@ -23,12 +26,22 @@ WATERMARK = "watermark"
 STATES = "states"
 
 
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What an operator's writers wrote in the last epoch, to be published under the name of a transaction."""
+
+    operator_id: str
+    transaction: str
+    committables: list[Any]
+
+
 class CheckpointCoordinator:
     """Holds the operators' small state and makes an epoch's one commit."""
 
-    def __init__(self, plan: PhysicalPlan, log: SnapshotLog) -> None:
+    def __init__(self, plan: PhysicalPlan, log: SnapshotLog, job_id: str) -> None:
         self.plan = plan
         self.log = log
+        self.job_id = job_id
         self.sources: dict[str, SourceCoordinator] = {}
         for task, spec in plan.operators():
             if spec.is_source and spec.operator is not None:
@@ -37,9 +50,11 @@ class CheckpointCoordinator:
         self.floors: dict[str, int] = {}
         self.described: dict[str, dict[str, Any]] = {}
         self.feedback: dict[int, list[Any]] = {}
-        self.pending: list[tuple[str, Any]] = []
+        self.pending: list[Pending] = []
         self.ended: set[tuple[int, int]] = set()
         self.position = Position(0, "")
+        self.files = len(log.files())
+        self.bytes = sum(file.size for file in log.files())
         self._written: dict[tuple[str, str, str, bytes], bytes | None] = {}
 
     @property
@@ -69,8 +84,10 @@ class CheckpointCoordinator:
                 self.floors[spec.id] = json.loads(data)
             if spec.loop is not None and (data := by_state.get((spec.id, FEEDBACK), {}).get(b"")):
                 self.feedback[spec.loop] = pickle.loads(data)
-            if exact and (data := by_state.get((spec.id, COMMITTABLES), {}).get(b"%d" % epoch)):
-                self.pending += [(spec.id, pickle.loads(data))]
+            if data := by_state.get((spec.id, COMMITTABLES), {}).get(b""):
+                written, transaction, committables = pickle.loads(data)
+                if written == epoch and committables:
+                    self.pending.append(Pending(spec.id, transaction, committables))
         for task in self.plan.tasks:
             blobs = by_state.get((task.operators[0].id, Kind.TASK), {})
             names = [b"%d/%d" % (subtask, task.parallelism) for subtask in range(task.parallelism)]
@@ -124,10 +141,30 @@ class CheckpointCoordinator:
         self._add_small_state(rows, watermarks, feedback, pending, epoch)
         if rows:
             files.append(write_rows(self.log.path, rows, epoch))
-        self.log.commit(epoch, files, {"token": token, "records": records})
+        if not self.log.commit(epoch, files, {"token": token, "records": records}):
+            raise StoreError(f"Epoch {epoch} of {self.log.path} was committed by another process that runs the same job.")
         self.position = Position(epoch, token)
+        self.files += len(files)
+        self.bytes += sum(file.size for file in files)
         self.feedback = feedback
-        self.pending = list(pending.items())
+        self.pending = [Pending(id, self._transaction(id), data) for id, data in pending.items() if data]
+
+    def _transaction(self, operator_id: str) -> str:
+        return f"{self.job_id}-{operator_id}"
+
+    def compact(self, retained: int) -> None:
+        """Rewrite the log where it has many files, and remove what the ``retained`` last checkpoints do not need."""
+        if self.files < COMPACT_AFTER:
+            return
+        pickled = frozenset(
+            spec.id
+            for _, spec in self.plan.operators()
+            if spec.key_type is not None and not key_codec_of(spec.key_type.field_types[0]).canonical
+        )
+        compact(self.log, self.position.token, pickled)
+        self.log.clean(retained)
+        files = self.log.files()
+        self.files, self.bytes = len(files), sum(file.size for file in files)
 
     def _add_small_state(
         self,
@@ -155,7 +192,8 @@ class CheckpointCoordinator:
             }
             self._put(rows, spec.id, Kind.OPERATOR, STATES, b"", json.dumps(facts).encode())
         for id, committables in pending.items():
-            rows.append(Row(id, Kind.OPERATOR, NO_KEY_GROUP, COMMITTABLES, b"", b"", b"%d" % epoch, dump(committables)))
+            entry = dump((epoch, self._transaction(id), committables))
+            self._put(rows, id, Kind.OPERATOR, COMMITTABLES, b"", entry)
 
     def _put(self, rows: list[Row], id: str, kind: str, state: str, name: bytes, value: bytes) -> None:
         """Write a row unless it says what was written before."""

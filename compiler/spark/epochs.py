@@ -60,6 +60,10 @@ class TaskFailure:
     cause: str
 
 
+class EpochLost(Exception):
+    """An epoch that was not finished, because Spark or a worker was lost: it changed nothing and can run again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlan:
     """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own."""
@@ -70,10 +74,14 @@ class PackedPlan:
 
 
 class EpochRunner(Protocol):
-    """Runs epochs of one plan."""
+    """Runs epochs of one plan. ``lost`` is True when it cannot run another."""
+
+    @property
+    def lost(self) -> bool:
+        """True when another runner must be made."""
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        """All tasks' reports."""
+        """All tasks' reports. Raises EpochLost."""
 
     def close(self) -> None:
         """The job has ended."""
@@ -201,10 +209,9 @@ def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Any, str]:
         row = operators[operator_id].key_type
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
-    tokens = {entry["epoch"]: entry.get("token") for entry in log.checkpoints()}
     wanted = frozenset(operators)
     return replica, follow(
-        replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, tokens.get
+        replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get
     )
 
 
@@ -236,6 +243,8 @@ def default_replicas() -> str:
 
 class InProcessRunner:
     """The same without Spark: levels one after the other, in this process, records through the same buffers."""
+
+    lost = False
 
     def __init__(self, plan: PhysicalPlan) -> None:
         self._packed = pickle.loads(pack(plan))

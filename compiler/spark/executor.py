@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -17,9 +18,10 @@ from compiler.datastream.common.job_status import JobStatus as ClientStatus
 from compiler.executiongraph.states import JobStatus
 from compiler.job import Job
 from compiler.spark.epochs import EpochRunner, InProcessRunner
-from compiler.spark.master import JobMaster, Listener, RunOptions
+from compiler.spark.master import JobMaster
+from compiler.spark.options import Listener, RunOptions
 from compiler.spark.plan import PhysicalPlan, plan
-from compiler.spark.store import JobStore
+from compiler.spark.store import JobEntry, JobStore
 
 _END = object()
 
@@ -97,7 +99,7 @@ class RunningJob(JobClient):
 
 
 class SparkExecutor:
-    """Runs jobs on Spark: in this process by default, or on a master. One session for all jobs of the program."""
+    """Runs jobs on Spark: in this process by default, or on a master. One Spark for all jobs of the program."""
 
     def __init__(
         self,
@@ -108,17 +110,17 @@ class SparkExecutor:
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
     ) -> None:
+        self.options = options or RunOptions()
+        self.clients: list[RunningJob] = []
         self._store = JobStore(store)
         self._master = master
-        self._options = options or RunOptions()
         self._listener, self._printer = listener, printer
-        self._session: Any = None
-        self.clients: list[RunningJob] = []
+        self._spark: Any = None
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
         made = plan(job)
-        options = self._resumed(made)
+        options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
             return JobMaster(
@@ -127,6 +129,7 @@ class SparkExecutor:
                 self._store,
                 self.runner,
                 options,
+                before=before,
                 listener=self._listener,
                 printer=self._printer,
                 collector=collector,
@@ -136,29 +139,40 @@ class SparkExecutor:
         self.clients.append(client)
         return client
 
-    def _resumed(self, made: PhysicalPlan) -> RunOptions:
-        """The options, with the id of the job to go on with where its driver died before its end."""
-        options = self._options
-        if options.job_id is not None or options.savepoint is not None or not options.program:
-            return options
-        before = self._store.interrupted(options.program, made.job_name)
-        return options if before is None else replace(options, job_id=before.job_id)
+    def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:
+        """How to run, and the job to go on with: the one of the same program whose driver died before its end.
+
+        If the program was changed since, its last checkpoint is restored as a savepoint would be.
+        """
+        options = self.options
+        if not options.program:
+            return options, None
+        before = self._store.interrupted(options.program, made.job_name, options.savepoint)
+        if before is None or before.fingerprint == made.fingerprint:
+            return options, before
+        if before.epoch == 0:
+            return options, None
+        return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """What runs the epochs of a plan."""
-        from compiler.spark.runner import SparkRunner, session
+        from compiler.spark.runner import Spark, SparkRunner
 
-        if self._session is None:
-            cores = max(2, min(made.partitions[0] if made.partitions else 2, 4))
-            master = self._master or f"local[{cores}]"
-            self._session = session(master, dict(made.options), self._options.worker_folders)
-        return SparkRunner(made, self._session, self._options.worker_setup)
+        if self._spark is None:
+            log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
+            self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
+        return SparkRunner(made, self._spark, self.options.worker_setup)
+
+    def abandon(self) -> None:
+        """The process ends: its jobs do nothing more, and count as interrupted."""
+        for client in self.clients:
+            client.master.abandon()
 
     def close(self) -> None:
-        """Stop the session."""
-        if self._session is not None:
-            self._session.stop()
-            self._session = None
+        """Stop Spark."""
+        if self._spark is not None:
+            self._spark.stop()
+            self._spark = None
 
 
 class InProcessExecutor(SparkExecutor):

@@ -5,65 +5,49 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from compiler.executiongraph.states import JobStatus, next_job_status
 from compiler.spark.checkpoints import CheckpointCoordinator, new_token
-from compiler.spark.epochs import EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compiler.spark.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compiler.spark.options import Listener, RunOptions
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.restarts import RestartStrategy
-from compiler.spark.restore import restore
+from compiler.spark.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
+from compiler.spark.savepoints import take_savepoint
 from compiler.spark.sinks import committer_of
 from compiler.spark.store import JobEntry, JobStore
 from compiler.spark.task import TaskReport
 from compiler.streamgraph.model import Task
+from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
-from state.delta.savepoint import compact, write_savepoint
-from state.serializers import key_codec_of
 
-COMPACT_AFTER = 64
-"""Data files after which the log is rewritten."""
 _LARGEST = 2_000_000
+_RETAINED = "execution.checkpointing.num-retained"
 
 
 class JobFailed(Exception):
-    """The job failed, and its restart strategy gave up. ``record`` is the one that the program failed on, if known."""
+    """The job failed, and its restart strategy gave up. ``failure`` has the record that the program failed on, if known."""
 
     def __init__(self, failure: TaskFailure) -> None:
         self.failure = failure
-        where = f"Task {failure.task} failed" + (f" in operator {failure.operator!r}." if failure.operator else ".")
-        given = f"\nThe record: {failure.record}" if failure.record else ""
-        super().__init__(f"{where}{given}\n{failure.cause}")
+        where = f"Task {failure.task} failed" + (f" in operator {failure.operator!r}.\n" if failure.operator else ".\n")
+        given = f"The record: {failure.record}\n" if failure.record else ""
+        super().__init__(f"{where if failure.task else ''}{given}{failure.cause}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """How a job is run.
-
-    ``epochs`` stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch, ``job_id``
-    names a job of the store to go on with, ``snapshot_plan`` gives the plan that a savepoint carries.
-    """
-
-    savepoint: str | None = None
-    allow_non_restored: bool = False
-    epochs: int | None = None
-    epoch_records: int | None = None
-    program: str = ""
-    job_id: str | None = None
-    replicas: str | None = None
-    snapshot_plan: Callable[[Any], Any] | None = None
-    clock: Callable[[], int] | None = None
-    worker_setup: Callable[[], None] | None = None
-    worker_folders: tuple[str, ...] = ()
-
-
-Listener = Callable[[dict[str, Any]], None]
+class _Abandoned(Exception):
+    """The process ends, the job does not: it goes on when the program is run again."""
 
 
 class JobMaster:
-    """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records."""
+    """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
+
+    ``before`` is the job to go on with, whose driver died.
+    """
 
     def __init__(
         self,
@@ -73,61 +57,85 @@ class JobMaster:
         runner: Callable[[PhysicalPlan], EpochRunner],
         options: RunOptions,
         *,
+        before: JobEntry | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
     ) -> None:
         self.job, self.plan, self.store, self.options = job, plan, store, options
-        self.job_id = options.job_id or uuid.uuid4().hex
+        self.job_id = uuid.uuid4().hex if before is None else before.job_id
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
-        self.records = 0
+        self.records = 0 if before is None else before.records
+        self.abandoned = False
+        self._before = before
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
         self._strategy = RestartStrategy.of(plan.options, job.settings.checkpointing)
         self._target = max((job.settings.checkpoint_interval or 1000) / 1000, 0.05)
+        self._retained = int(plan.options.get(_RETAINED, "1"))
+        self._plan_json: dict[str, Any] | None = None
+        self._claimed: Snapshot | None = None
         self._attempt = 0
         self._drain = False
         self._stopping: list[Any] = []
         self._cancelled = False
-        self._started = time.time()
+        self._started = time.time() if before is None else before.started
         self._next_timer: int | None = None
+        self._lock: Any = None
         self.coordinator: CheckpointCoordinator
 
     def prepare(self) -> None:
         """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
-        fresh = self.options.job_id is None
+        if self.options.plan_of is not None:
+            self._plan_json = self.options.plan_of(self.job)
+        restoration = None
+        if self._before is None and self.options.savepoint is not None:
+            restoration = prepare_restore(self.plan, self._plan_json, self.options)
+            self.plan = restoration.plan
+        self._lock = self.store.lock(self.job_id)
         log = SnapshotLog.create(self.store.state(self.job_id))
-        if fresh and self.options.savepoint is not None:
-            restore(self.options.savepoint, self.plan, log, self.job, self.options.allow_non_restored)
-        self.coordinator = CheckpointCoordinator(self.plan, log)
-        self.coordinator.restore(exact=not fresh)
+        if restoration is not None:
+            restoration.into(log)
+            self._claimed = restoration.snapshot if self.options.claim else None
+        elif self._before is not None:
+            _, self.plan = map_operators(saved_operators(log), self.plan, True)
+        self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
+        self.coordinator.restore(exact=self._before is not None)
+        if restoration is not None and restoration.snapshot.is_savepoint:
+            self.coordinator.pending.clear()  # published before it was taken
+        if self._plan_json is not None:
+            self.store.write_plan(self.job_id, self._plan_json)
         self._to(JobStatus.CREATED)
 
     def run(self) -> JobStatus:
-        """Run to the end. Raises JobFailed when the job fails for good."""
-        self._to(JobStatus.RUNNING)
-        self._tell("started", name=self.plan.job_name)
+        """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         try:
+            self._to(JobStatus.RUNNING)
+            self._tell("started", name=self.plan.job_name)
             self._runner = self._make_runner(self.plan)
-            self._publish(self.coordinator.pending)
             self._loop()
+        except _Abandoned:
+            pass
         except Exception as error:
-            self._end(JobStatus.FAILED, str(error))
-            self._tell("failed", error=str(error))
-            raise
-        except BaseException:
-            self._end(JobStatus.CANCELED, "interrupted")
-            raise
+            if not self.abandoned:
+                self._end(JobStatus.FAILED, str(error))
+                self._tell("failed", error=str(error))
+                raise
         finally:
-            if self._runner is not None:
+            if self._runner is not None and not self.abandoned:
                 self._runner.close()
+            self._lock.close()
         return self.status
 
     def cancel(self) -> None:
         """End the job after the present epoch, without a savepoint."""
         self._cancelled = True
+
+    def abandon(self) -> None:
+        """Do nothing more: the process ends. The job counts as interrupted."""
+        self.abandoned = True
 
     def stop(self, drain: bool = False, path: str | None = None) -> None:
         """End the job with a savepoint."""
@@ -135,53 +143,34 @@ class JobMaster:
 
     def take_savepoint(self, path: str | None = None) -> str:
         """Write a savepoint of the last committed epoch; gives its path."""
-        target = path if path and not os.path.isdir(path) else None
-        if target is None:
-            made = self.store.savepoint_path(self.job_id)
-            target = str(made if path is None else os.path.join(path, made.name))
-        description = {
-            "job_id": self.job_id,
-            "job_name": self.plan.job_name,
-            "epoch": self.coordinator.epoch,
-            "time": time.time(),
-            "plan": self.options.snapshot_plan(self.job) if self.options.snapshot_plan is not None else None,
-        }
-        self.savepoint = write_savepoint(self.coordinator.log, target.removeprefix("file://"), description)
+        self.savepoint = take_savepoint(self.coordinator, self.store, path, self._plan_json)
         self._tell("savepoint", path=self.savepoint)
         return self.savepoint
 
     def _loop(self) -> None:
         started_at = self.coordinator.epoch
         while True:
-            if self._answer_requests() or self._finished():
-                return
-            if self.options.epochs is not None and self.coordinator.epoch - started_at >= self.options.epochs:
-                self.take_savepoint()
-                self._end(JobStatus.FINISHED)
-                self._tell("stopped", path=self.savepoint)
-                return
-            if not self._wait_for_work():
-                continue
+            if self.abandoned:
+                raise _Abandoned
             try:
-                failure = self._epoch()
-            except Exception as error:
-                failure = TaskFailure("epoch", None, None, f"{type(error).__name__}: {error}")
-                if not self._restartable(error):
-                    raise
+                self._publish()
+                if self._answer_requests() or self._finished():
+                    return
+                if self.options.epochs is not None and self.coordinator.epoch - started_at >= self.options.epochs:
+                    self._stop_now([(None, False, None)])
+                    return
+                failure = self._epoch() if self._wait_for_work() else None
+            except StoreError as error:
+                failure = TaskFailure("", None, None, str(error))
             if failure is not None:
                 self._recover(failure)
-
-    @staticmethod
-    def _restartable(error: Exception) -> bool:
-        """Failures of Spark itself, such as a lost worker, are worth another attempt; those of the store are not."""
-        return type(error).__module__.startswith(("py4j", "pyspark"))
 
     def _finished(self) -> bool:
         total = sum(task.parallelism for task in self.plan.tasks)
         if len(self.coordinator.ended) < total:
             return False
         if self._stopping:
-            self._stop_now()
+            self._stop_now(self._stopping)
             return True
         self._end(JobStatus.FINISHED)
         self._tell("finished", records=self.records)
@@ -190,37 +179,46 @@ class JobMaster:
     def _answer_requests(self) -> bool:
         """Do what was asked for; True when the job is over by it."""
         if self._cancelled:
-            self._end(JobStatus.CANCELED)
-            self._tell("stopped", path=None)
+            self._cancel()
             return True
         for answer, request in self.store.requests(self.job_id):
             try:
                 if request["action"] == "savepoint":
                     self.store.answer(answer, {"path": self.take_savepoint(request.get("path"))})
                 elif request["action"] == "cancel":
-                    self._end(JobStatus.CANCELED)
-                    self.store.answer(answer, {"status": "CANCELED"})
-                    self._tell("stopped", path=None)
+                    self._cancel()
+                    self.store.answer(answer, {"status": self.status.value})
                     return True
                 else:
                     self._stopping.append((answer, request.get("drain", False), request.get("path")))
-            except Exception as error:
+            except StoreError as error:
                 self.store.answer(answer, {"error": str(error)})
-        if not self._stopping:
+        self._drain = self._drain or any(drain for _, drain, _ in self._stopping)
+        if self._drain or not self._stopping:
             return False
-        self._drain = any(drain for _, drain, _ in self._stopping)
-        if self._drain:
-            return False
-        self._stop_now()
-        return True
+        return self._stop_now(self._stopping)
 
-    def _stop_now(self) -> None:
-        path = self.take_savepoint(self._stopping[0][2])
+    def _cancel(self) -> None:
+        self._end(JobStatus.CANCELED)
+        self._tell("stopped", path=None)
+
+    def _stop_now(self, asked: list[Any]) -> bool:
+        """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
+        try:
+            path = self.take_savepoint(asked[0][2])
+        except StoreError as error:
+            if not any(answer is not None for answer, _, _ in asked):
+                raise
+            for answer, _, _ in asked:
+                self.store.answer(answer, {"error": f"{error} The job goes on."})
+            self._stopping, self._drain = [], False
+            return False
         self._end(JobStatus.FINISHED)
-        for answer, _, _ in self._stopping:
+        for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
         self._tell("stopped", path=path)
+        return True
 
     def _wait_for_work(self) -> bool:
         coordinator = self.coordinator
@@ -261,7 +259,10 @@ class JobMaster:
             clock=self.options.clock,
         )
         assert self._runner is not None
-        results = self._runner.run(spec)
+        try:
+            results = self._runner.run(spec)
+        except EpochLost as error:
+            return TaskFailure("", None, None, str(error))
         failure = next((each for each in results if isinstance(each, TaskFailure)), None)
         if failure is not None:
             return failure
@@ -271,8 +272,8 @@ class JobMaster:
         records = sum(report.records for report in reports if report.source is not None)
         coordinator.commit(epoch, token, reports, records)
         self.records += records
-        self._publish(coordinator.pending)
         self._hand_out(reports)
+        self._publish()
         timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
         self._next_timer = min(timers, default=None)
         seconds = time.monotonic() - began
@@ -294,7 +295,7 @@ class JobMaster:
                 back = coordinator.feedback.get(spec.loop, [])
                 last = over and not back and self._sources_ended()
                 for subtask in range(task.parallelism):
-                    own = [(values, times) for at, values, times in back if at == subtask]
+                    own = [(values, times) for at, values, times in back if at % task.parallelism == subtask]
                     if (task.vertex, subtask) not in coordinator.ended:
                         work.setdefault((task.vertex, subtask), {})[spec.node] = (own, last)
         return work
@@ -306,15 +307,21 @@ class JobMaster:
             for subtask in range(source.task.parallelism)
         )
 
-    def _publish(self, pending: Iterable[tuple[str, Any]]) -> None:
-        """Publish what the last epoch's writers wrote; after a crash once more."""
-        epoch = self.coordinator.epoch
-        for id, committables in pending:
-            spec = next(spec for _, spec in self.plan.operators() if spec.id == id)
-            assert spec.operator is not None
-            committer = committer_of(spec.operator.function)
-            if committer is not None and committables:
-                committer.commit(committables, (f"{self.job_id}-{id}", epoch))
+    def _publish(self) -> None:
+        """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
+        specs = {spec.id: spec for _, spec in self.plan.operators()}
+        for each in self.coordinator.pending:
+            spec = specs[each.operator_id]
+            committer = None if spec.operator is None else committer_of(spec.operator.function)
+            try:
+                if committer is not None:
+                    committer.commit(each.committables, (each.transaction, self.coordinator.epoch))
+            except Exception as error:
+                raise StoreError(
+                    f"What operator {spec.name!r} wrote cannot be published: {type(error).__name__}: {error}. "
+                    "Nothing is lost: it is published when the job goes on."
+                ) from error
+        self.coordinator.pending.clear()
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
@@ -334,37 +341,53 @@ class JobMaster:
                 source.limit = max(source.limit // 2, 1000)
 
     def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
-        mark = min((report.watermark for report in reports), default=0)
-        changed = sum(report.changed for report in reports)
+        if self._claimed is not None:
+            give_up(self._claimed)
+            self._claimed = None
+        mark = min((report.watermark for report in reports), default=MIN_TIMESTAMP)
+        known = mark if MIN_TIMESTAMP < mark < MAX_WATERMARK else None
         self._tell(
-            "checkpoint", epoch=epoch, records=records, seconds=round(seconds, 3), changed=changed, watermark=mark
+            "checkpoint",
+            epoch=epoch,
+            records=records,
+            seconds=round(seconds, 3),
+            changed=sum(report.changed for report in reports),
+            watermark=known,
+            watermark_lag=None if known is None else self._now() - known,
+            state_bytes=self.coordinator.bytes,
         )
         self._write()
-        log = self.coordinator.log
-        if epoch % COMPACT_AFTER == 0:
-            cuts = {
-                spec.id: key_codec_of(spec.key_type.field_types[0]).identity
-                for _, spec in self.plan.operators()
-                if spec.key_type is not None
-            }
-            compact(log, lambda id: cuts.get(id, lambda data: data))
+        self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
+        """Wait as the restart strategy says, and go on from the last commit; raises JobFailed when it gives up."""
+        if self.abandoned:
+            raise _Abandoned
         delay = self._strategy.next_delay()
         if delay is None:
             raise JobFailed(failure)
         self._to(JobStatus.RESTARTING)
         self._tell("restarting", delay=delay, error=failure.cause)
-        time.sleep(delay)
+        self._sleep(delay)
         self._attempt += 1
-        self.coordinator.log.refresh()
+        log = SnapshotLog.open(self.coordinator.log.path)
         limits = {id: source.limit for id, source in self.coordinator.sources.items()}
-        self.coordinator = CheckpointCoordinator(self.plan, self.coordinator.log)
+        self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         self.coordinator.restore(exact=True)
         for id, limit in limits.items():
             self.coordinator.sources[id].limit = limit
-        self._publish(self.coordinator.pending)
+        assert self._runner is not None
+        if self._runner.lost:
+            self._runner.close()
+            self._runner = self._make_runner(self.plan)
         self._to(JobStatus.RUNNING)
+
+    def _sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._cancelled and (left := end - time.monotonic()) > 0:
+            if self.abandoned:
+                raise _Abandoned
+            time.sleep(min(left, 0.2))
 
     def _to(self, status: JobStatus) -> None:
         self.status = next_job_status(self.status, status)
@@ -385,11 +408,18 @@ class JobMaster:
             status=self.status.value,
             pid=os.getpid(),
             program=self.options.program,
+            savepoint=self.options.savepoint,
+            fingerprint=self.plan.fingerprint,
             started=self._started,
             epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
             records=self.records,
         )
-        self.store.write(replace(entry, **changes))
+        try:
+            self.store.write(replace(entry, **changes))
+        except OSError as error:
+            if self.status is JobStatus.CREATED:
+                raise StoreError(f"The store {self.store.root} cannot be written: {error}.") from error
+            # A full disk must not hide why the job ends; a job whose entry is behind counts as interrupted.
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})

@@ -7,7 +7,8 @@ of a stage hosts subtask n of every vertex of the level, as a slot of Flink does
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any
 
 from compiler.executiongraph.generator import generate as generate_execution_graph
@@ -72,6 +73,7 @@ class TaskSpec:
     level: int
     parallelism: int
     max_parallelism: int
+    max_parallelism_configured: bool
     operators: tuple[OperatorSpec, ...]
     channels: Mapping[int, tuple[tuple[int, int, bool], ...]]
 
@@ -98,6 +100,39 @@ class PhysicalPlan:
     def operators(self) -> list[tuple[TaskSpec, OperatorSpec]]:
         """Every operator with its task."""
         return [(task, operator) for task in self.tasks for operator in task.operators]
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for plans whose tasks can go on where the other's stopped."""
+        shape = [
+            (
+                task.id,
+                task.level,
+                task.parallelism,
+                task.max_parallelism if task.max_parallelism_configured else None,
+                [(spec.id, spec.user_hash, spec.name, spec.task.name, len(spec.outputs)) for spec in task.operators],
+                sorted(task.channels.items()),
+            )
+            for task in self.tasks
+        ]
+        return sha256(repr(shape).encode()).hexdigest()[:32]
+
+
+def with_max_parallelism(plan: PhysicalPlan, adopted: Mapping[int, int]) -> PhysicalPlan:
+    """The plan with another maximum parallelism of some vertices, given by their numbers."""
+
+    def edge(output: OutputSpec, own: int) -> OutputSpec:
+        vertex = own if output.vertex is None else output.vertex
+        return replace(output, max_parallelism=adopted.get(vertex, output.max_parallelism))
+
+    def task(each: TaskSpec) -> TaskSpec:
+        operators = tuple(
+            replace(spec, outputs=tuple(edge(output, each.vertex) for output in spec.outputs)) for spec in each.operators
+        )
+        found = adopted.get(each.vertex, each.max_parallelism)
+        return replace(each, max_parallelism=found, operators=operators)
+
+    return replace(plan, tasks=tuple(task(each) for each in plan.tasks)) if adopted else plan
 
 
 def plan(job: Job) -> PhysicalPlan:
@@ -166,6 +201,7 @@ class _Planning:
             level=self._levels[vertex.id],
             parallelism=vertex.parallelism,
             max_parallelism=vertex.max_parallelism,
+            max_parallelism_configured=vertex.max_parallelism_configured,
             operators=tuple(self._operator(self._graph.nodes[node]) for node in ordered),
             channels={input: tuple(edges) for input, edges in channels.items()},
         )

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compiler.spark.checkpoints import STATES
-from compiler.spark.plan import PhysicalPlan
-from state.delta.log import SnapshotLog, StoreError
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from compiler.spark.checkpoints import COMMITTABLES, STATES, WATERMARK
+from compiler.spark.options import RunOptions
+from compiler.spark.plan import PhysicalPlan, with_max_parallelism
+from compiler.spark.store import PLAN
+from state.delta.errors import StoreError
+from state.delta.log import SnapshotLog
 from state.delta.rows import Kind, read_rows
-from state.delta.savepoint import import_snapshot
+from state.delta.savepoint import METADATA, import_snapshot, read_description
+from state.key_groups import HIGHEST_MAX_PARALLELISM
 
 
 class RestoreRefused(Exception):
@@ -26,63 +34,72 @@ class SavedOperator:
     id: str
     name: str
     uid: str | None
+    parallelism: int
     max_parallelism: int
     states: tuple[dict[str, Any], ...]
     stateful: bool
-
-
-Check = Callable[[str, Any], None]
-_checks: list[Check] = []
-
-
-def add_check(check: Check) -> None:
-    """Have ``check(path, job)`` called before every restore; it raises RestoreRefused with its whole report."""
-    _checks.append(check)
-
-
-def refuse_if_incompatible(snapshot: str, job: Any) -> None:
-    """Ask whoever was added by :func:`add_check`."""
-    for check in _checks:
-        check(snapshot, job)
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     """The operators of a snapshot, by id."""
     facts: dict[str, dict[str, Any]] = {}
     stateful: set[str] = set()
+    hidden = pa.array([WATERMARK, COMMITTABLES, STATES])
     for table in log.read():
-        for row in read_rows(table.select([name for name in table.column_names])):
-            if row.kind == Kind.OPERATOR and row.state == STATES and row.value is not None:
+        of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
+        described = pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES))
+        for row in read_rows(table.filter(described)):
+            if row.value is not None:
                 facts[row.operator_id] = json.loads(row.value)
-            elif row.kind not in (Kind.TASK, Kind.JOB) and row.state not in ("watermark", "committables"):
-                stateful.add(row.operator_id)
+        other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
+        stateful.update(pc.unique(other["operator_id"]).to_pylist())
     return {
         id: SavedOperator(
-            id,
-            fact["name"],
-            fact["uid"],
-            fact["max_parallelism"],
-            tuple(fact["states"]),
-            id in stateful or bool(fact["states"]),
+            id=id,
+            name=fact["name"],
+            uid=fact["uid"],
+            parallelism=fact["parallelism"],
+            max_parallelism=fact["max_parallelism"],
+            states=tuple(fact["states"]),
+            stateful=id in stateful or bool(fact["states"]),
         )
         for id, fact in facts.items()
     }
 
 
-def map_operators(saved: dict[str, SavedOperator], plan: PhysicalPlan, allow_non_restored: bool) -> dict[str, str]:
-    """New operator ids by those in the snapshot: by user hash first, then by id. Raises RestoreRefused as Flink does."""
+def map_operators(
+    saved: Mapping[str, SavedOperator], plan: PhysicalPlan, allow_non_restored: bool
+) -> tuple[dict[str, str], PhysicalPlan]:
+    """New operator ids by those in the snapshot, by user hash first, then by id; and the plan with what it takes over.
+
+    A maximum parallelism that the program did not set is that of the snapshot. Raises RestoreRefused with all that is wrong,
+    where Flink refuses too.
+    """
     mapping: dict[str, str] = {}
     problems: list[str] = []
+    adopted: dict[int, int] = {}
     for task, spec in plan.operators():
         old = saved.get(spec.user_hash or "") or saved.get(spec.id)
-        if old is None:
+        if old is None or old.id in mapping:
             continue
-        if old.max_parallelism != task.max_parallelism and old.stateful:
+        mapping[old.id] = spec.id
+        if not old.stateful:
+            continue
+        recorded = adopted.get(task.vertex, task.max_parallelism)
+        if old.max_parallelism < task.parallelism:
+            problems.append(
+                f"Operator {old.name!r} has a maximum parallelism of {old.max_parallelism} in the snapshot, which is lower "
+                f"than the parallelism {task.parallelism} of the new program. Set at most {old.max_parallelism}."
+            )
+        elif old.max_parallelism == recorded:
+            adopted[task.vertex] = recorded
+        elif task.max_parallelism_configured or task.vertex in adopted:
             problems.append(
                 f"The maximum parallelism ({old.max_parallelism}) with which the snapshot of operator {old.name!r} was "
-                f"written cannot be changed to {task.max_parallelism}. Call set_max_parallelism({old.max_parallelism})."
+                f"written cannot be changed to {recorded}. Call set_max_parallelism({old.max_parallelism})."
             )
-        mapping[old.id] = spec.id
+        elif old.max_parallelism <= HIGHEST_MAX_PARALLELISM:
+            adopted[task.vertex] = old.max_parallelism
     for id, old in saved.items():
         if id not in mapping and old.stateful and not allow_non_restored:
             problems.append(
@@ -92,25 +109,94 @@ def map_operators(saved: dict[str, SavedOperator], plan: PhysicalPlan, allow_non
             )
     if problems:
         raise RestoreRefused("The snapshot cannot be restored:\n" + "\n".join(f"- {problem}" for problem in problems))
-    return mapping
+    return mapping, with_max_parallelism(plan, adopted)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot in a directory: a savepoint, or a checkpoint of a job in a store."""
+
+    directory: Path
+    table: Path
+    epoch: int | None
+
+    @property
+    def is_savepoint(self) -> bool:
+        """True for a savepoint, which its user owns."""
+        return (self.directory / METADATA).exists()
+
+    def open(self) -> SnapshotLog:
+        """Its table. Raises StoreError."""
+        log = SnapshotLog.open(self.table)
+        return log if self.epoch is None else SnapshotLog.open(self.table, log.version_of_epoch(self.epoch))
+
+    def plan(self) -> dict[str, Any] | None:
+        """The plan of the program that wrote it, where it was kept."""
+        if self.is_savepoint:
+            found: dict[str, Any] | None = read_description(self.directory).get("plan")
+            return found
+        file = self.directory / PLAN
+        return json.loads(file.read_text()) if file.exists() else None
+
+
+def find_snapshot(path: str) -> Snapshot:
+    """What a path names: a savepoint, a job of a store, its state, or one checkpoint (``…/state@12``). Raises StoreError."""
+    text, at, epoch = path.rpartition("@")
+    text, number = (text, int(epoch)) if at and epoch.isdigit() else (path, None)
+    directory = Path(text.removeprefix("file://"))
+    if directory.name == METADATA:
+        directory = directory.parent
+    if (directory / "state" / "_delta_log").exists():
+        return Snapshot(directory, directory / "state", number)
+    if (directory / "_delta_log").exists():
+        of_job = directory.name == "state" and (directory.parent / "job.json").exists()
+        found = Snapshot(directory.parent if of_job else directory, directory, number)
+        if not of_job and not found.is_savepoint:
+            raise StoreError(f"{text} was not finished: {METADATA} is missing. Take the savepoint again.")
+        return found
+    if (directory / "_metadata").exists() or directory.name == "_metadata":
+        raise StoreError(
+            f"{text} is a savepoint of Flink. compat check decides whether a program can restore it; jobs on Spark restore "
+            "the savepoints that compat savepoint and compat stop write."
+        )
+    reason = "There is no such directory" if not directory.exists() else "It holds no savepoint and no checkpoint"
+    raise StoreError(f"{text}: {reason}. compat list -a shows the jobs of a store.")
 
 
 def open_snapshot(path: str) -> SnapshotLog:
-    """The table of a savepoint, of a job in a store, or of a job's checkpoint (``…/state@12``)."""
-    text, _, epoch = path.rpartition("@") if path.rpartition("@")[2].isdigit() else (path, "", "")
-    directory = Path(text.removeprefix("file://"))
-    if (directory / "state" / "_delta_log").exists():
-        directory = directory / "state"
-    log = SnapshotLog.open(directory)
-    return SnapshotLog.open(directory, log.version_of_epoch(int(epoch))) if epoch else log
+    """The table of a snapshot."""
+    return find_snapshot(path).open()
 
 
-def restore(path: str, plan: PhysicalPlan, target: SnapshotLog, job: Any, allow_non_restored: bool) -> None:
-    """Take a snapshot over into the empty table of a new job. Raises RestoreRefused or StoreError."""
-    source = open_snapshot(path)
-    refuse_if_incompatible(path, job)
-    saved = saved_operators(source)
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """A restore that was found possible: the snapshot's table, new operator ids by old ones, and the plan to run."""
+
+    snapshot: Snapshot
+    log: SnapshotLog
+    mapping: dict[str, str]
+    plan: PhysicalPlan
+
+    def into(self, target: SnapshotLog) -> None:
+        """Take the state over into the empty table of a new job."""
+        import_snapshot(self.log, target, self.mapping, lambda kind: kind != Kind.TASK)
+
+
+def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:
+    """Decide on a restore; nothing is written. Raises RestoreRefused with the whole report, or StoreError."""
+    assert options.savepoint is not None
+    snapshot = find_snapshot(options.savepoint)
+    old_plan = snapshot.plan()
+    if options.check is not None and old_plan is not None and new_plan is not None:
+        options.check(options.savepoint, old_plan, new_plan)
+    log = snapshot.open()
+    saved = saved_operators(log)
     if not saved:
-        raise StoreError(f"{path} holds no checkpoint yet.")
-    mapping = map_operators(saved, plan, allow_non_restored)
-    import_snapshot(source, target, mapping, lambda kind: kind != Kind.TASK)
+        raise StoreError(f"{options.savepoint} holds no checkpoint yet: the job ended before its first one.")
+    mapping, adopted = map_operators(saved, plan, options.allow_non_restored)
+    return Restoration(snapshot, log, mapping, adopted)
+
+
+def give_up(snapshot: Snapshot) -> None:
+    """Remove a snapshot that a job claimed and needs no longer."""
+    shutil.rmtree(snapshot.directory, ignore_errors=True)

@@ -4,81 +4,67 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from compiler.spark.epochs import EpochSpec, TaskFailure, pack, run_partition
+from compiler.spark.epochs import EpochLost, EpochSpec, TaskFailure, pack, run_partition
 from compiler.spark.plan import PhysicalPlan
+from compiler.spark.session import Spark
 from compiler.spark.task import TaskReport
 
-_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.locality.wait": "0",
-    "spark.speculation": "false",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.shuffle.compress": "false",
-    "spark.log.level": "ERROR",
-}
 _plans: dict[str, Any] = {}
 
 
-def session(master: str, options: dict[str, str] | None = None, folders: Sequence[str] = ()) -> Any:
-    """A Spark session whose workers run on this interpreter and find modules in ``folders`` too.
-
-    Options that begin with ``spark.`` are handed to it.
-    """
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName("compat")
-    settings = dict(_SETTINGS)
-    if not master.startswith("local"):
-        del settings["spark.driver.bindAddress"], settings["spark.driver.host"]
-    settings |= {key: text for key, text in (options or {}).items() if key.startswith("spark.")}
-    # Workers must find this package, which may not be installed where they run.
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    paths = os.pathsep.join(dict.fromkeys([*_paths(), *folders, root]))
-    settings.setdefault("spark.executorEnv.PYTHONPATH", paths)
-    os.environ["PYTHONPATH"] = paths
-    for key, text in settings.items():
-        builder = builder.config(key, text)
-    made = builder.getOrCreate()
-    made.sparkContext.setLogLevel(settings["spark.log.level"])
-    return made
-
-
-def _paths() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-
-
 class SparkRunner:
-    """Runs the epochs of one plan on a Spark session. ``setup`` is called in each worker before it loads the plan."""
+    """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan."""
 
-    def __init__(self, plan: PhysicalPlan, spark: Any, setup: Callable[[], None] | None = None) -> None:
+    def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] | None = None) -> None:
         from pyspark import cloudpickle
 
-        self._context = spark.sparkContext
+        self._spark = spark
         self._partitions = plan.partitions
         self._id = uuid.uuid4().hex
-        self._plan = self._context.broadcast((cloudpickle.dumps(setup), pack(plan)))
-        self._base = self._context.parallelize(range(plan.partitions[0]), plan.partitions[0])
+        context = spark.context
+        self._plan = context.broadcast((cloudpickle.dumps(setup), pack(plan)))
+        self._base = context.parallelize(range(plan.partitions[0]), plan.partitions[0])
+
+    @property
+    def lost(self) -> bool:
+        """True when Spark itself has gone."""
+        return not self._spark.alive
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        stage = self._base.mapPartitionsWithIndex(_level(self._id, self._plan, spec, 0))
+        stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
         for level in range(1, len(self._partitions)):
-            stage = stage.partitionBy(self._partitions[level], _same)
-            stage = stage.mapPartitionsWithIndex(_level(self._id, self._plan, spec, level))
-        reports: list[TaskReport | TaskFailure] = stage.values().collect()
-        return reports
+            stage = stage.partitionBy(self._partitions[level], _same).mapPartitionsWithIndex(self._level(spec, level))
+        try:
+            parcels = stage.values().collect()
+        except Exception as error:
+            raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
+        runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
+        if len({(level, partition) for level, partition, _ in runs}) < len(runs):
+            raise EpochLost("Spark computed a part of the epoch twice, after it had lost the first result.")
+        return [parcel for parcel in parcels if not isinstance(parcel, _Runs)]
+
+    def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
+        following = self._partitions[level + 1] if level + 1 < len(self._partitions) else 1
+        return _level(self._id, self._plan, spec, level, following)
 
     def close(self) -> None:
-        self._plan.unpersist()
+        if not self.lost:
+            self._plan.unpersist()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Which runs of which tasks a result is made of, as (level, partition, number of the run).
+
+    A task that ran twice may have given something else the second time; no epoch is made of both.
+    """
+
+    runs: frozenset[tuple[int, int, str]]
 
 
 def _same(partition: int) -> int:
@@ -86,7 +72,7 @@ def _same(partition: int) -> int:
 
 
 def _level(
-    plan_id: str, broadcast: Any, spec: EpochSpec, level: int
+    plan_id: str, broadcast: Any, spec: EpochSpec, level: int, following: int
 ) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
     def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         if plan_id not in _plans:
@@ -96,7 +82,27 @@ def _level(
                 ready()
             _plans.clear()
             _plans[plan_id] = pickle.loads(packed)
-        incoming = (parcel for _, parcel in pairs) if level else ()
-        return run_partition(_plans[plan_id], spec, level, partition, incoming)
+        runs = {(level, partition, uuid.uuid4().hex)}
+
+        def incoming() -> Iterator[Any]:
+            for _, parcel in pairs:
+                if isinstance(parcel, _Runs):
+                    runs.update(parcel.runs)
+                else:
+                    yield parcel
+
+        yield from run_partition(_plans[plan_id], spec, level, partition, incoming() if level else ())
+        known = _Runs(frozenset(runs))
+        yield from ((target, known) for target in range(following))
 
     return run
+
+
+def _reason(error: Exception) -> str:
+    """The line of an error that says what went wrong: Spark's messages are long."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "Exception:" in line or "Lost task" in line or "aborted" in line]
+    return f"{type(error).__name__}: {(telling or lines or [''])[0][:400]}"
+
+
+__all__ = ["Spark", "SparkRunner"]

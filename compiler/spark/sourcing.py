@@ -23,7 +23,7 @@ class SourceCoordinator:
     @property
     def done(self) -> bool:
         """True when everything was read."""
-        return self._enumerator.complete and bool(self._splits or True) and not self._live()
+        return self._enumerator.complete and not self._live()
 
     def discover(self) -> None:
         """Look for new splits."""

@@ -1,7 +1,8 @@
-"""Where jobs keep what they need: a directory a job, with its state table, its status and its mailbox."""
+"""Where jobs keep what they need: a directory a job, with its state table, its plan, its status and its mailbox."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
@@ -11,39 +12,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from compiler.executiongraph.states import JobStatus
+from state.delta.errors import StoreError
+
+PLAN = "plan.json"
+_NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEntry:
-    """A job as ``compat list`` shows it. Times are seconds since 1970."""
+    """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan."""
 
     job_id: str
     name: str
     status: str
     pid: int
     program: str = ""
+    savepoint: str | None = None
+    fingerprint: str = ""
     started: float = 0.0
     ended: float | None = None
     epoch: int = 0
     records: int = 0
     message: str = ""
-
-    @property
-    def alive(self) -> bool:
-        """True while the job's driver runs on this host."""
-        if self.status not in ("RUNNING", "RESTARTING", "CREATED"):
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except OSError:
-            return False
-        return not _is_zombie(self.pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return False
 
 
 class JobStore:
@@ -64,17 +55,57 @@ class JobStore:
         """A new path for a savepoint, in Flink's spelling."""
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
+    def lock(self, job_id: str) -> Any:
+        """Become the driver of a job: a file that is held until it is closed or this process ends, however that happens.
+
+        Raises StoreError where another driver has it, or the store cannot be written.
+        """
+        directory = self.directory(job_id)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            file = open(directory / "driver", "w")  # noqa: SIM115 - held on purpose
+        except OSError as error:
+            raise StoreError(f"The store {self.root} cannot be written: {error}. Give another with --store.") from error
+        for _ in range(20):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return file
+            except OSError:
+                time.sleep(0.05)  # someone may be looking whether the job runs
+        file.close()
+        raise StoreError(f"Job {job_id} is run by another process. compat list shows it; stop it with compat stop.")
+
+    def alive(self, entry: JobEntry) -> bool:
+        """True while a driver of the job runs on this host."""
+        if entry.status not in _NOT_ENDED:
+            return False
+        try:
+            with open(self.directory(entry.job_id) / "driver") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""
-        directory = self.directory(entry.job_id)
-        directory.mkdir(parents=True, exist_ok=True)
-        fresh = directory / f"job.json.{os.getpid()}"
-        fresh.write_text(json.dumps(asdict(entry)))
-        os.replace(fresh, directory / "job.json")
+        self._put(self.directory(entry.job_id) / "job.json", asdict(entry))
+
+    def write_plan(self, job_id: str, plan: dict[str, Any]) -> None:
+        """Keep the plan of a job, for checks against its checkpoints."""
+        self._put(self.directory(job_id) / PLAN, plan)
+
+    @staticmethod
+    def _put(path: Path, data: dict[str, Any]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}.new")
+        fresh.write_text(json.dumps(data))
+        os.replace(fresh, path)
 
     def read(self, job_id: str) -> JobEntry | None:
-        """How a job is; None if there is none of that id (or of that beginning of one)."""
-        found = [entry for entry in self.jobs() if entry.job_id.startswith(job_id)]
+        """How a job is; None if there is none of that id (or of that beginning of one, or several)."""
+        found = [entry for entry in self.jobs() if job_id and entry.job_id.startswith(job_id)]
         return found[0] if len(found) == 1 else next((entry for entry in found if entry.job_id == job_id), None)
 
     def jobs(self) -> list[JobEntry]:
@@ -87,32 +118,30 @@ class JobStore:
                 continue
         return sorted(entries, key=lambda entry: -entry.started)
 
-    def interrupted(self, program: str, name: str) -> JobEntry | None:
-        """A job of that program and name whose driver died before the job ended."""
+    def interrupted(self, program: str, name: str, savepoint: str | None) -> JobEntry | None:
+        """The last job of that program and name, begun from that savepoint, if its driver died before the job ended."""
         for entry in self.jobs():
-            if (entry.program, entry.name) == (program, name) and not entry.alive:
-                return entry if entry.status in ("RUNNING", "RESTARTING", "CREATED") else None
+            if (entry.program, entry.name) == (program, name):
+                same = entry.savepoint == savepoint or savepoint is None
+                return entry if same and entry.status in _NOT_ENDED and not self.alive(entry) else None
         return None
 
     def request(self, job_id: str, action: str, timeout: float = 300.0, **arguments: Any) -> dict[str, Any]:
-        """Ask the driver of a job for something and wait for its answer."""
+        """Ask the driver of a job for something and wait for its answer; ``error`` in it says why there is none."""
         box = self.directory(job_id) / "mailbox"
         box.mkdir(parents=True, exist_ok=True)
         number = uuid.uuid4().hex
         answer = box / f"{number}.answer"
-        fresh = box / f"{number}.new"
-        fresh.write_text(json.dumps({"action": action, **arguments}))
-        os.replace(fresh, box / f"{number}.request")
+        self._put(box / f"{number}.request", {"action": action, **arguments})
         end = time.monotonic() + timeout
         while time.monotonic() < end:
+            entry = self.read(job_id)
+            over = entry is None or not self.alive(entry)
             if answer.exists():
                 found: dict[str, Any] = json.loads(answer.read_text())
                 answer.unlink()
                 return found
-            entry = self.read(job_id)
-            if entry is None or not entry.alive:
-                if answer.exists():
-                    continue
+            if over:
                 return {"error": f"Job {job_id} is not running any more."}
             time.sleep(0.05)
         return {"error": f"Job {job_id} gave no answer within {timeout:.0f} s."}
@@ -124,9 +153,7 @@ class JobStore:
             file.unlink()
             yield file.with_suffix(".answer"), data
 
-    @staticmethod
-    def answer(path: Path, data: dict[str, Any]) -> None:
+    @classmethod
+    def answer(cls, path: Path, data: dict[str, Any]) -> None:
         """Answer a request."""
-        fresh = path.with_suffix(".writing")
-        fresh.write_text(json.dumps(data))
-        os.replace(fresh, path)
+        cls._put(path, data)

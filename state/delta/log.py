@@ -17,19 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.exceptions import TableNotFoundError
-from deltalake.transaction import AddAction
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
 
+from state.delta.errors import StoreError
 from state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
-
-
-class StoreError(Exception):
-    """A store that cannot be read or written: a directory that is missing, full, or not a snapshot table.
-
-    Nothing is lost by it: what was committed stays, what was not is done again after a restart.
-    """
+_CONFIGURATION = {
+    "delta.appendOnly": "false",
+    "delta.checkpointInterval": "50",
+    "delta.logRetentionDuration": "interval 1 hours",
+    "delta.enableExpiredLogCleanup": "true",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,12 @@ class SnapshotLog:
     @classmethod
     def create(cls, path: str | Path) -> SnapshotLog:
         """A new, empty table, or the one that is there."""
-        Path(path).mkdir(parents=True, exist_ok=True)
-        if DeltaTable.is_deltatable(str(path)):
-            return cls.open(path)
-        configuration = {"delta.appendOnly": "false", "delta.checkpointInterval": "50"}
         try:
-            return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=configuration))
-        except OSError as error:
+            Path(path).mkdir(parents=True, exist_ok=True)
+            if DeltaTable.is_deltatable(str(path)):
+                return cls.open(path)
+            return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
+        except (OSError, DeltaError) as error:
             raise StoreError(f"The store {path} cannot be written: {error}. Give another directory.") from error
 
     @classmethod
@@ -70,6 +69,8 @@ class SnapshotLog:
             return cls(path, DeltaTable(str(path), version=version))
         except TableNotFoundError as error:
             raise StoreError(f"{path} holds no snapshot table. Check the path.") from error
+        except (OSError, DeltaError) as error:
+            raise StoreError(f"The store {path} cannot be read: {error}.") from error
 
     @property
     def version(self) -> int:
@@ -86,34 +87,47 @@ class SnapshotLog:
         self._table.update_incremental()
 
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
-        """Make ``files`` the changes of ``epoch``; False if that epoch was committed before.
+        """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
 
         ``metadata`` is kept in the commit (and in Delta's history).
         """
         if self.epoch >= epoch:
             return False
-        self._write(files, "append", EPOCH_TRANSACTION, epoch, metadata)
+        self._write([_add(file, True) for file in files], epoch, metadata)
         return True
 
-    def replace(self, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> None:
-        """Put ``files`` in the place of all there are, with the same contents: older versions stay readable."""
-        self._write(files, "overwrite", None, self.epoch, metadata)
+    def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> None:
+        """Put ``new`` in the place of ``old``, with the same contents: older versions stay readable."""
+        removed = [RemoveAction(file.path, False, now_millis(), file.size, {}) for file in old]
+        self._write([*(_add(file, False) for file in new), *removed], self.epoch, metadata)
 
-    def _write(
-        self, files: Sequence[DataFile], mode: str, transaction: str | None, epoch: int, metadata: Mapping[str, Any]
-    ) -> None:
-        time = now_millis()
-        actions = [AddAction(file.path, file.size, {}, time, mode == "append", file.stats) for file in files]
-        transactions = [Transaction(transaction, epoch)] if transaction else [Transaction(EPOCH_TRANSACTION, epoch)]
+    def _write(self, actions: Sequence[AddAction | RemoveAction], epoch: int, metadata: Mapping[str, Any]) -> None:
         properties = CommitProperties(
             custom_metadata={"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}},
-            app_transactions=transactions,
+            app_transactions=[Transaction(EPOCH_TRANSACTION, epoch)],
         )
         try:
-            self._table.create_write_transaction(actions, mode, SCHEMA, commit_properties=properties)
+            self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
             self.refresh()
-        except OSError as error:
+        except (OSError, DeltaError) as error:
             raise StoreError(f"The store {self.path} cannot be written: {error}. Nothing committed is lost.") from error
+
+    def clean(self, retained: int) -> None:
+        """Remove the files that none of the last ``retained`` checkpoints needs, those of failed attempts included."""
+        keep = sorted(int(entry["version"]) for entry in self.checkpoints()[: max(retained, 1)])
+        try:
+            self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
+            self.refresh()
+        except (OSError, DeltaError) as error:
+            raise StoreError(f"The store {self.path} cannot be cleaned: {error}. Nothing committed is lost.") from error
+
+    @property
+    def floor(self) -> int:
+        """The epoch up to which removals are forgotten: what stands before it must not follow the log, but start anew."""
+        for entry in self._table.history():
+            if "floor" in entry:
+                return int(entry["floor"])
+        return 0
 
     def version_of_epoch(self, epoch: int) -> int:
         """The version of the table that is a checkpoint: the last that carries its epoch. StoreError if none does."""
@@ -133,6 +147,11 @@ class SnapshotLog:
                 )
         return list(found.values())
 
+    def tokens(self) -> dict[int, str]:
+        """Who made each epoch from which a replica can follow the log."""
+        floor = self.floor
+        return {each["epoch"]: each.get("token", "") for each in self.checkpoints() if each["epoch"] >= floor}
+
     def files(self) -> list[LogFile]:
         """The data files of the version, oldest epoch first."""
         actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
@@ -146,8 +165,15 @@ class SnapshotLog:
                 yield self.read_file(file)
 
     def read_file(self, file: LogFile) -> pa.Table:
-        """The rows of one file, as an Arrow table."""
-        return pq.ParquetFile(os.path.join(self.path, file.path)).read()
+        """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        try:
+            return pq.ParquetFile(os.path.join(self.path, file.path)).read()
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"{self.path} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
+            ) from error
+        except (OSError, pa.ArrowException) as error:
+            raise StoreError(f"The file {file.path} of {self.path} cannot be read: {error}.") from error
 
     def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[tuple[int, Row]]:
         """The rows of some operators and key groups (and of no key group) changed after an epoch, oldest first."""
@@ -170,13 +196,17 @@ class SnapshotLog:
                 yield from zip(chosen["epoch"].to_pylist(), read_rows(chosen), strict=True)
 
 
+def _add(file: DataFile, change: bool) -> AddAction:
+    return AddAction(file.path, file.size, {}, now_millis(), change, file.stats)
+
+
 def _mixed(table: pa.Table) -> bool:
     limits = pc.min_max(table["epoch"]).as_py()
     return bool(limits["min"] != limits["max"])
 
 
 def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
-    known = ("token", "operators", "records", "bytes")
+    known = ("token", "records")
     return {key: json.loads(entry[key]) for key in known if key in entry}
 
 

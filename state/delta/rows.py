@@ -6,7 +6,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -118,16 +118,6 @@ def read_rows(table: pa.Table) -> Iterator[Row]:
         yield from map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
-def identity(row: Row, key_identity: Any) -> tuple[str, str, str, bytes, bytes, bytes]:
-    """What tells the entry that a row changes from other entries. ``key_identity`` cuts a key to its identity."""
-    return (row.operator_id, row.kind, row.state, key_identity(row.key), row.namespace, row.map_key)
-
-
 def now_millis() -> int:
     """The clock, as Delta's files carry it."""
     return int(time.time() * 1000)
-
-
-def concat(tables: Iterable[pa.Table]) -> pa.Table:
-    """Tables one behind the other."""
-    return pa.concat_tables(tables) if (tables := list(tables)) else SCHEMA.empty_table()

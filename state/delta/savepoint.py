@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from state.delta.log import SnapshotLog, StoreError
-from state.delta.rows import DataFile, Row, identity, read_rows, table_of, write_table
+from state.delta.compaction import latest
+from state.delta.errors import StoreError
+from state.delta.log import LogFile, SnapshotLog
+from state.delta.rows import DataFile, Row, read_rows, write_table
 from state.serializers import key_codec_of
 from state.types import from_json
 
@@ -28,26 +30,33 @@ def write_savepoint(log: SnapshotLog, path: str | Path, description: Mapping[str
     target = Path(path).absolute()
     if (target / METADATA).exists():
         raise StoreError(f"There is a savepoint at {target} already. Give another path.")
-    copy = SnapshotLog.create(target)
-    files = []
-    for file in log.files():
-        name = os.path.basename(file.path)
-        shutil.copyfile(os.path.join(log.path, file.path), target / name)
-        stats = {
-            "numRecords": file.rows,
-            "minValues": _stats(file, 0),
-            "maxValues": _stats(file, 1),
-            "nullCount": {"operator_id": 0, "key_group": 0, "epoch": 0},
-        }
-        files.append(DataFile(name, file.size, json.dumps(stats)))
-    copy.commit(log.epoch, files, {"token": "savepoint"})
-    fresh = target / f"{METADATA}.new"
-    fresh.write_text(json.dumps({"format": 1, **description}, indent=1))
-    os.replace(fresh, target / METADATA)
+    if target.exists() and any(target.iterdir()):
+        raise StoreError(f"{target} is not empty. Give another path.")
+    try:
+        copy = SnapshotLog.create(target)
+        copy.commit(log.epoch, [_copied(file, log.path, target) for file in log.files()], {"token": "savepoint"})
+        fresh = target / f"{METADATA}.new"
+        fresh.write_text(json.dumps({"format": 1, **description}, indent=1))
+        os.replace(fresh, target / METADATA)
+    except (OSError, StoreError) as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise StoreError(f"The savepoint {target} cannot be written: {error}.") from error
     return str(target)
 
 
-def _stats(file: Any, place: int) -> dict[str, Any]:
+def _copied(file: LogFile, source: str, target: Path) -> DataFile:
+    name = os.path.basename(file.path)
+    shutil.copyfile(os.path.join(source, file.path), target / name)
+    stats = {
+        "numRecords": file.rows,
+        "minValues": _stats(file, 0),
+        "maxValues": _stats(file, 1),
+        "nullCount": {"operator_id": 0, "key_group": 0, "epoch": 0},
+    }
+    return DataFile(name, file.size, json.dumps(stats))
+
+
+def _stats(file: LogFile, place: int) -> dict[str, Any]:
     return {
         "operator_id": file.operators[place],
         "key_group": file.key_groups[place],
@@ -75,47 +84,22 @@ def import_snapshot(
     files = []
     old = pa.array(list(operators), pa.string())
     for table in source.read():
-        kinds = {kind for kind in pc.unique(table["kind"]).to_pylist() if keep(kind)}
-        chosen = table.filter(
-            pc.and_(pc.is_in(table["operator_id"], old), pc.is_in(table["kind"], pa.array(sorted(kinds), pa.string())))
-        )
+        kinds = pa.array([kind for kind in pc.unique(table["kind"]).to_pylist() if keep(kind)], pa.string())
+        chosen = table.filter(pc.and_(pc.is_in(table["operator_id"], old), pc.is_in(table["kind"], kinds)))
         if not chosen.num_rows:
             continue
-        renamed = pa.array([operators[name] for name in chosen["operator_id"].to_pylist()], pa.string())
+        names = pc.dictionary_encode(chosen["operator_id"].combine_chunks())
+        renamed = pa.array([operators[name] for name in names.dictionary.to_pylist()], pa.string()).take(names.indices)
         files.append(write_table(target.path, chosen.set_column(0, chosen.schema.field(0), renamed)))
     epoch = max(source.epoch, 1)
-    target.commit(epoch, files, {"token": "restored"})
+    if not target.commit(epoch, files, {"token": "restored"}):
+        raise StoreError(f"{target.path} holds state already.")
     return epoch
 
 
-def compact(log: SnapshotLog, identities: Callable[[str], Callable[[bytes], bytes]]) -> None:
-    """Rewrite a log so that each entry is in it once; older versions of the table keep what they had."""
-    latest: dict[Any, tuple[int, Row]] = {}
-    for table in log.read():
-        for epoch, row in zip(table["epoch"].to_pylist(), read_rows(table), strict=True):
-            key = identity(row, identities(row.operator_id))
-            key = (*key, row.timestamp) if row.kind.endswith("timer") else key
-            if key not in latest or latest[key][0] <= epoch:
-                latest[key] = (epoch, row)
-    by_epoch: dict[int, list[Row]] = {}
-    for epoch, row in latest.values():
-        # Tombstones stay: a replica that is behind must still learn of them.
-        by_epoch.setdefault(epoch, []).append(row)
-    tables = [table_of(rows, epoch) for epoch, rows in sorted(by_epoch.items())]
-    if tables:
-        merged = pa.concat_tables(tables)
-        size = 500_000
-        files = [write_table(log.path, merged.slice(start, size)) for start in range(0, merged.num_rows, size)]
-        log.replace(files, {"token": "compaction"})
-
-
-def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> list[Row]:
-    """The entries of an operator as they are now."""
-    cut = key_codec_of(None if key_type is None else from_json(key_type)).identity
-    latest: dict[Any, Row] = {}
-    for table in log.read():
-        chosen = table.filter(pc.equal(table["operator_id"], operator_id))
-        for row in read_rows(chosen):
-            key = identity(row, cut if row.key else lambda data: data)
-            latest[(*key, row.timestamp) if row.kind.endswith("timer") else key] = row
-    return [row for row in latest.values() if row.value is not None]
+def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> Iterator[Row]:
+    """The entries of an operator as they are now. ``key_type`` is the JSON of its keys' type, if it has keys."""
+    codec = key_codec_of(None if key_type is None else from_json(key_type))
+    pickled = frozenset() if codec.canonical or key_type is None else frozenset([operator_id])
+    table = latest((table.filter(pc.equal(table["operator_id"], operator_id)) for table in log.read()), pickled)
+    yield from read_rows(table.filter(pc.invert(table["tombstone"])))

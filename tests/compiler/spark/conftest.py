@@ -12,7 +12,7 @@ import pytest
 from compiler.datastream.executor import set_executor
 from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
 from compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
-from compiler.spark.master import RunOptions
+from compiler.spark.options import RunOptions
 
 
 class Cluster:
@@ -34,7 +34,7 @@ class Cluster:
             self.executor = self._kind(
                 str(self.directory / "store"), options=run, printer=self.lines.append, listener=self.events.append
             )
-        self.executor._options = run
+        self.executor.options = run
         set_executor(self.executor)
         environment = StreamExecutionEnvironment.get_execution_environment()
         environment.set_parallelism(parallelism)

@@ -1,0 +1,61 @@
+"""Savepoints as a job writes them: its state, and the plan of the program that wrote it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.spark.checkpoints import CheckpointCoordinator
+from compiler.spark.plan import PhysicalPlan
+from compiler.spark.store import JobStore
+from state.delta.savepoint import write_savepoint
+
+
+def take_savepoint(
+    coordinator: CheckpointCoordinator, store: JobStore, path: str | None, plan_json: Mapping[str, Any] | None
+) -> str:
+    """Write a savepoint of the last committed epoch, whose sinks are published; gives its absolute path.
+
+    ``path`` is a new directory, or an existing one in which it is made. Raises StoreError.
+    """
+    target = store.savepoint_path(coordinator.job_id)
+    if path is not None:
+        path = path.removeprefix("file://")
+        target = target.__class__(path) / target.name if os.path.isdir(path) else target.__class__(path)
+    plan = coordinator.plan
+    description = {
+        "job_id": coordinator.job_id,
+        "job_name": plan.job_name,
+        "epoch": coordinator.epoch,
+        "time": time.time(),
+        "plan": None if plan_json is None else plan_as_run(plan_json, plan, coordinator.described),
+    }
+    return write_savepoint(coordinator.log, target, description)
+
+
+def plan_as_run(
+    plan_json: Mapping[str, Any], plan: PhysicalPlan, described: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The plan with what is known from running it: adopted maximum parallelism, and states that have names of their own.
+
+    PyFlink draws the names of some states at random at every start; here they are as stable as any.
+    """
+    highest = {task.id: task.max_parallelism for task in plan.tasks}
+    operators = [
+        {
+            **operator,
+            "max_parallelism": highest.get(operator["vertex"], operator["max_parallelism"]),
+            "states": None
+            if operator["states"] is None
+            else [{name: value for name, value in state.items() if name != "unstable"} for state in operator["states"]],
+        }
+        for operator in plan_json["operators"]
+    ]
+    job_graph = dict(plan_json["job_graph"])
+    job_graph["vertices"] = [
+        {**vertex, "max_parallelism": highest.get(vertex["id"], vertex["max_parallelism"])}
+        for vertex in job_graph["vertices"]
+    ]
+    return {**plan_json, "operators": operators, "job_graph": job_graph}
