@@ -25,6 +25,7 @@ from state.flink.errors import (
 )
 
 if TYPE_CHECKING:
+    from state.flink.backends import native_backend
     from state.flink.files import NeededFile, list_files
     from state.flink.headers import BackendHeader, StateMeta, Unreadable
     from state.flink.inspection import inspect, inspect_savepoint
@@ -65,6 +66,7 @@ __all__ = [
     "inspect",
     "inspect_savepoint",
     "list_files",
+    "native_backend",
     "parse_metadata",
     "read_metadata",
     "read_states",
@@ -72,6 +74,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "backends": "native_backend",
     "files": "NeededFile list_files",
     "headers": "BackendHeader StateMeta Unreadable",
     "inspection": "inspect inspect_savepoint",

@@ -120,15 +120,18 @@ def _entries(data: bytes, at: int) -> Iterator[tuple[int, int]]:
             at += 2
 
 
-def _occupied_on_heap(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> int | None:
-    if header.compressed or header.unreadable or handle.key_groups.last <= 0 or not handle.offsets:
-        return None
-    last = handle.offsets[-1]
+def begins_like_heap(savepoint: Savepoint, handle: KeyGroups) -> bool:
+    """Whether the last key group begins with its number, as only the heap backend's own layout has it."""
+    if handle.key_groups.last <= 0 or not handle.offsets or handle.offsets[-1] <= 0:
+        return False
     try:
-        number = read_window(savepoint, handle, last, 4) if last > 0 else b""
+        return read_window(savepoint, handle, handle.offsets[-1], 4) == _INT.pack(handle.key_groups.last)
     except SavepointError:
-        return None
-    if number != _INT.pack(handle.key_groups.last):
+        return False
+
+
+def _occupied_on_heap(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> int | None:
+    if header.compressed or header.unreadable or not begins_like_heap(savepoint, handle):
         return None
     # A key group without entries is its number, and for each state the state's number and a count of 0.
     empty = 4 + 6 * len(header.states)

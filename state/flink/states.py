@@ -29,6 +29,7 @@ LONGEST_HEADER = 1 << 22
 """Headers are a few KiB; jobs with hundreds of states stay below a megabyte."""
 
 _MODE_OPTION = "OPERATOR_STATE_DISTRIBUTION_MODE"
+_ONLY_CHANGES = "keyed state that is nothing but a log of changes, which names no states ahead"
 _READERS: dict[str, Callable[..., BackendHeader]] = {
     "keyed": read_keyed_header,
     "operator": read_operator_header,
@@ -110,18 +111,24 @@ class HeaderReader:
         return header
 
 
-def read_states(savepoint: Savepoint, operator: OperatorState | str) -> OperatorStates:
+def read_states(
+    savepoint: Savepoint, operator: OperatorState | str, headers: HeaderReader | None = None
+) -> OperatorStates:
     """Read which states an operator has, from the headers of all its subtasks.
 
-    `operator` is one of `savepoint.operators`, or an id, uid or name. Raises `UnknownOperator`; what cannot
-    be read otherwise is told in the result, so that the states that can be read are not lost.
+    `operator` is one of `savepoint.operators`, or an id, uid or name; `headers` is a reader to share with other
+    operators. Raises `UnknownOperator`; what cannot be read otherwise is told in the result, so that the states
+    that can be read are not lost.
     """
     found = find_operator(savepoint, operator) if isinstance(operator, str) else operator
-    headers = HeaderReader(savepoint)
+    headers = headers or HeaderReader(savepoint)
     merged = _Merged()
     for subtask in found.subtasks:
         if subtask.managed_keyed is not None:
-            for handle in with_headers(subtask.managed_keyed):
+            handles = tuple(with_headers(subtask.managed_keyed))
+            if not handles:
+                merged.unreadable[_ONLY_CHANGES] = None
+            for handle in handles:
                 merged.add_keyed(handle, headers)
         if subtask.managed_operator is not None:
             merged.add_operator(subtask.managed_operator, headers)

@@ -1,0 +1,183 @@
+"""What a savepoint records, as far as a restore asks for it: operators, and states with the shapes of their serializers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compat.plan.facts import StateKind, StateScope
+from compat.savepoint.shapes import VOID, Shape, of_snapshot
+from state.flink import (
+    HeaderReader,
+    NeededFile,
+    OperatorState,
+    OperatorSummary,
+    Savepoint,
+    StateMeta,
+    native_backend,
+    read_metadata,
+    read_states,
+    summarize,
+)
+
+PYTHON_PREFIX = "python-state-"
+FULLY, PARTLY = "fully", "partly"
+
+_KINDS = {
+    "VALUE": StateKind.VALUE,
+    "LIST": StateKind.LIST,
+    "MAP": StateKind.MAP,
+    "REDUCING": StateKind.REDUCING,
+    "AGGREGATING": StateKind.AGGREGATING,
+}
+_SCOPES = {"UNION": StateScope.UNION, "BROADCAST": StateScope.BROADCAST}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedState:
+    """A state as the backend knows it.
+
+    ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
+    None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
+    """
+
+    name: str
+    kind: StateKind | None
+    scope: StateScope
+    value: Shape | None = None
+    namespace: Shape | None = None
+    ttl: bool = False
+    bytes: int | None = None
+
+    @property
+    def timers(self) -> bool:
+        """True for a queue of timers."""
+        return self.kind is StateKind.TIMERS
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOperator:
+    """An operator of a savepoint.
+
+    ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
+    or None. ``channels`` tells whether there are records in flight before it and behind it.
+    """
+
+    id: str
+    name: str | None
+    uid: str | None
+    parallelism: int
+    max_parallelism: int
+    has_state: bool
+    coordinated: bool
+    key: Shape | None
+    states: tuple[RecordedState, ...]
+    unreadable: tuple[str, ...]
+    finished: str | None
+    channels: tuple[bool, bool]
+    backend: str | None
+    bytes: int
+
+    @property
+    def keyed(self) -> bool:
+        """True if there is keyed state, timer queues included."""
+        return any(state.scope is StateScope.KEYED for state in self.states)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A savepoint or checkpoint. ``metadata`` is the path of its ``_metadata``, ``files`` what lies outside of it."""
+
+    metadata: str
+    format_version: int
+    is_savepoint: bool | None
+    operators: tuple[RecordedOperator, ...]
+    files: tuple[NeededFile, ...]
+
+
+def read(path: str) -> Recorded:
+    """Read the savepoint at a path. Raises :class:`state.flink.SavepointError`, and nothing else."""
+    return recorded(read_metadata(path))
+
+
+def recorded(savepoint: Savepoint) -> Recorded:
+    """The facts of a savepoint whose metadata has been read; opens state files for their headers."""
+    headers = HeaderReader(savepoint)
+    summary = summarize(savepoint, headers)
+    return Recorded(
+        metadata=savepoint.path,
+        format_version=savepoint.format_version,
+        is_savepoint=None if savepoint.properties is None else savepoint.properties.is_savepoint,
+        operators=tuple(
+            _operator(savepoint, operator, totals, headers)
+            for operator, totals in zip(savepoint.operators, summary.operators, strict=True)
+        ),
+        files=summary.files,
+    )
+
+
+def _operator(
+    savepoint: Savepoint, operator: OperatorState, totals: OperatorSummary, headers: HeaderReader
+) -> RecordedOperator:
+    found = read_states(savepoint, operator, headers)
+    sizes = {total.name: total.bytes for total in totals.states}
+    metas = (*found.keyed, *found.lists, *found.broadcast)
+    return RecordedOperator(
+        id=operator.id,
+        name=operator.name,
+        uid=operator.uid,
+        parallelism=operator.parallelism,
+        max_parallelism=operator.max_parallelism,
+        has_state=operator.has_state,
+        coordinated=operator.coordinator is not None,
+        key=of_snapshot(found.key_serializer),
+        states=tuple(_state(meta, sizes.get(meta.name)) for meta in metas),
+        unreadable=found.unreadable,
+        finished=_finished(operator),
+        channels=(
+            any(subtask.input_channels for subtask in operator.subtasks),
+            any(subtask.output_channels for subtask in operator.subtasks),
+        ),
+        backend=native_backend(savepoint, operator),
+        bytes=totals.bytes,
+    )
+
+
+def _finished(operator: OperatorState) -> str | None:
+    if operator.fully_finished:
+        return FULLY
+    return PARTLY if any(subtask.finished for subtask in operator.subtasks) else None
+
+
+def _state(meta: StateMeta, size: int | None) -> RecordedState:
+    value = of_snapshot(meta.serializer("VALUE_SERIALIZER"))
+    namespace = of_snapshot(meta.serializer("NAMESPACE_SERIALIZER"))
+    if meta.type == "PRIORITY_QUEUE":
+        if value is not None and len(value.parts) == 2:
+            namespace = value.parts[1]
+        return RecordedState(meta.name, StateKind.TIMERS, StateScope.KEYED, None, _window(namespace), False, size)
+    if meta.type in ("OPERATOR", "BROADCAST"):
+        scope = _SCOPES.get(meta.option("OPERATOR_STATE_DISTRIBUTION_MODE") or meta.type, StateScope.OPERATOR)
+        kind = StateKind.MAP if scope is StateScope.BROADCAST else StateKind.LIST
+        return RecordedState(meta.name, kind, scope, value, None, False, size)
+    plain, ttl = _without_ttl(value)
+    kind_name = meta.option("KEYED_STATE_TYPE") or ""
+    return RecordedState(
+        meta.name, _KINDS.get(kind_name), StateScope.KEYED, plain, _window(namespace), ttl, size
+    )
+
+
+def _window(namespace: Shape | None) -> Shape | None:
+    return None if namespace is None or namespace.name == VOID else namespace
+
+
+def _without_ttl(value: Shape | None) -> tuple[Shape | None, bool]:
+    """The shape of what the program stores, and whether it is kept with the time of its last use."""
+    if value is None:
+        return None, False
+    if value.name == "Ttl":
+        return value.parts[-1], True
+    if value.name in ("List", "Map") and value.parts and value.parts[-1].name == "Ttl":
+        inner, _ = _without_ttl(value.parts[-1])
+        assert inner is not None
+        return Shape(value.name, (*value.parts[:-1], inner)), True
+    return value, False
