@@ -50,13 +50,15 @@ class Fate(Enum):
 class Fix:
     """An edit that repairs a finding.
 
-    ``text`` says it to a person. ``call`` is the code to add to the operator's calls (``.set_uid_hash("…")``) and ``at``
-    the line of NEW to add it to; both None where the fix is no single call.
+    ``text`` says it to a person. ``call`` is the code that an operator's calls need (``.set_uid_hash("…")``), ``at`` the
+    line of NEW that makes the operator, ``operator_id`` the operator's id; a call that begins with ``env`` is one on the
+    environment, without a place. All are None where the fix is no single call.
     """
 
     text: str
     call: str | None = None
     at: SourceLine | None = None
+    operator_id: str | None = None
 
 
 @record

@@ -159,7 +159,7 @@ def _state(state: State) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    return {"text": fix.text, "call": fix.call, "at": _line(fix.at)}
+    return {"text": fix.text, "call": fix.call, "at": _line(fix.at), "operator_id": fix.operator_id}
 
 
 def _row(row: MappingRow) -> dict[str, Any]:

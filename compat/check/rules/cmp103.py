@@ -16,22 +16,22 @@ def find(check: Check) -> Iterator[Finding]:
     """Pairs that share an id and are two different operators."""
     if not check.wrong_hands:
         return
-    index = Index(check.new.operators)
     wrong = [pair for pair in check.mapping.stateful_pairs() if pair.old.id in check.wrong_hands]
-    rightful = {pair.old.id: _rightful(pair, index) for pair in wrong}
-    pinned = {operator.id for operator in rightful.values() if operator is not None}
+    rightful = _rightful_owners(wrong, check)
+    pinned = {operator.id for operator in rightful.values()}
+    uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
     for pair in wrong:
-        yield _finding(pair, check.wrong_hands[pair.old.id], rightful[pair.old.id], pinned, check)
+        yield _finding(pair, rightful.get(pair.old.id), pinned, uids, check)
 
 
-def _finding(pair: Pair, reason: str, rightful: Operator | None, pinned: set[str], check: Check) -> Finding:
+def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[str], check: Check) -> Finding:
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:
-        fixes = pin(old, rightful)
-        if new.id not in pinned and new.uid is None:
+        fixes = pin(old, rightful, uid_is_free=False)
+        if new.id not in pinned:
             # Two operators that claim one state would leave it to chance which of them gets it.
-            fixes += (free_id(new),)
+            fixes += free_id(new, old, check, uids)
     elif pair.by == BY_GENERATED_ID:
         fixes = (
             Fix(
@@ -51,7 +51,7 @@ def _finding(pair: Pair, reason: str, rightful: Operator | None, pinned: set[str
             if silent
             else "Flink restores this without an error, and the state is lost: the operator does not use it."
         ),
-        reason=f"Both have the {pair.by} {old.id}, but {reason}.",
+        reason=f"Both have the {pair.by} {old.id}, but {check.wrong_hands[old.id]}.",
         old=old,
         new=new,
         fixes=fixes,
@@ -59,12 +59,22 @@ def _finding(pair: Pair, reason: str, rightful: Operator | None, pinned: set[str
     )
 
 
-def _rightful(pair: Pair, index: Index) -> Operator | None:
-    """The operator of NEW that the state belongs to: the one most like OLD's, if that is not the one that gets it."""
-    best, best_score = None, similarity(pair.old, pair.new)
-    for group in index.alike(pair.old):
-        for other in group[:16]:
-            score = similarity(pair.old, other)
-            if other.id != pair.new.id and score > best_score:
-                best, best_score = other, score
-    return best
+def _rightful_owners(wrong: list[Pair], check: Check) -> dict[str, Operator]:
+    """By OLD's id, the operator of NEW that the state belongs to: the one most like OLD's, if another gets the state.
+
+    None serves twice, and none that gets the state of its own.
+    """
+    index = Index(check.new.operators)
+    settled = {pair.new.id for pair in check.right_pairs}
+    owners: dict[str, Operator] = {}
+    for pair in wrong:
+        best, best_score = None, similarity(pair.old, pair.new)
+        for group in index.alike(pair.old):
+            for other in group[:16]:
+                score = similarity(pair.old, other)
+                if other.id != pair.new.id and other.id not in settled and score > best_score:
+                    best, best_score = other, score
+        if best is not None:
+            owners[pair.old.id] = best
+            settled.add(best.id)
+    return owners

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rules.pinning import edit, hidden
+from compat.plan.facts import Operator
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -13,28 +16,53 @@ def find(check: Check) -> Iterator[Finding]:
 
     One finding for each change, with the first operator; the others are related.
     """
-    changed: dict[tuple[int, int], list[int]] = {}
-    pairs = check.mapping.pairs
-    for index, pair in enumerate(pairs):
+    changed: dict[tuple[int, int], list[Pair]] = {}
+    for pair in check.mapping.pairs:
         if pair.new.max_parallelism_configured and pair.new.max_parallelism != pair.old.max_parallelism:
-            changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(index)
-    for (before, after), places in changed.items():
-        first = pairs[places[0]]
+            changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(pair)
+    environment = _on_the_environment(changed, check)
+    for (before, after), pairs in changed.items():
+        first = pairs[0]
         yield check.finding(
             "CMP301",
             Level.ERROR,
             f"the max parallelism of {first.new.label} is {before} in OLD and {after} in NEW",
             consequence="Flink refuses the restore; allowing non-restored state does not help.",
             reason="The max parallelism is the number of key groups that the state is divided into. It cannot change, and "
-            f"NEW sets it{_for(len(places))}.",
+            f"NEW sets it{_for(len(pairs))}.",
             old=first.old,
             new=first.new,
-            fixes=(Fix(text=f"Set it to {before} again: .set_max_parallelism({before}), or on the environment."),),
-            related=tuple(
-                (pairs[place].new.label, line) for place in places[1:] if (line := pairs[place].new.source) is not None
-            ),
+            fixes=_environment_fix(before) if environment == (before, after) else _fixes(before, pairs, check),
+            related=tuple((pair.new.label, line) for pair in pairs[1:] if (line := pair.new.source) is not None),
         )
 
 
 def _for(count: int) -> str:
     return "" if count == 1 else f", for {count} operators"
+
+
+def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
+    """The change that comes of the environment's own setting: the one of most operators, as it has one value only."""
+    setting = check.new.settings.get("max_parallelism")
+    changes = {change: len(pairs) for change, pairs in changed.items() if change[1] == setting}
+    return max(changes, key=changes.__getitem__) if changes else None
+
+
+def _environment_fix(before: int) -> tuple[Fix, ...]:
+    call = f"env.set_max_parallelism({before})"
+    return (Fix(text=f"Set it to {before} again on the environment: {call}, or pipeline.max-parallelism.", call=call),)
+
+
+def _fixes(before: int, pairs: list[Pair], check: Check) -> tuple[Fix, ...]:
+    """The setting on each operator of the chains concerned that has one, else on the operator itself."""
+    members = {operator.vertex: list[Operator]() for operator in check.new.operators}
+    for operator in check.new.operators:
+        members[operator.vertex].append(operator)
+    setting: dict[str, Operator] = {}
+    for pair in pairs:
+        chain = members[pair.new.vertex]
+        setters = [other for other in chain if other.detail.get("own_max_parallelism") == pair.new.max_parallelism]
+        setting |= {operator.id: operator for operator in setters or [pair.new] if not hidden(operator)}
+    return tuple(edit(operator, "set_max_parallelism", before) for operator in setting.values()) or (
+        Fix(text=f"Set it to {before} again: .set_max_parallelism({before})."),
+    )

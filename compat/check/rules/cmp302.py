@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules.pinning import hidden
+from compat.plan.facts import Operator
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -22,5 +24,13 @@ def find(check: Check) -> Iterator[Finding]:
             reason=f"OLD's state is divided into {limit} key groups: more subtasks than that would have none.",
             old=pair.old,
             new=pair.new,
-            fixes=(Fix(text=f"Set a parallelism of at most {limit}: .set_parallelism({limit})."),),
+            fixes=(_fix(pair.new, limit),),
         )
+
+
+def _fix(operator: Operator, limit: int) -> Fix:
+    call = f".set_parallelism({limit})"
+    if hidden(operator):
+        return Fix(text=f"Set a parallelism of at most {limit} on the operator before it: {call}.")
+    text = f"Set a parallelism of at most {limit}: {call}."
+    return Fix(text=text, call=call, at=operator.source, operator_id=operator.id)

@@ -19,6 +19,8 @@ def find(check: Check) -> Iterator[Finding]:
         if len(recorded) < 2:
             continue
         new = by_id[members[0]]
+        other = next(id for id in members if partner[id].max_parallelism != partner[new.id].max_parallelism)
+        second = by_id[other]
         yield check.finding(
             "CMP303",
             Level.ERROR,
@@ -30,8 +32,11 @@ def find(check: Check) -> Iterator[Finding]:
             new=new,
             fixes=(
                 Fix(
-                    text="Keep the operators in chains of their own: .start_new_chain() on the second one, with its "
-                    "recorded max parallelism."
+                    text=f"Keep the operators in chains of their own: .start_new_chain() on {second.label}, with its "
+                    f"recorded max parallelism, {partner[second.id].max_parallelism}.",
+                    call=".start_new_chain()",
+                    at=second.source,
+                    operator_id=second.id,
                 ),
             ),
             silent=True,

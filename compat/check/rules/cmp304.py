@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Finding, Level
+from compat.check.rules.pinning import edit
 from compat.plan.facts import StateScope
 
 
@@ -26,5 +27,5 @@ def find(check: Check) -> Iterator[Finding]:
                 reason=f"It follows from the parallelism ({old.parallelism}, now {new.parallelism}).",
                 old=old,
                 new=new,
-                fixes=(Fix(text=f"Set it: .set_max_parallelism({old.max_parallelism}), or on the environment."),),
+                fixes=(edit(new, "set_max_parallelism", old.max_parallelism),),
             )

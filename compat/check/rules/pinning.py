@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+from compat.check.context import Check
 from compat.check.findings import Fix
 from compat.plan.facts import Operator, StateKind
 
 _WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
+_PART_OF_SINK = "Sink Committer: "
 
 
 def only_timers(operator: Operator) -> bool:
@@ -23,23 +27,66 @@ def hidden(operator: Operator) -> bool:
     return operator.name.partition(", ")[0].startswith("_")
 
 
-def free_id(operator: Operator) -> Fix:
-    """How to make an operator give up a generated id that another one needs."""
-    words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
-    call = f'.uid("{words.strip("-") or "operator"}")'
+def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
+    """The fix that gives ``operator`` of NEW a setting: one call more, or the argument of the one it has."""
+    call = f".{method}({json.dumps(value, ensure_ascii=False)})"
     where = "" if operator.source is None else f" at {operator.source}"
-    return Fix(text=f"Add {call} to {operator.label}{where}, to free its id.", call=call, at=operator.source)
+    has = {"uid": operator.uid, "set_uid_hash": operator.user_hash}.get(method) is not None
+    text = f"Make it {call} on {operator.label}{where}" if has else f"Add {call} to {operator.label}{where}"
+    return Fix(text=f"{text}{purpose}.", call=call, at=operator.source, operator_id=operator.id)
 
 
-def pin(old: Operator, new: Operator) -> tuple[Fix, ...]:
-    """How to give ``new`` the state of ``old``: a user hash where the operator takes one."""
-    if new.kind in _WITHOUT_USER_HASH:
+def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) -> tuple[Fix, ...]:
+    """How to make an operator of NEW give up the id of ``old`` that another one needs.
+
+    ``taken`` are the uids in use; the one that the fix gives joins them. An operator that PyFlink put in gets another id
+    when the one before it does; if that one has state, it keeps it by its user hash.
+    """
+    if operator.user_hash == old.id:
+        return (Fix(text=f"Remove the set_uid_hash call from {operator.label}: the state is not its own."),)
+    named = _named(operator, check)
+    if named is None:
         return (
             Fix(
-                text="A sink of this kind takes no user hash: undo the edit that moved its id, or let its state go with "
-                "-n after a stop with --drain, when nothing is left to commit."
+                text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it."
             ),
         )
+    uid = _fresh_uid(named, taken)
+    taken.add(uid)
+    fixes = [edit(named, "uid", uid, ", to free the id")]
+    own = next((pair for pair in check.mapping.stateful_pairs() if pair.new.id == named.id), None)
+    if named is not operator and own is not None and named.user_hash is None:
+        fixes.append(edit(named, "set_uid_hash", own.old.id, ", to keep its own state"))
+    return tuple(fixes)
+
+
+def _named(operator: Operator, check: Check) -> Operator | None:
+    """The operator itself, or the nearest one before it that takes a uid and whose id the id depends on."""
+    by_id = {other.id: other for other in check.new.operators}
+    while hidden(operator):
+        before = by_id.get(operator.inputs[0]) if operator.inputs else None
+        if before is None or before.uid is not None:
+            return None
+        operator = before
+    return operator
+
+
+def _fresh_uid(operator: Operator, taken: set[str]) -> str:
+    """A uid made of the operator's name that is not among ``taken``."""
+    words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
+    base = "-".join(word for word in words.split("-") if word) or "operator"
+    uid, number = base, 1
+    while uid in taken:
+        number += 1
+        uid = f"{base}-{number}"
+    return uid
+
+
+def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
+    """How to give ``new`` the state of ``old``: the uid that it had, else a user hash, where the operator takes one.
+
+    ``uid_is_free`` is whether no other operator of NEW has the uid of ``old``.
+    """
     if hidden(new):
         return (
             Fix(
@@ -47,6 +94,13 @@ def pin(old: Operator, new: Operator) -> tuple[Fix, ...]:
                 "restore with -n, nothing is lost."
             ),
         )
-    call = f'.set_uid_hash("{old.id}")'
-    where = "" if new.source is None else f" at {new.source}"
-    return (Fix(text=f"Add {call} to {new.label}{where}.", call=call, at=new.source),)
+    if old.uid is not None and new.uid is None and uid_is_free:
+        return (edit(new, "uid", old.uid.removeprefix(_PART_OF_SINK) if new.kind == "sink_committer" else old.uid),)
+    if new.kind in _WITHOUT_USER_HASH:
+        return (
+            Fix(
+                text="A sink of this kind takes no user hash: undo the edit that moved its id, or let its state go with "
+                "-n after a stop with --drain, when nothing is left to commit."
+            ),
+        )
+    return (edit(new, "set_uid_hash", old.id),)
