@@ -5,18 +5,18 @@ The command line wins over the file, key by key: :meth:`Settings.under`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
-from compat.check.ignores import IgnoredRule
-from compat.check.rules.catalogue import RULES
 from compat.report import NAMES as FORMAT_NAMES
+from compiler.record import record
+
+if TYPE_CHECKING:
+    from compat.check.ignores import IgnoredRule
 
 OWN_FILE = "compat.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -36,7 +36,7 @@ class Output:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Settings:
     """What can be set; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
 
@@ -69,6 +69,8 @@ def parse_output(text: str, folder: Path | None = None) -> Output:
     """
     name, equals, path = text.partition("=")
     if name not in FORMAT_NAMES:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, FORMAT_NAMES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FORMAT_NAMES)}"
         raise ValueError(f"there is no report format {name!r}; {hint}")
@@ -128,6 +130,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _document(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(_bytes(path).decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -180,6 +184,8 @@ KEYS = (
 def _settings(table: _Table) -> Settings:
     for key in table.values:
         if key not in KEYS:
+            from difflib import get_close_matches
+
             near = get_close_matches(key.replace("_", "-"), KEYS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}"
             raise SettingsError(f"{table.path}: {table.prefix}{key} is no setting; {hint}")
@@ -276,6 +282,9 @@ def _ignore(item: Any) -> IgnoredRule:
     strange = set(entry) - {"rule", "uid", "reason"}
     if strange:
         raise ValueError(f"{sorted(strange)[0]!r} is no key of an ignored rule")
+    from compat.check.ignores import IgnoredRule
+    from compat.check.rules.catalogue import RULES
+
     if entry.get("rule") not in RULES:
         raise ValueError(f"there is no rule {entry.get('rule')!r}; compat rules lists them")
     return IgnoredRule(entry["rule"], entry.get("uid"), entry.get("reason", ""))

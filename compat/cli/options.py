@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -31,6 +30,16 @@ def loading(function: F) -> F:
     return function
 
 
+store_option = click.option(
+    "--store",
+    default=".compat",
+    show_default=True,
+    envvar="COMPAT_STORE",
+    help="The folder where jobs keep their state.",
+)
+"""The option of commands for jobs that run."""
+
+
 def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
     """The options of ``-D key=value``. Raises a usage error for what is none."""
     options = {}
@@ -44,7 +53,11 @@ def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
 
 def split(arguments: str | None) -> tuple[str, ...]:
     """The arguments of a program, split as a shell would."""
+    if not arguments:
+        return ()
+    import shlex
+
     try:
-        return tuple(shlex.split(arguments or ""))
+        return tuple(shlex.split(arguments))
     except ValueError as error:
         raise click.BadParameter(f"{arguments!r}: {error}.") from error

@@ -163,14 +163,20 @@ def _show_path(request: Request) -> Callable[[str], str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Fork for each request, do what it asks there, and end when all are done.
+    """Read requests from stdin, fork for each, do what it asks there, and end when all are done.
 
-    The first argument lists two file descriptors a request, for its result and for what it says on stderr.
+    The first argument lists two file descriptors a request, for its result and for what it says on stderr; the second is
+    ``ahead`` if the imports of programs shall not wait for the requests.
     """
     descriptors = [int(text) for text in arguments[0].split(",")]
-    requests = [Request.from_json(text) for text in arguments[1:]]
     gc.disable()  # the processes live for one program
-    _import_ahead(requests)
+    _import_ahead(programs=arguments[1] == "ahead")
+    text = sys.stdin.buffer.read()
+    if not text:
+        return
+    requests = [Request.of(fields) for fields in json.loads(text)]
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    _import_ahead(programs=not all(request.topology for request in requests))
     pids = []
     for place, request in enumerate(requests):
         pid = os.fork()
@@ -189,12 +195,12 @@ def main(arguments: list[str]) -> None:
     os._exit(0)
 
 
-def _import_ahead(requests: list[Request]) -> None:
-    """Import once what every program needs."""
+def _import_ahead(programs: bool) -> None:
+    """Import once what every request needs, and what every program needs."""
     import compat.plan.encode  # noqa: F401
     import compiler.streamgraph.generator
 
-    if not all(request.topology for request in requests):
+    if programs:
         import compiler.datastream.connectors
         import compiler.datastream.data_stream
         import compiler.datastream.state

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
 from compat.report.failure import Failure, Side
+from compiler.record import record
 
 MAX_PLAN = 1_000_000_000
 
@@ -29,7 +28,7 @@ class InputError(Exception):
         self.failure = failure
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
 
@@ -55,6 +54,8 @@ class Input:
 def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = None) -> Iterator[Input]:
     """The input behind an argument, as long as the context lasts. Raises InputError for what is none."""
     if argument.startswith("git:"):
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="compat-") as folder:
             path, root_shown = _from_git(argument, folder, side)
             yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
@@ -193,6 +194,8 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
     if result.returncode != 0:
         reason = result.stderr.decode("utf-8", "replace").strip().splitlines()
         raise refuse(f"git has no {path!r} at {reference!r}: {reason[-1] if reason else 'unknown reason'}.")
+    import tarfile
+
     with tarfile.open(fileobj=BytesIO(result.stdout)) as archive:
         archive.extractall(folder, filter="data")
     found = os.path.join(folder, path)

@@ -5,28 +5,28 @@ One interpreter is started for all programs that are loaded together: it imports
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import selectors
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
+from compat.loader import interpreter as interpreters
+from compat.loader.interpreter import Interpreter
 from compat.loader.request import Crash, Frame, Loaded, Request
+from compiler.record import record
 
 DEFAULT_TIMEOUT = 30.0
 MAX_RESULT = 2_000_000_000
 _TAIL = 16_384
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
-_START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.loader.child import main; main(sys.argv[1:])"
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _OURS = (os.path.join(_ROOT, "compat"), os.path.join(_ROOT, "compiler"), "<frozen")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimedOut:
     """A program that did not end in time; ``frame`` is where it stood, if that could be seen."""
 
@@ -53,7 +53,7 @@ class _Child:
 class Batch:
     """Programs that are being loaded: :func:`start` makes it, :func:`finish` waits for the results."""
 
-    process: subprocess.Popen[bytes]
+    interpreter: Interpreter
     children: list[_Child]
     deadline: float
     timeout: float
@@ -61,25 +61,14 @@ class Batch:
 
 def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash_seed: int = 0) -> Batch:
     """Start to load programs. ``timeout`` is in seconds; ``hash_seed`` is the interpreter's."""
-    children: list[_Child] = []
-    writing: list[int] = []
-    for request in requests:
-        result, errors = os.pipe(), os.pipe()
-        children.append(_Child(replace(request, dump_after=max(timeout - 0.3, timeout * 0.8)), result[0], errors[0]))
-        writing += [result[1], errors[1]]
-    arguments = [text for child in children for text in (child.request.to_json(),)]
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _START, _ROOT, ",".join(map(str, writing)), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=writing[1],
-        pass_fds=writing,
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
-        start_new_session=True,
-    )
-    for descriptor in writing:
-        os.close(descriptor)
-    return Batch(process, children, time.monotonic() + timeout, timeout)
+    interpreter = interpreters.interpreter(len(requests), hash_seed)
+    dump_after = max(timeout - 0.3, timeout * 0.8)
+    children = [
+        _Child(replace(request, dump_after=dump_after), *slot)
+        for request, slot in zip(requests, interpreter.slots, strict=False)
+    ]
+    interpreter.send(json.dumps([asdict(child.request) for child in children]).encode())
+    return Batch(interpreter, children, time.monotonic() + timeout, timeout)
 
 
 def finish(batch: Batch) -> list[Outcome]:
@@ -87,10 +76,7 @@ def finish(batch: Batch) -> list[Outcome]:
     try:
         _drain(batch)
     finally:
-        _kill(batch)
-        for child in batch.children:
-            os.close(child.result_end)
-            os.close(child.errors_end)
+        batch.interpreter.end()
     return [_outcome(child, batch.timeout) for child in batch.children]
 
 
@@ -123,19 +109,11 @@ def _drain(batch: Batch) -> None:
 
 def _outcome(child: _Child, timeout: float) -> Outcome:
     if not child.done:
-        return TimedOut(timeout, _last_frame(child))
+        return TimedOut(seconds=timeout, frame=_last_frame(child))
     try:
         return Loaded.from_json(bytes(child.result))
     except (ValueError, KeyError, TypeError):
-        return Loaded((), _died(child))
-
-
-def _kill(batch: Batch) -> None:
-    try:
-        os.killpg(batch.process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        batch.process.kill()
-    batch.process.wait()
+        return Loaded(plans=(), crash=_died(child))
 
 
 def _died(child: _Child) -> Crash:
@@ -157,5 +135,5 @@ def _last_frame(child: _Child) -> Frame | None:
         file, line, function = match.groups()
         if not file.startswith(_OURS):
             shown = child.request.shown if file == child.request.path else file
-            return Frame(shown, int(line), function, "")
+            return Frame(file=shown, line=int(line), function=function, text="")
     return None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import field
 from typing import Any
 
+from compiler.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Request:
     """One program to load.
 
@@ -26,18 +28,13 @@ class Request:
     topology: bool = False
     dump_after: float = 0.0
 
-    def to_json(self) -> str:
-        """The request as text."""
-        return json.dumps(asdict(self))
-
     @classmethod
-    def from_json(cls, text: str) -> Request:
-        """The request that :meth:`to_json` wrote."""
-        data = json.loads(text)
-        return cls(**{**data, "arguments": tuple(data["arguments"])})
+    def of(cls, fields: dict[str, Any]) -> Request:
+        """The request with these fields, as they come out of JSON."""
+        return cls(**{**fields, "arguments": tuple(fields["arguments"])})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frame:
     """A line of the program on the way to where it failed."""
 
@@ -47,7 +44,7 @@ class Frame:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Crash:
     """A program that ended in an exception: its type and message, and the program's own frames, outermost first."""
 
@@ -57,7 +54,7 @@ class Crash:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loaded:
     """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did."""
 
@@ -72,4 +69,4 @@ class Loaded:
         if crash is not None:
             frames = tuple(Frame(**frame) for frame in crash.pop("frames"))
             crash = Crash(frames=frames, **crash)
-        return cls(tuple(data["plans"]), crash)
+        return cls(plans=tuple(data["plans"]), crash=crash)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from compat.check.findings import Level
+from compiler.record import record
 
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""
@@ -15,7 +16,7 @@ LARGEST_SOURCE = 4_000_000
 """Files beyond this many bytes are not read for the sake of a source frame."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReportContext:
     """How to render.
 

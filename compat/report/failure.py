@@ -7,6 +7,7 @@ from enum import Enum
 
 from compat.check.findings import Verdict
 from compat.plan.facts import SourceLine
+from compiler.record import record
 
 
 class Side(Enum):
@@ -16,7 +17,7 @@ class Side(Enum):
     NEW = "new"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Failure:
     """Why a program or snapshot gave no facts to check.
 

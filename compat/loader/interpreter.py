@@ -1,0 +1,75 @@
+"""The interpreters in whose forks programs are loaded.
+
+An interpreter is told what to load only when it has imported what every program needs, so that :func:`warm_up` can start
+one while the command line is still being read.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+_START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.loader.child import main; main(sys.argv[1:])"
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_WARM_SLOTS = 2
+_warm: list[Interpreter] = []
+
+
+class Interpreter:
+    """A process that forks once for each request it is sent.
+
+    ``slots`` are pairs of file descriptors to read from, one pair a request: the result, and what the program says on stderr.
+    """
+
+    def __init__(self, slots: int, hash_seed: int, *, ahead: bool = False) -> None:
+        self.slots: list[tuple[int, int]] = []
+        writing: list[int] = []
+        for _ in range(slots):
+            result, errors = os.pipe(), os.pipe()
+            self.slots.append((result[0], errors[0]))
+            writing += [result[1], errors[1]]
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, _ROOT, ",".join(map(str, writing)), "ahead" if ahead else "later"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=writing[1],
+            pass_fds=writing,
+            env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
+            start_new_session=True,
+        )
+        for descriptor in writing:
+            os.close(descriptor)
+
+    def send(self, requests: bytes) -> None:
+        """Say what to load: a JSON array of at most as many requests as there are slots."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(requests)
+            self.process.stdin.close()
+        except BrokenPipeError:
+            return  # it died: what it said comes out of the slots
+
+    def end(self) -> None:
+        """End the process and all that it and its forks started."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self.process.kill()
+        self.process.wait()
+        for slot in self.slots:
+            for descriptor in slot:
+                os.close(descriptor)
+
+
+def warm_up() -> None:
+    """Start the interpreter that the next :func:`interpreter` gives; it ends with this process if none asks for it."""
+    _warm.append(Interpreter(_WARM_SLOTS, 0, ahead=True))
+
+
+def interpreter(slots: int, hash_seed: int = 0) -> Interpreter:
+    """An interpreter with at least that many slots: the one that waits, if it fits, or a new one."""
+    if _warm and slots <= _WARM_SLOTS and hash_seed == 0:
+        return _warm.pop()
+    return Interpreter(slots, hash_seed)
