@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Finding, Report
 from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
-from compat.loader.process import finish, start
+from compat.loader.process import Outcome, finish, start
+from compat.loader.request import Loaded
 from compat.plan.facts import Program
 from compat.report.failure import Failure, Side, Undecided
 
@@ -31,17 +32,18 @@ class Comparison:
     new_arguments: tuple[str, ...] = ()
     allow_non_restored: bool = False
     job: int | None = None
-    build_twice: bool = True
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """One outcome a job, and the texts of the programs' files by the names that findings call them."""
+    """One outcome a job, the texts of the programs' files by the names that findings call them, and the plans of OLD and
+    NEW behind each report."""
 
     outcomes: tuple[Report | Undecided, ...]
     sources: Mapping[str, list[str]]
+    plans: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
 
 
 def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = None) -> Outcomes:
@@ -70,7 +72,19 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
             reports = tuple(_reports(plans, again, comparison))
         except InputError as error:
             return Outcomes((_undecided(comparison, [error.failure]),), sources)
-        return Outcomes(tuple(_after(report, comparison, sources) for report in reports), sources)
+        jobs = range(len(reports)) if comparison.job is None else (comparison.job,)
+        return Outcomes(
+            tuple(_after(report, comparison, sources) for report in reports),
+            sources,
+            tuple((plans[Side.OLD][job], plans[Side.NEW][job]) for job in jobs),
+        )
+
+
+def decide(
+    old_plan: dict[str, Any], new_plan: dict[str, Any], comparison: Comparison, sources: Mapping[str, list[str]]
+) -> Report:
+    """The report on two plans that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
+    return _after(_report(old_plan, new_plan, {}, comparison), comparison, sources)
 
 
 def _load_all(
@@ -79,25 +93,15 @@ def _load_all(
     failures: list[Failure],
     meanwhile: Callable[[], object] | None,
 ) -> tuple[dict[Side, tuple[dict[str, Any], ...]], dict[Side, tuple[dict[str, Any], ...]]]:
-    """The plans of both sides, and those of a second build with another hash seed; all at the same time."""
+    """The plans of both sides, and those of a second build with another hash seed, of what could differ in it."""
     load = comparison.load
     running = [side for side, given in inputs.items() if given.kind != "plan"]
-    twice = [side for side in running if inputs[side].kind == "program" and comparison.build_twice]
-    batches = [
-        start([request_for(inputs[side], load) for side in sides], timeout=load.timeout, hash_seed=seed)
-        for sides, seed in ((running, 0), (twice, SECOND_HASH_SEED))
-        if sides
-    ]
+    batch = start([request_for(inputs[side], load) for side in running], timeout=load.timeout) if running else None
     _import_the_check()
     if meanwhile is not None:
         meanwhile()
-    outcomes = [finish(batch) for batch in batches]
-    first = dict(zip(running, outcomes[0], strict=True)) if running else {}
-    again = (
-        {side: getattr(outcome, "plans", ()) for side, outcome in zip(twice, outcomes[-1], strict=True)}
-        if twice
-        else {}
-    )
+    first = dict(zip(running, finish(batch), strict=True)) if batch else {}
+    again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, load)
     plans: dict[Side, tuple[dict[str, Any], ...]] = {}
     for side, given in inputs.items():
         try:
@@ -105,6 +109,18 @@ def _load_all(
         except InputError as error:
             failures.append(error.failure)
     return plans, again
+
+
+def _may_differ(outcome: Outcome) -> bool:
+    return isinstance(outcome, Loaded) and outcome.crash is None and not outcome.steady
+
+
+def _build_again(inputs: Mapping[Side, Input], load: LoadOptions) -> dict[Side, tuple[dict[str, Any], ...]]:
+    if not inputs:
+        return {}
+    requests = [request_for(given, load) for given in inputs.values()]
+    outcomes = finish(start(requests, timeout=load.timeout, hash_seed=SECOND_HASH_SEED))
+    return {side: getattr(outcome, "plans", ()) for side, outcome in zip(inputs, outcomes, strict=True)}
 
 
 def _import_the_check() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from compat.loader.request import Request
 from compat.loader.shadows import keep_apart
+from compat.loader.steadiness import is_steady
 
 _OURS = tuple(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep + name + os.sep
@@ -65,7 +66,7 @@ def run(request: Request) -> dict[str, Any]:
     if request.topology:
         from compat.loader.topology import load_topology
 
-        return {"plans": [load_topology(request, show_path)], "crash": None}
+        return {"plans": [load_topology(request, show_path)], "crash": None, "steady": True}
     from compat.loader.imports import serve_pyflink
     from compiler.datastream import executor
     from compiler.datastream._program import reset, set_default_options
@@ -76,9 +77,9 @@ def run(request: Request) -> dict[str, Any]:
     set_default_options(request.options)
     recorder = _Recorder(request, show_path)
     executor.set_executor(recorder)
-    crash = None
+    crash, steady = None, False
     try:
-        _run_program(request)
+        steady = _run_program(request)
     except ProgramError as error:
         if error not in recorder.refusals:
             recorder.refuse(error)
@@ -87,11 +88,11 @@ def run(request: Request) -> dict[str, Any]:
             crash = _exit_crash(error)
     except BaseException as error:
         crash = _crash(error, request, show_path)
-    return {"plans": recorder.plans, "crash": crash}
+    return {"plans": recorder.plans, "crash": crash, "steady": steady}
 
 
-def _run_program(request: Request) -> None:
-    """Run the file as ``python FILE ARGUMENTS`` would."""
+def _run_program(request: Request) -> bool:
+    """Run the file as ``python FILE ARGUMENTS`` would; gives whether another start must give the same."""
     with open(request.path, "rb") as file:
         source = file.read()
     main = ModuleType("__main__")
@@ -101,9 +102,16 @@ def _run_program(request: Request) -> None:
     sys.argv = [request.path, *request.arguments]
     folder = os.path.dirname(os.path.abspath(request.path))
     sys.path.insert(0, folder)
-    keep_apart(folder)
+    apart = keep_apart(folder)
     code = compile(source, request.path, "exec", dont_inherit=True)
+    before = set(sys.modules)
     exec(code, main.__dict__)
+    imported = [sys.modules[name] for name in set(sys.modules) - before]
+    return not apart and is_steady(code, [module for module in imported if not _is_ours(module)])
+
+
+def _is_ours(module: ModuleType) -> bool:
+    return module.__name__.partition(".")[0] == "pyflink" or (getattr(module, "__file__", None) or "").startswith(_OURS)
 
 
 def _exit_crash(error: SystemExit) -> dict[str, Any]:

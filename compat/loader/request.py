@@ -56,10 +56,14 @@ class Crash:
 
 @record
 class Loaded:
-    """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did."""
+    """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did.
+
+    ``steady`` tells that the program holds nothing that could give another job at the next start.
+    """
 
     plans: tuple[dict[str, Any], ...]
     crash: Crash | None = None
+    steady: bool = False
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Loaded:
@@ -69,4 +73,4 @@ class Loaded:
         if crash is not None:
             frames = tuple(Frame(**frame) for frame in crash.pop("frames"))
             crash = Crash(frames=frames, **crash)
-        return cls(plans=tuple(data["plans"]), crash=crash)
+        return cls(plans=tuple(data["plans"]), crash=crash, steady=bool(data["steady"]))

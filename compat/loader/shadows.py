@@ -13,11 +13,13 @@ _OUR_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 _OUR_FOLDERS = tuple(os.path.join(_OUR_ROOT, name) + os.sep for name in _OUR_NAMES)
 
 
-def keep_apart(folder: str) -> None:
-    """Let files outside our packages import the modules in ``folder`` that bear our packages' names."""
+def keep_apart(folder: str) -> bool:
+    """Let files outside our packages import the modules in ``folder`` that bear our packages' names; False if none does."""
     theirs = [name for name in _OUR_NAMES if _is_module(os.path.join(folder, name))]
-    if theirs and os.path.abspath(folder) != _OUR_ROOT:
-        builtins.__import__ = _Importer(tuple(theirs))
+    if not theirs or os.path.abspath(folder) == _OUR_ROOT:
+        return False
+    builtins.__import__ = _Importer(tuple(theirs))
+    return True
 
 
 def _is_module(path: str) -> bool:

@@ -57,7 +57,7 @@ def test_every_finding_has_a_place_in_both_programs(case, tmp_path):
     old, new = tmp_path / "old.py", tmp_path / "new.py"
     old.write_text(case["old"]["script"], encoding="utf-8")
     new.write_text(case["new"]["script"], encoding="utf-8")
-    for finding in outcome_of(old, new, build_twice=False).findings:
+    for finding in outcome_of(old, new).findings:
         assert finding.old_line is not None, finding
         assert finding.new_line is not None, finding
 

@@ -1,0 +1,50 @@
+"""Whether building a program a second time could give another job.
+
+Ids may differ from one start to the next where a program draws a uid at random or walks over a set, whose order follows the
+interpreter's hash seed. Finding that out takes a second interpreter; for most programs their code shows that nothing in it
+can differ. The answer errs on one side: what is not known to be steady is built again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from opcode import opmap
+from types import CodeType, ModuleType
+
+_SET_CODES = bytes(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
+_UNSTEADY_NAMES = frozenset(
+    "set frozenset hash id repr ascii eval exec open input globals __import__ __hash__ __dict__ now today environ".split()
+)
+_STEADY_MODULES = frozenset(
+    "__future__ abc argparse array base64 bisect builtins collections contextlib copy csv dataclasses decimal enum fractions "
+    "functools heapq io itertools json logging math numbers operator pprint re statistics string struct sys textwrap types "
+    "typing unicodedata warnings zlib".split()
+)
+_UNSTEADY_MODULES = sys.stdlib_module_names - _STEADY_MODULES
+
+
+def is_steady(main: CodeType, modules: Iterable[ModuleType]) -> bool:
+    """True if neither the program nor the ``modules`` that it imported hold anything that differs between two starts."""
+    return _steady(main) and all(_steady_module(module) for module in modules)
+
+
+def _steady_module(module: ModuleType) -> bool:
+    if module.__name__.partition(".")[0] in sys.stdlib_module_names:
+        return True  # what is unsteady in there is so by the names through which the program reaches it
+    try:
+        code = module.__spec__.loader.get_code(module.__name__)  # type: ignore[union-attr]
+    except Exception:
+        return False
+    return isinstance(code, CodeType) and _steady(code)
+
+
+def _steady(code: CodeType) -> bool:
+    if any(name in _UNSTEADY_NAMES or name.partition(".")[0] in _UNSTEADY_MODULES for name in code.co_names):
+        return False
+    if any(operation in _SET_CODES for operation in code.co_code[::2]):
+        return False
+    return all(
+        _steady(constant) if isinstance(constant, CodeType) else not isinstance(constant, frozenset)
+        for constant in code.co_consts
+    )
