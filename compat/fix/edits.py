@@ -1,0 +1,127 @@
+"""What the fixes of findings ask of which file: edits by place, and the fixes that are refused, with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from compat.check.findings import Finding, Fix, Report
+from compat.check.rules.pinning import hidden
+from compat.plan.facts import Operator
+
+SAFE = ("set_uid_hash", "uid", "set_max_parallelism")
+"""The calls that are written: they say where state belongs and change nothing of what the job does."""
+
+End = tuple[int, int]
+"""Where a call ends: line from 1, column from 0 in bytes of UTF-8."""
+
+Settings = dict[str, tuple[str, Fix]]
+"""Values in source text, by method, each with the fix that asks for it."""
+
+_CALL = re.compile(r"(?P<env>env)?\.(?P<method>\w+)\((?P<value>.*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A fix that is not written, and why."""
+
+    fix: Fix
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.fix.text.rstrip('.')}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Edits:
+    """All that a check asks for.
+
+    ``files`` holds, by file, the settings of the operator whose call ends at a place; ``environment`` those of the
+    environment, in the file of NEW itself. Settings are values in source text, by method, each with its fix.
+    """
+
+    files: dict[str, dict[End, Settings]] = field(default_factory=dict)
+    environment: Settings = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.environment)
+
+
+def collect(checks: Iterable[tuple[int, Report, Iterable[Finding]]]) -> Edits:
+    """The edits for some findings of each check of NEW, given with the number of the job in NEW.
+
+    An edit changes every operator that its line makes, in all jobs: so it is refused unless all of them need just that.
+    """
+    wanted: dict[tuple[str, End, str], list[_Asked]] = {}
+    edits = Edits()
+    checks = list(checks)
+    made = _operators_by_place(checks)
+    for job, _, findings in checks:
+        for fix in dict.fromkeys(fix for finding in findings for fix in finding.fixes):
+            match = None if fix.call is None else _CALL.fullmatch(fix.call)
+            if match is None:
+                continue
+            if match["method"] not in SAFE:
+                edits.refused.append(Refusal(fix, f"{match['method']} changes how the job runs: yours to decide"))
+            elif match["env"]:
+                _set(edits, match["method"], match["value"], fix)
+            elif fix.at is None or fix.at.end is None:
+                edits.refused.append(Refusal(fix, "where the call stands in the source is not known"))
+            else:
+                asked = _Asked(job, match["value"], fix)
+                wanted.setdefault((fix.at.file, fix.at.end, match["method"]), []).append(asked)
+    for (file, end, method), all_asked in wanted.items():
+        reason = _ambiguous(made.get((file, end), {}), all_asked)
+        if reason is None:
+            first = all_asked[0]
+            edits.files.setdefault(file, {}).setdefault(end, {})[method] = (first.value, first.fix)
+        else:
+            edits.refused += [Refusal(asked.fix, reason) for asked in all_asked]
+    return edits
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A value that a fix asks for, in one of the jobs."""
+
+    job: int
+    value: str
+    fix: Fix
+
+
+def _set(edits: Edits, method: str, value: str, fix: Fix) -> None:
+    before, _ = edits.environment.setdefault(method, (value, fix))
+    if before != value:
+        edits.refused.append(Refusal(fix, f"another finding needs {method}({before}) there"))
+
+
+_Made = dict[tuple[int, str], Operator]
+"""Operators by the number of the job and their id."""
+
+
+def _operators_by_place(checks: Iterable[tuple[int, Report, object]]) -> dict[tuple[str, End], _Made]:
+    """The operators that each call of NEW makes."""
+    made: dict[tuple[str, End], _Made] = {}
+    for job, report, _ in checks:
+        for operator in report.new.operators:
+            if operator.source is not None and operator.source.end is not None and not hidden(operator):
+                made.setdefault((operator.source.file, operator.source.end), {})[job, operator.id] = operator
+    return made
+
+
+def _ambiguous(made: _Made, asked: Sequence[_Asked]) -> str | None:
+    """Why a call cannot be given one value: it makes several operators, and they need different things.
+
+    One run of a call can make several operators, the parts of a sink; several of one kind come from several runs.
+    """
+    ids = {(one.job, one.fix.operator_id) for one in asked}
+    kinds = {operator.kind for key, operator in made.items() if key in ids}
+    alike = {key: operator for key, operator in made.items() if operator.kind in kinds}
+    if len({one.value for one in asked}) == 1 and ids >= alike.keys():
+        return None
+    names = ", ".join(list(dict.fromkeys(operator.label for operator in alike.values()))[:3])
+    return (
+        f"that line makes {len(alike)} operators ({names}), which need different settings: give each a call of its own"
+    )

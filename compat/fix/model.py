@@ -1,0 +1,40 @@
+"""What rewriting a file gives and needs, whatever the kind of file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compat.fix.edits import End, Refusal, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A file's new bytes (the old ones if there was nothing to do), and the fixes that could not be written into it."""
+
+    source: bytes
+    refused: tuple[Refusal, ...] = ()
+
+
+class Unfit(Exception):
+    """A setting that cannot be written into a file, and why."""
+
+
+def refused_all(settings: Iterable[Settings], reason: str) -> tuple[Refusal, ...]:
+    """All fixes for a file, refused for one reason."""
+    return tuple(Refusal(fix, reason) for each in settings for _, fix in each.values())
+
+
+class Lines:
+    """The lines of a text, to turn columns in bytes into columns in characters, as a concrete syntax tree counts."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def character(self, end: End) -> End:
+        """The same place in characters; a column of -1 where the text has no such line."""
+        line, column = end
+        if not 1 <= line <= len(self._lines):
+            return (line, -1)
+        before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
+        return (line, len(before.decode("utf-8", "ignore")))

@@ -1,0 +1,166 @@
+"""Writing settings into a Python program: one call more behind the call that makes an operator, or another argument.
+
+The program is edited as a concrete syntax tree, so that all the rest keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from compat.fix.calls import Calls
+from compat.fix.edits import End, Refusal, Settings
+from compat.fix.model import Lines, Rewritten, Unfit, refused_all
+
+Whitespace = cst.BaseParenthesizableWhitespace
+
+
+def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings) -> Rewritten:
+    """The program with these settings: on the operators whose calls end at these places, and on the environment."""
+    every = [*calls.values(), environment]
+    try:
+        module = cst.parse_module(source)
+        if module.bytes != source:
+            return Rewritten(source, refused_all(every, "the file could not be written back with all else unchanged"))
+    except (cst.ParserSyntaxError, UnicodeError, LookupError):
+        return Rewritten(source, refused_all(every, "the file could not be read as Python"))
+    changes, refused = _Changes(Calls(module)), []
+    lines = Lines(module.code)
+    for end, settings in calls.items():
+        for method, (value, fix) in settings.items():
+            try:
+                changes.set(lines.character(end), method, value)
+            except Unfit as reason:
+                refused.append(Refusal(fix, str(reason)))
+    for method, (value, fix) in environment.items():
+        try:
+            changes.set_environment(method, value)
+        except Unfit as reason:
+            refused.append(Refusal(fix, str(reason)))
+    try:
+        return Rewritten(module.visit(_Writer(changes)).bytes, tuple(refused))
+    except UnicodeEncodeError:
+        return Rewritten(source, refused_all(every, f"the file is in {module.encoding}, which lacks a character of it"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """A call to put behind another one, with the white space before its dot."""
+
+    method: str
+    value: str
+    before_dot: Whitespace
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What to change in a tree. ``bare`` are calls whose comment moves: it stays on the line that it is about."""
+
+    calls: Calls
+    arguments: dict[cst.Call, str] = field(default_factory=dict)
+    added: dict[cst.Call, list[_Added]] = field(default_factory=dict)
+    bare: set[cst.Call] = field(default_factory=set)
+
+    def set(self, end: End, method: str, value: str) -> None:
+        """Give a setting to the operator of the call that ends there. Raises Unfit."""
+        call = self.calls.ending_at(end)
+        if call is None:
+            raise Unfit("no call ends where the program made the operator; did the file change?")
+        self._set_once(self.calls.settings_of(call, method), method, value, call)
+
+    def set_environment(self, method: str, value: str) -> None:
+        """Change a setting of the environment that the program makes. Raises Unfit."""
+        present = self.calls.on_the_environment(method)
+        if not present:
+            raise Unfit(f"the program has no call of {method} on its environment; an option of the cluster may set it")
+        self._set_once(present, method, value, present[0])
+
+    def _set_once(self, present: list[cst.Call], method: str, value: str, call: cst.Call) -> None:
+        if len(present) > 1:
+            raise Unfit(f"{method} is called {len(present)} times there")
+        if present:
+            (argument, *others) = present[0].args or (None,)
+            if argument is None or others or argument.star:
+                raise Unfit(f"the argument of {method} there is not a single value")
+            self.arguments[present[0]] = value
+        elif isinstance(call.func, cst.Attribute | cst.Name):
+            added = self.added.setdefault(call, [])
+            added.append(_Added(method, value, self._before_dot(call, first=not added)))
+        else:
+            raise Unfit("the operator is not made by a call of a method")
+
+    def _before_dot(self, call: cst.Call, *, first: bool) -> Whitespace:
+        """A line of its own where the calls around have lines of their own; else the same line."""
+        own = call.func.dot.whitespace_before if isinstance(call.func, cst.Attribute) else cst.SimpleWhitespace("")
+        if isinstance(own, cst.SimpleWhitespace):
+            return own if "\n" in own.value else cst.SimpleWhitespace("")
+        following = self._after(call)
+        if not isinstance(own, cst.ParenthesizedWhitespace) or not isinstance(following, cst.ParenthesizedWhitespace):
+            return cst.SimpleWhitespace("")
+        self.bare.add(call)
+        return cst.ParenthesizedWhitespace(
+            first_line=following.first_line if first else _plain(following.first_line),
+            indent=own.indent,
+            last_line=own.last_line,
+        )
+
+    def _after(self, call: cst.Call) -> Whitespace | None:
+        """The white space behind a call, where it is followed by a dot or by the parenthesis around it."""
+        if call.rpar:
+            return call.rpar[0].whitespace_before
+        parent = self.calls.parent(call)
+        return parent.dot.whitespace_before if isinstance(parent, cst.Attribute) and parent.value is call else None
+
+
+class _Writer(cst.CSTTransformer):
+    """Makes the changes."""
+
+    def __init__(self, changes: _Changes) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:  # noqa: N802 - libcst's name
+        """Another argument, and the calls behind."""
+        value = self._changes.arguments.get(original_node)
+        if value is not None:
+            argument = updated_node.args[0].with_changes(value=cst.parse_expression(value))
+            updated_node = updated_node.with_changes(args=[argument])
+        for added in self._changes.added.get(original_node, ()):
+            lpar, rpar = updated_node.lpar, updated_node.rpar
+            inner = updated_node.with_changes(lpar=(), rpar=())
+            dot = cst.Dot(whitespace_before=added.before_dot)
+            function = cst.Attribute(value=inner, attr=cst.Name(added.method), dot=dot)
+            updated_node = cst.Call(
+                func=function, args=[cst.Arg(cst.parse_expression(added.value))], lpar=lpar, rpar=rpar
+            )
+        if original_node in self._changes.bare and updated_node.rpar:
+            first, *rest = updated_node.rpar
+            bare = first.with_changes(whitespace_before=_without_comment(first.whitespace_before))
+            updated_node = updated_node.with_changes(rpar=[bare, *rest])
+        return updated_node
+
+    def leave_Attribute(  # noqa: N802 - libcst's name
+        self, original_node: cst.Attribute, updated_node: cst.Attribute
+    ) -> cst.Attribute:
+        """The dot behind a call whose comment moved."""
+        call = original_node.value
+        if not isinstance(call, cst.Call) or call not in self._changes.bare or call.rpar:
+            return updated_node
+        dot = updated_node.dot
+        return updated_node.with_changes(
+            dot=dot.with_changes(whitespace_before=_without_comment(dot.whitespace_before))
+        )
+
+
+def _without_comment(space: Whitespace) -> Whitespace:
+    """The same white space without the comment at the end of its first line."""
+    if not isinstance(space, cst.ParenthesizedWhitespace):
+        return space
+    return space.with_changes(first_line=_plain(space.first_line))
+
+
+def _plain(line: cst.TrailingWhitespace) -> cst.TrailingWhitespace:
+    """The end of a line without its comment."""
+    return line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
