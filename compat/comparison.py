@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
 
 SECOND_HASH_SEED = 4711
+_SAVEPOINT = "savepoint"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What to compare and how."""
+    """What to compare and how. ``names`` is where the names of a savepoint's operators come from."""
 
     old: str
     new: str
@@ -32,6 +33,7 @@ class Comparison:
     new_arguments: tuple[str, ...] = ()
     allow_non_restored: bool = False
     job: int | None = None
+    names: str | None = None
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
 
@@ -76,7 +78,7 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
         return Outcomes(
             tuple(_after(report, comparison, sources) for report in reports),
             sources,
-            tuple((plans[Side.OLD][job], plans[Side.NEW][job]) for job in jobs),
+            tuple((_graphs(plans[Side.OLD][job]), _graphs(plans[Side.NEW][job])) for job in jobs),
         )
 
 
@@ -95,7 +97,7 @@ def _load_all(
 ) -> tuple[dict[Side, tuple[dict[str, Any], ...]], dict[Side, tuple[dict[str, Any], ...]]]:
     """The plans of both sides, and those of a second build with another hash seed, of what could differ in it."""
     load = comparison.load
-    running = [side for side, given in inputs.items() if given.kind != "plan"]
+    running = [side for side, given in inputs.items() if given.kind not in ("plan", "savepoint")]
     batch = start([request_for(inputs[side], load) for side in running], timeout=load.timeout) if running else None
     _import_the_check()
     if meanwhile is not None:
@@ -105,10 +107,26 @@ def _load_all(
     plans: dict[Side, tuple[dict[str, Any], ...]] = {}
     for side, given in inputs.items():
         try:
-            plans[side] = plans_of(given, first[side], side) if side in first else (read_plan(given, side),)
+            if given.kind == "savepoint":
+                plans[side] = _savepoint(given, comparison)
+            else:
+                plans[side] = plans_of(given, first[side], side) if side in first else (read_plan(given, side),)
         except InputError as error:
             failures.append(error.failure)
     return plans, again
+
+
+def _savepoint(given: Input, comparison: Comparison) -> tuple[dict[str, Any], ...]:
+    """A savepoint in the place of a plan; one that belongs to any job of NEW that the user names."""
+    from compat.savepoint.load import read_names, read_old
+
+    names = read_names(comparison.names, comparison.load, comparison.job)
+    return ({_SAVEPOINT: read_old(given, names)},) * (1 if comparison.job is None else comparison.job + 1)
+
+
+def _graphs(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan with its graphs; a savepoint has none."""
+    return {} if _SAVEPOINT in plan else plan
 
 
 def _may_differ(outcome: Outcome) -> bool:
@@ -147,11 +165,14 @@ def _reports(
     else:
         for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
             for job in jobs:
-                _program(job, name, side)  # a refused job is the better reason
+                if _SAVEPOINT not in job:
+                    _program(job, name, side)  # a refused job is the better reason
         raise InputError(
             Failure(
                 rule="CMP903",
-                message=f"{comparison.old} submits {len(olds)} jobs and {comparison.new} {len(news)}.",
+                message=f"{comparison.new} submits {len(news)} jobs, and a savepoint is of one."
+                if _SAVEPOINT in olds[0]
+                else f"{comparison.old} submits {len(olds)} jobs and {comparison.new} {len(news)}.",
                 name=comparison.new,
                 side=Side.NEW,
                 hint="Say which with --job N, counted from 0.",
@@ -178,14 +199,31 @@ def _report(
     from compat.check.decision import check
     from compat.refusals import refused
 
-    old = _program(old_plan, comparison.old, Side.OLD)
     if new_plan.get("error") is not None:
-        report = refused(new_plan, comparison.new, old)
+        report = refused(new_plan, comparison.new, _old(old_plan, None, comparison))
         if report is not None:
             return report
     new = _program(new_plan, comparison.new, Side.NEW)
+    old = _old(old_plan, new, comparison)
     options = CheckOptions(comparison.allow_non_restored, comparison.load.flink)
     return check(old, new, options, rebuilt)
+
+
+def _old(plan: dict[str, Any], new: Program | None, comparison: Comparison) -> Program:
+    """The facts of OLD; those of a savepoint are in the words of NEW, where there is one."""
+    if _SAVEPOINT not in plan:
+        return _program(plan, comparison.old, Side.OLD)
+    nothing = Program(
+        name=comparison.new,
+        kind="program",
+        job_name="",
+        flink=comparison.load.flink,
+        operators=(),
+        vertices=(),
+        settings={},
+    )
+    old: Program = plan[_SAVEPOINT].program(comparison.old, new or nothing)
+    return old
 
 
 def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
@@ -235,6 +273,8 @@ def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:
     """The lines of the programs' own files."""
     sources = {}
     for given in inputs.values():
+        if given.kind == "savepoint":
+            continue
         try:
             with open(given.path, encoding="utf-8", errors="replace") as file:
                 sources[given.argument] = file.read(4_000_000).splitlines()

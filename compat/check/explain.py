@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compat.check.similarity import recorded
 from compat.plan.facts import Operator, Program
 
 
@@ -36,6 +37,11 @@ def steps(old: Operator, new: Operator, old_program: Program, new_program: Progr
 
 def why_moved(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str:
     """One sentence: what moved the id, and where it began if that is further up."""
+    if recorded(old) and old.uid == new.uid:
+        return (
+            "Its id is a generated one on both sides and has changed; a savepoint records no graph that would tell what moved "
+            "it. Name the program that wrote it with --names."
+        )
     way = list(steps(old, new, old_program, new_program))
     own = "; ".join(way[0].differences) or "its id differs"
     if len(way) == 1:

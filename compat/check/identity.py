@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
-from compat.check.similarity import Index, family, similarity, state_names
+from compat.check.similarity import Index, family, own_name, recorded, similarity, state_names
 from compat.plan.facts import Operator, Program
 
 _LOOK_AT = 16
@@ -42,7 +42,7 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
             better = other.id != new.id and similarity(old, other) > here
             if better and not _belongs_to_its_own(old, other, takes):
                 return f"the operator {old.label} is still there, in another place, with another id"
-    if here == _ONLY_THE_SORT and state_names(old) and new.states is not None:
+    if here == _ONLY_THE_SORT and state_names(old) and new.states is not None and _comparable(old, new):
         return "name, function and declared states all differ"
     return None
 
@@ -51,3 +51,8 @@ def _belongs_to_its_own(old: Operator, other: Operator, takes: Mapping[str, Oper
     """True if ``other`` takes the state of an operator that it resembles at least as much as it does ``old``."""
     own = takes.get(other.id)
     return own is not None and similarity(own, other) >= similarity(old, other)
+
+
+def _comparable(old: Operator, new: Operator) -> bool:
+    """False if a savepoint does not tell enough of OLD's operator to say that it is another one."""
+    return not recorded(old) or (own_name(old) is not None and own_name(new) is not None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from compat.plan.facts import Operator, StateKind
 
-_FAMILIES = {
+FAMILIES = {
     "source": "source",
     "legacy_source": "legacy source",
     "keyed_map": "keyed function",
@@ -68,7 +68,7 @@ _NAME, _FUNCTION, _STATES, _KIND = 4, 3, 2, 1
 
 def family(operator: Operator) -> str:
     """What sort of operator it is, as far as the state that it keeps is concerned."""
-    return _FAMILIES.get(operator.kind, operator.kind)
+    return FAMILIES.get(operator.kind, operator.kind)
 
 
 def own_name(operator: Operator) -> str | None:
@@ -78,6 +78,8 @@ def own_name(operator: Operator) -> str | None:
     """
     name = operator.name.partition(", ")[0]
     if name in _DEFAULT_NAMES or name.startswith("_") or name == operator.detail.get("window_class"):
+        return None
+    if operator.detail.get("unnamed"):
         return None
     return name
 
@@ -107,8 +109,19 @@ def similarity(old: Operator, new: Operator) -> int:
         _KIND
         + _NAME * (name is not None and name == own_name(new))
         + _FUNCTION * (function is not None and function == own_function(new))
-        + _STATES * (state_names(old) == state_names(new))
+        + _STATES * _same_states(old, new)
     )
+
+
+def _same_states(old: Operator, new: Operator) -> bool:
+    """Whether the two declare the same states. A savepoint has only those that were touched: one in common is enough."""
+    before, after = state_names(old), state_names(new)
+    return before == after or (recorded(old) and not before.isdisjoint(after))
+
+
+def recorded(operator: Operator) -> bool:
+    """True for an operator of which nothing is known but what a savepoint records: no function, no place in a graph."""
+    return operator.detail.get("recorded") is True
 
 
 class Index:

@@ -40,7 +40,8 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A named input: what the user typed, the file behind it, and what it is (``program``, ``topology``, ``plan``)."""
+    """A named input: what the user typed, the file behind it, and what it is: ``program``, ``topology``, ``plan`` or
+    ``savepoint``."""
 
     argument: str
     path: str
@@ -60,16 +61,30 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
             path, root_shown = _from_git(argument, folder, side)
             yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
         return
+    if _is_savepoint(argument):
+        if side is Side.NEW:
+            raise InputError(
+                Failure(
+                    rule="CMP901",
+                    message=f"{argument!r} is a savepoint: it can be OLD, and NEW is the program that restores it.",
+                    name=argument,
+                    side=side,
+                    hint="Write compat check SAVEPOINT new.py.",
+                )
+            )
+        yield Input(argument, argument, "savepoint")
+        return
     if not os.path.exists(argument):
         raise InputError(Failure(rule="CMP901", message=f"There is no file {argument!r}.", name=argument, side=side))
     if os.path.isdir(argument):
         raise InputError(
             Failure(
                 rule="CMP901",
-                message=f"{argument!r} is a folder, not a program.",
+                message=f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
                 name=argument,
                 side=side,
-                hint="Name a program (job.py), a topology file (job.json) or a plan.",
+                hint="Name a program (job.py), a topology file (job.json), a plan, or the folder of one savepoint; "
+                "--savepoints checks all savepoints below a folder.",
             )
         )
     yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
@@ -157,6 +172,13 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         traceback="\n".join(lines),
         hint=crash.hint,
     )
+
+
+def _is_savepoint(argument: str) -> bool:
+    """True for a folder that holds Flink's metadata, for the metadata itself, and for what lies on other storage."""
+    if argument.startswith("file:") or "://" in argument or os.path.basename(argument) == "_metadata":
+        return True
+    return os.path.isfile(os.path.join(argument, "_metadata"))
 
 
 def _kind(argument: str, path: str, side: Side | None) -> str:

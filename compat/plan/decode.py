@@ -115,6 +115,13 @@ def _vertices(graph: dict[str, Any]) -> tuple[Vertex, ...]:
                 operators=tuple(reversed(operators)),
                 parallelism=_integer(data.get("parallelism"), f"{where}.parallelism"),
                 max_parallelism=_integer(data.get("max_parallelism"), f"{where}.max_parallelism"),
+                inputs=tuple(
+                    (
+                        _id(_object(edge, f"{where}.inputs").get("source"), f"{where}.inputs.source"),
+                        edge.get("distribution_pattern") == "POINTWISE",
+                    )
+                    for edge in _list(data.get("inputs", []), f"{where}.inputs")
+                ),
             )
         )
     return tuple(vertices)

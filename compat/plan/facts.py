@@ -35,7 +35,7 @@ class StateScope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A place in a program: the file as the user named it, the line from 1.
+    """A place in a program: the file as the user named it, the line from 1; line 0 means a file as a whole.
 
     ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``): line from 1, column from 0
     in bytes of UTF-8; None where it is not known. Two places on one line are the same place.
@@ -46,7 +46,7 @@ class SourceLine:
     end: tuple[int, int] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 @record
@@ -116,13 +116,43 @@ class Operator:
 
 @record
 class Vertex:
-    """A chain of operators: its id, its name and the ids of its operators, the head first."""
+    """A chain of operators: its id, its name and the ids of its operators, the head first.
+
+    ``inputs`` are the vertices that it reads, each with whether a subtask reads some of theirs only (``POINTWISE``).
+    """
 
     id: str
     name: str
     operators: tuple[str, ...]
     parallelism: int
     max_parallelism: int
+    inputs: tuple[tuple[str, bool], ...] = ()
+
+
+@record
+class StateFile:
+    """A file that a savepoint needs beside its metadata: its name as recorded, where it is (``local``, ``remote``,
+    ``missing``, …), and the ids of the operators whose state is in it."""
+
+    name: str
+    status: str
+    operators: tuple[str, ...]
+    missing: bool
+
+
+@record
+class Snapshot:
+    """What a savepoint or checkpoint is beside its operators.
+
+    ``path`` is its ``_metadata``. ``backends`` has, for operators whose keyed state is in a state backend's own format,
+    the backend by the operator's id. ``types_known`` is true if the states' declared types were told from elsewhere.
+    """
+
+    path: str
+    format_version: int
+    files: tuple[StateFile, ...] = ()
+    backends: dict[str, str] = field(default_factory=dict)
+    types_known: bool = False
 
 
 @record
@@ -132,7 +162,7 @@ class Program:
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
-    job contain handles for every operator (file merging).
+    job contain handles for every operator (file merging). ``snapshot`` is what a savepoint says beside that, None for a program.
     """
 
     name: str
@@ -144,3 +174,4 @@ class Program:
     settings: dict[str, Any]
     source: SourceLine | None = None
     all_have_state: bool = False
+    snapshot: Snapshot | None = None

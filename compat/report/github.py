@@ -66,6 +66,7 @@ def _command(level: str, place: SourceLine | None, title: str, message: str, con
         if file is None:
             message = f"{place}: {message}"
         else:
-            properties += [f"file={github_property(file)}", f"line={place.line}"]
+            properties.append(f"file={github_property(file)}")
+            properties += [f"line={place.line}"] if place.line else []
     properties.append(f"title={github_property(title)}")
     return f"::{level} {','.join(properties)}::{github_data(message)}"

@@ -186,7 +186,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
 
 
 def _line(line: SourceLine | None) -> dict[str, Any] | None:
-    return None if line is None else {"file": line.file, "line": line.line}
+    return None if line is None else {"file": line.file, "line": line.line or None}
 
 
 def plain(value: Any) -> Any:

@@ -142,9 +142,8 @@ def _failure(failure: Failure, outcome: Undecided, index: dict[str, int], contex
 def _location(place: SourceLine, context: ReportContext, operator: Operator | None = None) -> dict[str, Any]:
     address, relative = uri(place.file, context)
     artifact = {"uri": address} | ({"uriBaseId": "%SRCROOT%"} if relative else {})
-    location: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(1, place.line)}}
-    }
+    region = {"region": {"startLine": place.line}} if place.line > 0 else {}
+    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": artifact, **region}}
     if operator is not None:
         location["logicalLocations"] = [{"name": visible(summary.label(operator)), "kind": "member"}]
     return location

@@ -23,7 +23,13 @@ class Shape:
     parts: tuple[Shape, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}<{', '.join(map(str, self.parts))}>" if self.parts else self.name
+        """The text of the type, as plans have it."""
+        if not self.parts:
+            return self.name
+        if self.name == "Row":
+            return f"Row({', '.join(f'f{number}: {part}' for number, part in enumerate(self.parts))})"
+        name = f"Java Tuple{len(self.parts)}" if self.name == "Tuple" else self.name
+        return f"{name}<{', '.join(map(str, self.parts))}>"
 
 
 BYTES = Shape("byte[]")

@@ -13,12 +13,12 @@ _PART_OF_SINK = "Sink Committer: "
 
 
 def only_timers(operator: Operator) -> bool:
-    """True for an operator whose only state is timer queues that its function never fills."""
+    """True for an operator whose only state is timer queues that its function never fills, or that are seen to be empty."""
     states = operator.states
     return (
         states is not None
         and all(state.kind is StateKind.TIMERS for state in states)
-        and not operator.detail.get("timers", False)
+        and operator.detail.get("timers", False) is False
     )
 
 

@@ -1,0 +1,294 @@
+"""The facts of a savepoint as a program's: in the words of the program that is to restore it, as far as it says the same.
+
+A savepoint knows a state by its name, the kind of its container and its serializers. PyFlink keeps a value, a list, a
+reducing and an aggregating state all in a list of bytes: which of them it was, and of what type, is not recorded. So a
+state of OLD takes kind and type from the program that wrote the savepoint where that is known, else from NEW where what
+NEW declares would be stored in the very same way, and else it keeps what the savepoint says. What is taken from NEW can
+never make a finding; what differs does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
+from compat.savepoint.names import Names
+from compat.savepoint.recorded import PYTHON_PREFIX, Recorded, RecordedOperator, RecordedState
+from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.savepoint.sorts import kind_of
+
+EXECUTION_MODE = "python.execution-mode"
+PROCESS, THREAD = "process", "thread"
+_UNSTABLE = "_reduce_state"
+_BUILT_IN = frozenset(
+    {
+        "SourceReaderState",
+        "writer_raw_states",
+        "streaming_committer_raw_states",
+        "_async_wait_operator_state_",
+        "_op_state",
+        "window-contents",
+        "merging-window-set",
+        "tumble-count-assigner",
+        "slide-count-assigner",
+    }
+)
+_BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
+_ANY_TIME = 0
+"""A time to live of which is known only that there is one."""
+
+
+def program(recorded: Recorded, name: str, new: Program, names: Names | None = None) -> Program:
+    """The OLD side of a check of ``new`` against a savepoint; ``name`` is what the report calls it."""
+    names = names or Names()
+    mode = _mode(recorded, new)
+    partners = {operator.id: operator for operator in new.operators}
+    partners |= {operator.user_hash: operator for operator in new.operators if operator.user_hash is not None}
+    operators = tuple(
+        _Translation(operator, position, partners.get(operator.id), names.operator(operator.id), mode, new).operator(names)
+        for position, operator in enumerate(recorded.operators)
+    )
+    settings = {} if names.program is None else dict(names.program.settings)
+    if mode is not None:
+        settings[EXECUTION_MODE] = mode
+    return Program(
+        name=name,
+        kind="savepoint",
+        job_name="" if names.program is None else names.program.job_name,
+        flink=new.flink,
+        operators=operators,
+        vertices=() if names.program is None else names.program.vertices,
+        settings=settings,
+        source=SourceLine(recorded.metadata, 0),
+        snapshot=Snapshot(
+            path=recorded.metadata,
+            format_version=recorded.format_version,
+            files=tuple(
+                StateFile(
+                    name=file.location.name,
+                    status=file.location.status,
+                    operators=file.operators,
+                    missing=file.missing,
+                )
+                for file in recorded.files
+            ),
+            backends={operator.id: operator.backend for operator in recorded.operators if operator.backend is not None},
+            types_known=names.program is not None,
+        ),
+    )
+
+
+def _mode(recorded: Recorded, new: Program) -> str | None:
+    """The mode in which PyFlink ran; None if the savepoint does not tell, or no Python ran at all."""
+    states = [(operator, state) for operator in recorded.operators for state in operator.states if not state.timers]
+    if any(state.name.startswith(PYTHON_PREFIX) for _, state in states):
+        return PROCESS
+    python = any("python" in operator.detail for operator in new.operators)
+    keyed = any(
+        state.scope is StateScope.KEYED and operator.key is not None and operator.key.name == "Row"
+        for operator, state in states
+    )
+    return THREAD if python and keyed else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """One operator of a savepoint on its way to facts.
+
+    ``partner`` is the operator of NEW that finds this one's state, ``known`` the operator of the program that wrote it.
+    """
+
+    recorded: RecordedOperator
+    position: int
+    partner: Operator | None
+    known: Operator | None
+    mode: str | None
+    new: Program
+
+    def operator(self, names: Names) -> Operator:
+        recorded, known = self.recorded, self.known
+        uid = recorded.uid or names.uid(recorded.id)
+        name = recorded.name or names.name(recorded.id)
+        facts = {
+            "id": recorded.id,
+            "uid": uid,
+            "parallelism": recorded.parallelism,
+            "max_parallelism": recorded.max_parallelism,
+            "states": None if recorded.unreadable else self.states(),
+            "states_unknown": "; ".join(recorded.unreadable) or None,
+            "has_state": recorded.has_state,
+            "detail": self.detail(unnamed=name is None),
+        }
+        if known is not None:
+            return replace(known, **facts, name=name or known.name)
+        return Operator(
+            **facts,
+            name=name or f"operator {recorded.id[:8]}",
+            user_hash=None,
+            kind=kind_of(recorded, self.partner, self.new),
+            parallelism_configured=False,
+            max_parallelism_configured=False,
+            vertex=recorded.id,
+            node=-1,
+            position=self.position,
+            chained_outputs=0,
+            inputs=(),
+            source=None,
+            merged_uids=(),
+        )
+
+    def detail(self, *, unnamed: bool) -> dict[str, object]:
+        recorded, partner = self.recorded, self.partner
+        detail: dict[str, object] = {} if self.known is None else dict(self.known.detail)
+        window = next((state.namespace for state in recorded.states if state.namespace is not None), None)
+        if self.known is None:
+            detail["recorded"] = True
+            if unnamed:
+                detail["unnamed"] = True
+            if window is not None:
+                text = self.namespace(window)
+                same = partner is not None and _namespaces(partner) <= {text}
+                detail["window"] = partner.detail.get("window") if partner is not None and same else f"{text}s"
+        timers = [state.bytes for state in recorded.states if state.timers]
+        if timers:
+            detail["timers"] = any(timers) if None not in timers else None
+            if window is not None and detail["timers"]:
+                detail["timers"] = None  # a window's trigger registers timers, whatever its function does
+        if recorded.finished is not None:
+            detail["finished"] = recorded.finished
+        if any(recorded.channels):
+            detail["records_in_flight"] = [
+                place for place, there in zip(("before", "behind"), recorded.channels, strict=True) if there
+            ]
+        if recorded.unreadable:
+            detail["known_states"] = [self.declared_name(state) for state in recorded.states]
+        return detail
+
+    # States
+
+    def states(self) -> tuple[State, ...]:
+        """The states, each with the kind and type of a declared one that is stored in the same way, if there is one."""
+        declared = self.declared()
+        left = dict(declared)
+        twins: dict[str, State | None] = {}
+        for state in self.recorded.states:
+            key = (self.declared_name(state), state.scope is StateScope.KEYED)
+            twins[state.name] = left.pop(key, None)
+        for state in self.recorded.states:
+            if twins[state.name] is None and not self.is_built_in(state):
+                # What only has another name is a renamed state; the rules look for one of the same kind.
+                key = next((key for key, other in left.items() if self.stored_alike(state, other)), None)
+                twins[state.name] = None if key is None else left.pop(key)
+        key_text = self.key_text()
+        states = [self.state(state, twins[state.name], key_text) for state in self.recorded.states]
+        if self.recorded.coordinated:
+            states.append(
+                State(name="coordinator", kind=StateKind.COORDINATOR, scope=StateScope.OPERATOR, built_in=True)
+            )
+        return tuple(states)
+
+    def declared(self) -> dict[tuple[str, bool], State]:
+        """The program's own states by name, as far as they are known: those of the program that wrote the savepoint, else
+        those of NEW."""
+        source = self.partner if self.known is None or self.known.states is None else self.known
+        states = () if source is None else source.states or ()
+        return {(state.name, state.scope is StateScope.KEYED): state for state in states if not state.built_in}
+
+    def state(self, recorded: RecordedState, twin: State | None, key_text: str | None) -> State:
+        alike = twin is not None and self.stored_alike(recorded, twin)
+        kind = twin.kind if twin is not None and alike else recorded.kind or StateKind.VALUE
+        return State(
+            name=self.declared_name(recorded),
+            kind=kind,
+            scope=recorded.scope,
+            type=self.type_text(recorded, twin if alike else None),
+            key_type=key_text if recorded.scope is StateScope.KEYED else None,
+            namespace_type=None if recorded.namespace is None else self.namespace(recorded.namespace),
+            ttl=self.ttl(recorded, twin),
+            built_in=self.is_built_in(recorded),
+            unstable=self.declared_name(recorded).startswith(_UNSTABLE),
+            bytes=recorded.bytes,
+        )
+
+    def declared_name(self, state: RecordedState) -> str:
+        return state.name.removeprefix(PYTHON_PREFIX) if self.mode == PROCESS else state.name
+
+    def is_built_in(self, state: RecordedState) -> bool:
+        name = self.declared_name(state)
+        if state.timers or name in _BUILT_IN or name.startswith(_UNSTABLE):
+            return True
+        if state.namespace is not None and name in _BUILT_IN_OF_WINDOWS:
+            return True
+        # A topology file that declares no states of an operator says nothing about them.
+        partner = self.partner
+        return partner is not None and "python" not in partner.detail and not self.declared()
+
+    def stored_alike(self, recorded: RecordedState, declared: State) -> bool:
+        """Whether the declared state would be in the same kind of container."""
+        if recorded.scope is not declared.scope or recorded.kind is None:
+            return recorded.scope is declared.scope
+        if recorded.scope is not StateScope.KEYED:
+            return True
+        return recorded.kind is _container(declared.kind, self.mode)
+
+    def type_text(self, recorded: RecordedState, twin: State | None) -> str | None:
+        if self.known is not None and twin is not None:
+            return twin.type
+        if self.mode == PROCESS and not self.is_built_in(recorded):
+            return None
+        if recorded.value is None:
+            return None
+        declared = None if twin is None else of_type(twin.type)
+        if twin is not None:
+            elements = recorded.value.parts[0] if recorded.value.name == "List" and recorded.value.parts else None
+            if declared is None or declared in (recorded.value, elements):
+                return twin.type
+        return str(recorded.value)
+
+    def ttl(self, recorded: RecordedState, twin: State | None) -> int | None:
+        if not recorded.ttl:
+            return None
+        return twin.ttl if twin is not None and twin.ttl is not None else _ANY_TIME
+
+    # Keys and windows
+
+    def key_text(self) -> str | None:
+        """The key's type; in the declared spelling if it is the same."""
+        key = self.recorded.key
+        if key is None:
+            return None
+        for operator in (self.known, self.partner):
+            declared = None if operator is None else _key_type(operator)
+            if declared is None:
+                continue
+            shape = of_type(declared)
+            if shape is None or shape == key:
+                return declared
+        return str(key)
+
+    def namespace(self, window: Shape) -> str:
+        """The windows' type as the plan of a program for this version of Flink has it."""
+        before_2 = self.new.flink.startswith("1.")
+        if window.name == LEGACY_WINDOWS + "GlobalWindow" and before_2:
+            return "GlobalWindow"
+        if window.name == "GlobalWindow" and before_2:
+            return "org.apache.flink.table.runtime.operators.window.GlobalWindow"
+        return str(window)
+
+
+def _container(kind: StateKind, mode: str | None) -> StateKind:
+    """The kind of state in which the backend keeps a declared one."""
+    if mode == PROCESS:
+        return StateKind.MAP if kind is StateKind.MAP else StateKind.LIST
+    if mode == THREAD and kind in (StateKind.REDUCING, StateKind.AGGREGATING):
+        return StateKind.VALUE
+    return kind
+
+
+def _key_type(operator: Operator) -> str | None:
+    return next((state.key_type for state in operator.states or () if state.key_type is not None), None)
+
+
+def _namespaces(operator: Operator) -> set[str | None]:
+    return {state.namespace_type for state in operator.states or () if state.kind is StateKind.TIMERS}
+

@@ -1,0 +1,84 @@
+"""From the path of a savepoint to the OLD side of a check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
+from compat.plan.decode import PlanError, decode
+from compat.plan.facts import Program
+from compat.report.failure import Failure, Side
+from compat.savepoint import facts
+from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
+from compat.savepoint.recorded import Recorded, read
+from state.flink import SavepointError
+
+
+@dataclass(frozen=True, slots=True)
+class OldSavepoint:
+    """A savepoint that was read, and the names that were told with it."""
+
+    recorded: Recorded
+    names: Names
+
+    def program(self, name: str, new: Program) -> Program:
+        """The facts of the savepoint, to be held against ``new``."""
+        return facts.program(self.recorded, name, new, self.names)
+
+
+def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSavepoint:
+    """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
+    try:
+        return OldSavepoint(read(given.path), names)
+    except SavepointError as error:
+        raise InputError(
+            Failure(
+                rule="CMP501",
+                message=str(error).removesuffix(f" {error.advice}"),
+                name=given.argument,
+                side=side,
+                hint=error.advice,
+            )
+        ) from error
+
+
+def read_names(argument: str | None, options: LoadOptions, job: int | None) -> Names:
+    """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError."""
+    if argument is None:
+        return Names()
+    if os.path.splitext(argument)[1] in TABLES:
+        try:
+            return read_table(argument)
+        except NamesError as error:
+            raise InputError(Failure(rule="CMP901", message=str(error), name=argument, side=Side.OLD)) from error
+    with opened(argument, (), Side.OLD) as given:
+        if given.kind == "savepoint":
+            raise InputError(
+                Failure(rule="CMP901", message="A savepoint tells no names to another one.", name=argument, side=Side.OLD)
+            )
+        plans = load(given, options, Side.OLD)
+    return of_program(_decoded(_job(plans, argument, job), argument))
+
+
+def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -> Mapping[str, Any]:
+    if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
+        return plans[0 if len(plans) == 1 else job or 0]
+    raise InputError(
+        Failure(
+            rule="CMP903",
+            message=f"{argument} submits {len(plans)} jobs.",
+            name=argument,
+            side=Side.OLD,
+            hint="Say which with --job N, counted from 0.",
+        )
+    )
+
+
+def _decoded(plan: Mapping[str, Any], argument: str) -> Program:
+    try:
+        return decode(plan, name=argument, kind="program")
+    except PlanError as error:
+        raise InputError(Failure(rule="CMP901", message=str(error), name=argument, side=Side.OLD)) from error
