@@ -16,6 +16,12 @@ _COMMANDS = {
     "rule": ("compat.cli.rules", "rule"),
     "schema": ("compat.cli.schema", "schema"),
     "inspect": ("compat.cli.inspect", "inspect"),
+    "run": ("compat.cli.run", "run"),
+    "list": ("compat.cli.jobs", "list_jobs"),
+    "savepoint": ("compat.cli.jobs", "savepoint"),
+    "stop": ("compat.cli.jobs", "stop"),
+    "cancel": ("compat.cli.jobs", "cancel"),
+    "state": ("compat.cli.state", "state"),
 }
 
 

@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 from compiler.spark.checkpoints import COMMITTABLES, STATES, WATERMARK
 from compiler.spark.options import RunOptions
 from compiler.spark.plan import PhysicalPlan, with_max_parallelism
-from compiler.spark.store import PLAN
 from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 from state.delta.rows import Kind, read_rows
-from state.delta.savepoint import METADATA, import_snapshot, read_description
+from state.delta.savepoint import METADATA, PLAN, import_snapshot
 from state.key_groups import HIGHEST_MAX_PARALLELISM
 
 
@@ -132,9 +131,6 @@ class Snapshot:
 
     def plan(self) -> dict[str, Any] | None:
         """The plan of the program that wrote it, where it was kept."""
-        if self.is_savepoint:
-            found: dict[str, Any] | None = read_description(self.directory).get("plan")
-            return found
         file = self.directory / PLAN
         return json.loads(file.read_text()) if file.exists() else None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from compiler.spark.checkpoints import CheckpointCoordinator
@@ -22,22 +22,18 @@ def take_savepoint(
     """
     target = store.savepoint_path(coordinator.job_id)
     if path is not None:
-        path = path.removeprefix("file://")
-        target = target.__class__(path) / target.name if os.path.isdir(path) else target.__class__(path)
-    plan = coordinator.plan
+        given = Path(path.removeprefix("file://"))
+        target = given / target.name if given.is_dir() else given
     description = {
         "job_id": coordinator.job_id,
-        "job_name": plan.job_name,
+        "job_name": coordinator.plan.job_name,
         "epoch": coordinator.epoch,
         "time": time.time(),
-        "plan": None if plan_json is None else plan_as_run(plan_json, plan, coordinator.described),
     }
-    return write_savepoint(coordinator.log, target, description)
+    return write_savepoint(coordinator.log, target, description, plan_json)
 
 
-def plan_as_run(
-    plan_json: Mapping[str, Any], plan: PhysicalPlan, described: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
+def plan_as_run(plan_json: Mapping[str, Any], plan: PhysicalPlan) -> dict[str, Any]:
     """The plan with what is known from running it: adopted maximum parallelism, and states that have names of their own.
 
     PyFlink draws the names of some states at random at every start; here they are as stable as any.

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,8 @@ class MissingJava(StoreError):
 class Spark:
     """A SparkContext with Python workers on this interpreter, which find the modules in ``folders`` too.
 
-    ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the plan that
-    begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``.
+    ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
+    plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``.
     """
 
     def __init__(self, master: str | None, plan: PhysicalPlan, folders: Sequence[str], log: str) -> None:
@@ -107,7 +107,7 @@ class Spark:
             settings["spark.jars.packages"] = ",".join(self._packages)
         if any("delta-spark" in name for name in self._packages):
             settings |= _DELTA
-        conf = SparkConf().setMaster(self._master).setAll((settings | self._given).items())
+        conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
         with quiet(self.log):
             self._context = SparkContext(conf=conf)
             self._context.setLogLevel((settings | self._given)["spark.log.level"])
@@ -148,10 +148,8 @@ def _forget(context: Any) -> None:
         SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is not None:
-        try:
+        with suppress(Exception):
             gateway.shutdown()
-        except Exception:
-            pass
         process = getattr(gateway, "proc", None)
         if process is not None:
             process.stdin.close()

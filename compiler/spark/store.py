@@ -15,7 +15,6 @@ from typing import Any
 from compiler.executiongraph.states import JobStatus
 from state.delta.errors import StoreError
 
-PLAN = "plan.json"
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 
 
@@ -94,7 +93,7 @@ class JobStore:
 
     def write_plan(self, job_id: str, plan: dict[str, Any]) -> None:
         """Keep the plan of a job, for checks against its checkpoints."""
-        self._put(self.directory(job_id) / PLAN, plan)
+        self._put(self.directory(job_id) / "plan.json", plan)
 
     @staticmethod
     def _put(path: Path, data: dict[str, Any]) -> None:

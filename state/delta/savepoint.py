@@ -20,10 +20,13 @@ from state.serializers import key_codec_of
 from state.types import from_json
 
 METADATA = "_savepoint.json"
+PLAN = "plan.json"
 
 
-def write_savepoint(log: SnapshotLog, path: str | Path, description: Mapping[str, Any]) -> str:
-    """Copy a log's present state to ``path``, and ``description`` (plan, states, epoch) with it; gives the absolute path.
+def write_savepoint(
+    log: SnapshotLog, path: str | Path, description: Mapping[str, Any], plan: Mapping[str, Any] | None = None
+) -> str:
+    """Copy a log's present state to ``path``, with a description and the program's plan; gives the absolute path.
 
     The metadata file comes last: a directory without it is no savepoint.
     """
@@ -35,6 +38,8 @@ def write_savepoint(log: SnapshotLog, path: str | Path, description: Mapping[str
     try:
         copy = SnapshotLog.create(target)
         copy.commit(log.epoch, [_copied(file, log.path, target) for file in log.files()], {"token": "savepoint"})
+        if plan is not None:
+            (target / PLAN).write_text(json.dumps(plan))
         fresh = target / f"{METADATA}.new"
         fresh.write_text(json.dumps({"format": 1, **description}, indent=1))
         os.replace(fresh, target / METADATA)

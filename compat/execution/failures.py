@@ -1,0 +1,11 @@
+"""What ends a run before a job starts."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """Nothing was started. ``detail`` is all there is to say, the message one line of it."""
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail

