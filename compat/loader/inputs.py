@@ -61,7 +61,11 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
             path, root_shown = _from_git(argument, folder, side)
             yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
         return
-    if _is_savepoint(argument):
+    plan = _plan_of_snapshot(argument)
+    if plan is not None and side is not Side.NEW:
+        yield Input(argument, plan, "plan")
+        return
+    if plan is not None or _is_savepoint(argument):
         if side is Side.NEW:
             raise InputError(
                 Failure(
@@ -172,6 +176,16 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         traceback="\n".join(lines),
         hint=crash.hint,
     )
+
+
+def _plan_of_snapshot(argument: str) -> str | None:
+    """The plan in a savepoint that ``compat`` wrote, or beside a job's checkpoints; None for anything else."""
+    path, at, epoch = argument.removeprefix("file://").rpartition("@")
+    path = path if at and epoch.isdigit() else argument.removeprefix("file://")
+    folder = os.path.dirname(path) if os.path.basename(path) in ("state", "_savepoint.json") else path
+    plan = os.path.join(folder, "plan.json")
+    logs = (os.path.join(folder, "_delta_log"), os.path.join(folder, "state", "_delta_log"))
+    return plan if os.path.isfile(plan) and any(os.path.isdir(log) for log in logs) else None
 
 
 def _is_savepoint(argument: str) -> bool:
