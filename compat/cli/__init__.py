@@ -16,6 +16,8 @@ _COMMANDS = {
     "rule": ("compat.cli.rules", "rule"),
     "schema": ("compat.cli.schema", "schema"),
     "inspect": ("compat.cli.inspect", "inspect"),
+    "serve": ("compat.cli.serve", "serve"),
+    "token": ("compat.cli.serve", "token"),
     "run": ("compat.cli.run", "run"),
     "list": ("compat.cli.jobs", "list_jobs"),
     "savepoint": ("compat.cli.jobs", "savepoint"),

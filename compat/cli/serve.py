@@ -1,0 +1,146 @@
+"""``compat serve`` and ``compat token``: the service, and who may use it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from compat.service.registry import Registry
+
+_DATABASE = click.option(
+    "--database",
+    default="sqlite:///compat.db",
+    envvar="COMPAT_DATABASE",
+    show_default=True,
+    help="Where the registry is: sqlite:///FILE or postgresql://…",
+)
+_ROLE = click.Choice(["read", "push", "admin"])
+
+
+@click.command("serve")
+@_DATABASE
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one.")
+@click.option("--folder", "folders", multiple=True, metavar="[JOB=]PATH", help="Where savepoints are; repeatable.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name the server goes by; repeatable.")
+@click.option(
+    "--anonymous/--no-anonymous",
+    default=None,
+    help="Whether looking takes no token (default: on this machine's own address only).",
+)
+@click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
+@click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
+@click.option("--workers", type=click.IntRange(1), help="Processes that check (default: processors less one).")
+@click.option("--max-body", type=click.IntRange(1024), default=64 * 1024 * 1024, show_default=True, help="Bytes.")
+def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
+    """Serve the registry: the API under /api/v1, and pages for people.
+
+    It takes plans, never programs. Make a token first, with 'compat token create NAME --role push'.
+
+    Example: compat serve --folder /data/savepoints
+    """
+    service = _service()
+    local = host in ("127.0.0.1", "::1", "localhost")
+    if not local and not options["hosts"]:
+        raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
+    try:
+        given = {} if options["workers"] is None else {"workers": options["workers"]}
+        settings = service.ServiceSettings(
+            database=database,
+            folders=tuple(service.settings.Folder.parse(folder) for folder in folders),
+            anonymous_read=local if options["anonymous"] is None else options["anonymous"],
+            allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
+            scan_interval=options["scan_interval"],
+            max_body=options["max_body"],
+            secure_cookies=options["https"],
+            **given,
+        )
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--folder'") from error
+    service.observe.log_to_stderr()
+    try:
+        service.server.serve(service.create_app(settings), host, port)
+    except (OSError, ValueError, service.SQLAlchemyError) as error:
+        click.echo(f"The service cannot start: {error}", err=True)
+        sys.exit(2)
+
+
+@click.group("token")
+def token() -> None:
+    """Tokens for the service: read looks, push records checks and versions, admin forces promotions.
+
+    Example: compat token create ci --role push
+    """
+
+
+@token.command("create")
+@click.argument("name")
+@click.option("--role", type=_ROLE, default="push", show_default=True, help="What it may do.")
+@_DATABASE
+def create(name: str, role: str, database: str) -> None:
+    """Make a token and print it; it cannot be printed again."""
+    service = _service()
+    try:
+        click.echo(_registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()]))
+    except (service.registry.Conflict, ValueError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+@token.command("list")
+@_DATABASE
+def list_tokens(database: str) -> None:
+    """The names and roles of all tokens."""
+    for each in _registry(database).tokens.list():
+        click.echo(f"{each.name}\t{each.role.name.lower()}")
+
+
+@token.command("revoke")
+@click.argument("name")
+@_DATABASE
+def revoke(name: str, database: str) -> None:
+    """Make a token worthless."""
+    service = _service()
+    try:
+        _registry(database).tokens.revoke(name)
+    except service.registry.NotFound as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _registry(database: str) -> Registry:
+    service = _service()
+    try:
+        found: Registry = service.registry.Registry(service.database.Database(database))
+        found.database.migrate()
+    except (ValueError, service.SQLAlchemyError) as error:
+        raise click.UsageError(str(error)) from error
+    return found
+
+
+def _service() -> Any:
+    """The modules of the service, which only this command needs."""
+    from types import SimpleNamespace
+
+    try:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from compat.service import ServiceSettings, create_app, database, observe, records, registry, requests, server
+        from compat.service import settings as settings_module
+    except ModuleNotFoundError as error:
+        raise click.UsageError(
+            f"The service needs {error.name!r}, which is not installed: pip install 'stream-compat[service]'."
+        ) from error
+    return SimpleNamespace(
+        SQLAlchemyError=SQLAlchemyError,
+        ServiceSettings=ServiceSettings,
+        create_app=create_app,
+        database=database,
+        observe=observe,
+        records=records,
+        registry=registry,
+        requests=requests,
+        server=server,
+        settings=settings_module,
+    )

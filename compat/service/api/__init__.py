@@ -1,0 +1,16 @@
+"""The API under ``/api/v1``: one module for each thing, and their description in :mod:`compat.service.api.openapi`."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from compat.service.api import catalogue, checks, jobs, savepoints
+from compat.service.api.openapi import openapi
+
+PREFIX = "/api/v1"
+
+
+def routes() -> list[Route]:
+    """All routes of the API."""
+    given = [*checks.ROUTES, *jobs.ROUTES, *savepoints.ROUTES, *catalogue.ROUTES, ("GET", "/openapi.json", openapi)]
+    return [Route(PREFIX + path, handler, methods=[method]) for method, path, handler in given]

@@ -1,0 +1,86 @@
+"""Checks: make one, list them, look at one."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from compat.service import work
+from compat.service.body import read_body
+from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service
+from compat.service.guard import require
+from compat.service.records import Check, Identity, Role, check_json
+from compat.service.registry.checks import NewCheck
+from compat.service.requests import job_name
+
+
+async def create(request: Request) -> Response:
+    """Check one side against another; keep the check unless told not to."""
+    parts = service(request)
+    identity = require(request, Role.READ)
+    body = await read_body(request, parts.settings)
+    checked = await parts.pools.run(work.check_body, body, size=len(body))
+    if not checked.record:
+        observe(parts, checked)
+        return raw(b'{"check":null,"report":' + checked.report + b"}")
+    require(request, Role.PUSH)
+    check = await record(parts, checked, identity)
+    return raw(with_report(check, checked.report), 201)
+
+
+async def record(parts: Service, checked: work.Checked, identity: Identity) -> Check:
+    """Keep a check that was made."""
+    observe(parts, checked)
+    new = NewCheck(
+        job=checked.job,
+        old=checked.old,
+        new=checked.new,
+        verdict=checked.verdict,
+        sentence=checked.sentence,
+        errors=checked.errors,
+        warnings=checked.warnings,
+        commit=checked.commit,
+        author=checked.author,
+        by=identity.name,
+        seconds=checked.seconds,
+        report=checked.packed_report,
+        plans=checked.plans,
+    )
+    return await blocking(parts.registry.checks.record, new, parts.settings.kept_checks)
+
+
+def observe(parts: Service, checked: work.Checked) -> None:
+    """Count a check."""
+    parts.metrics.checks.labels(checked.verdict).inc()
+    parts.metrics.check_seconds.observe(checked.seconds)
+
+
+def with_report(check: Check, report: bytes) -> bytes:
+    """The JSON of a check and its report."""
+    return b'{"check":' + json.dumps(check_json(check), ensure_ascii=False).encode() + b',"report":' + report + b"}"
+
+
+async def listing(request: Request) -> Response:
+    """Checks, newest first."""
+    parts = service(request)
+    job = request.query_params.get("job")
+    found = await blocking(
+        parts.registry.checks.list,
+        job=None if job is None else job_name(job),
+        limit=page_size(request),
+        before=query_number(request, "before", None),
+    )
+    return answer({"checks": [check_json(check) for check in found]})
+
+
+async def get(request: Request) -> Response:
+    """A check with its report."""
+    parts = service(request)
+    id = path_number(request, "id")
+    check = await blocking(parts.registry.checks.get, id)
+    return raw(with_report(check, await blocking(parts.registry.checks.report_text, id)))
+
+
+ROUTES = [("POST", "/checks", create), ("GET", "/checks", listing), ("GET", "/checks/{id}", get)]

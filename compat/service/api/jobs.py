@@ -1,0 +1,179 @@
+"""Jobs, their versions, and what runs."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from compat.service import work
+from compat.service.api.checks import record
+from compat.service.body import read_body
+from compat.service.context import (
+    Service,
+    answer,
+    blocking,
+    page_size,
+    path_job,
+    path_number,
+    query_number,
+    raw,
+    service,
+)
+from compat.service.guard import require
+from compat.service.records import (
+    Check,
+    Identity,
+    Job,
+    Role,
+    Version,
+    check_json,
+    job_json,
+    promotion_json,
+    version_json,
+)
+from compat.service.registry import NotFound
+from compat.service.requests import PromoteRequest, promote_request
+from compat.service.untrusted import read_json
+
+SMALL_BODY = 64 * 1024
+"""What a request without a plan may have."""
+
+
+async def listing(request: Request) -> Response:
+    """All jobs, by name."""
+    found = await blocking(service(request).registry.jobs.all)
+    return answer({"jobs": [job_json(job) for job in found]})
+
+
+async def get(request: Request) -> Response:
+    """One job."""
+    return answer(job_json(await blocking(service(request).registry.jobs.get, path_job(request))))
+
+
+async def versions(request: Request) -> Response:
+    """The versions of a job, newest first."""
+    found = await blocking(
+        service(request).registry.jobs.versions,
+        path_job(request),
+        limit=page_size(request),
+        before=query_number(request, "before", None),
+    )
+    return answer({"versions": [version_json(version) for version in found]})
+
+
+async def version(request: Request) -> Response:
+    """One version of a job."""
+    return answer(version_json(await _version(request)))
+
+
+async def plan(request: Request) -> Response:
+    """The plan of a version, as ``compat plan --format json`` wrote it."""
+    found = await _version(request)
+    return raw(await blocking(service(request).registry.plans.text, found.plan.digest))
+
+
+async def _version(request: Request) -> Version:
+    number = request.path_params["number"]
+    return await blocking(
+        service(request).registry.jobs.version,
+        path_job(request),
+        None if number == "current" else path_number(request, "number"),
+    )
+
+
+async def push(request: Request) -> Response:
+    """Register a plan as the newest version of a job."""
+    parts = service(request)
+    identity = require(request, Role.PUSH)
+    job = path_job(request)
+    body = await read_body(request, parts.settings)
+    given = await parts.pools.run(work.push, body, size=len(body))
+    pushed = await blocking(
+        parts.registry.jobs.push, job, given.packed, commit=given.commit, author=given.author, by=identity.name
+    )
+    if pushed.new:
+        parts.metrics.pushed.inc()
+    return answer(version_json(pushed.version), 201 if pushed.new else 200)
+
+
+async def promotions(request: Request) -> Response:
+    """What ran when, newest first."""
+    found = await blocking(service(request).registry.jobs.promotions, path_job(request), page_size(request))
+    return answer({"promotions": [promotion_json(promotion) for promotion in found]})
+
+
+async def promote(request: Request) -> Response:
+    """Make a version the one that runs, if it may replace the one that runs now."""
+    parts = service(request)
+    identity = require(request, Role.PUSH)
+    name = path_job(request)
+    body = await read_body(request, parts.settings)
+    asked = promote_request(read_json(body[:SMALL_BODY], parts.settings.max_depth))
+    if asked.force:
+        require(request, Role.ADMIN)
+    job = await blocking(parts.registry.jobs.get, name)
+    wanted = await _wanted(parts, name, asked)
+    check = await _gate(parts, job, wanted, identity)
+    if check is not None and not check.passed and not asked.force:
+        parts.metrics.promoted.labels("refused").inc()
+        report = await blocking(parts.registry.checks.report_text, check.id)
+        return raw(_refusal(check) + b',"report":' + report + b"}", 409)
+    promotion = await blocking(
+        parts.registry.jobs.promote,
+        name,
+        wanted.number,
+        expected=None if job.current is None else job.current.number,
+        by=identity.name,
+        check=None if check is None else check.id,
+        reason=asked.reason if asked.force else None,
+    )
+    parts.metrics.promoted.labels("forced" if asked.force else "promoted").inc()
+    return answer({"promotion": promotion_json(promotion), "check": None if check is None else check_json(check)})
+
+
+async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
+    if asked.version is not None:
+        return await blocking(parts.registry.jobs.version, name, asked.version)
+    newest = await blocking(parts.registry.jobs.versions, name, 1)
+    if not newest:
+        raise NotFound(f"Job {name!r} has no version.")
+    return newest[0]
+
+
+async def _gate(parts: Service, job: Job, wanted: Version, identity: Identity) -> Check | None:
+    """The check that decides: the newest of these two plans, or one made now. None where there is nothing to restore."""
+    if job.current is None or job.current.plan.digest == wanted.plan.digest:
+        return None
+    known = await blocking(parts.registry.checks.between, job.name, job.current.plan.digest, wanted.plan.digest)
+    if known is not None:
+        return known
+    size = max(job.current.plan.size, wanted.plan.size)
+    checked = await parts.pools.run(
+        work.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
+    )
+    return await record(parts, checked, identity)
+
+
+def _refusal(check: Check) -> bytes:
+    document = {
+        "type": "about:blank",
+        "title": "Not promoted",
+        "status": 409,
+        "detail": check.sentence,
+        "check": check_json(check),
+    }
+    return json.dumps(document, ensure_ascii=False).encode()[:-1]
+
+
+ROUTES = [
+    ("GET", "/jobs", listing),
+    ("GET", "/jobs/{job}", get),
+    ("GET", "/jobs/{job}/versions", versions),
+    ("POST", "/jobs/{job}/versions", push),
+    ("GET", "/jobs/{job}/versions/{number}", version),
+    ("GET", "/jobs/{job}/versions/{number}/plan", plan),
+    ("GET", "/jobs/{job}/promotions", promotions),
+    ("POST", "/jobs/{job}/promotions", promote),
+]

@@ -1,0 +1,95 @@
+"""The application: what is served, and in which order a request meets it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from compat.service import api, health, login
+from compat.service.context import Service
+from compat.service.database import Database
+from compat.service.guard import Guard
+from compat.service.observe import Metrics, Observe, log
+from compat.service.pool import Pools
+from compat.service.problems import HANDLED, on_error, problem
+from compat.service.registry import Registry
+from compat.service.scan import keep_scanning
+from compat.service.settings import ServiceSettings
+
+
+def create_app(settings: ServiceSettings) -> Starlette:
+    """The application of a service.
+
+    Its parts are in ``app.state.service`` (:class:`~compat.service.context.Service`). The tables are made or brought up to date
+    here. Raises DatabaseUrlError for a database that cannot be used.
+    """
+    registry = Registry(Database(settings.database, settings.database_timeout))
+    registry.database.migrate()
+    parts = Service(settings, registry, Metrics(), Pools(settings))
+    app = Starlette(
+        routes=[_named(route) for route in (*api.routes(), *health.ROUTES, *login.ROUTES, *_pages())],
+        middleware=[
+            Middleware(Observe, metrics=parts.metrics),
+            Middleware(Guard, settings=settings, registry=registry),
+        ],
+        exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},
+        lifespan=_lifespan,
+    )
+    app.state.service = parts
+    app.state.registry = registry
+    return app
+
+
+def _pages() -> list[BaseRoute]:
+    """The pages for people: ``compat.service.pages`` gives them as ``routes()``."""
+    if find_spec("compat.service.pages") is None:
+        return []
+    return list(import_module("compat.service.pages").routes())
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    parts: Service = app.state.service
+    await parts.pools.start()
+    parts.ready = True
+    scanning = asyncio.create_task(keep_scanning(parts))
+    log("ready", folders=[str(folder.path) for folder in parts.settings.folders])
+    try:
+        yield
+    finally:
+        parts.ready = False
+        scanning.cancel()
+        with suppress(asyncio.CancelledError):
+            await scanning
+        await asyncio.to_thread(parts.pools.close)
+        parts.registry.database.close()
+        log("stopped")
+
+
+def _named(route: BaseRoute) -> BaseRoute:
+    """The route, leaving its template in the request's state for the metrics."""
+    if isinstance(route, Route):
+        inner: ASGIApp = route.app
+        template = route.path
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            scope.setdefault("state", {})["route"] = template
+            await inner(scope, receive, send)
+
+        route.app = app
+    return route
+
+
+async def _mistake(request: Request, error: Exception) -> Response:
+    log("mistake", level="error", path=request.url.path[:500], error=f"{type(error).__name__}: {error}")
+    return problem(500, "The server made a mistake; its log says which.")

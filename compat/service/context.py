@@ -1,0 +1,85 @@
+"""What handlers of the API have at hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from compat.service.observe import Metrics
+from compat.service.pool import Pools
+from compat.service.registry import Registry
+from compat.service.requests import LARGEST_NUMBER, job_name
+from compat.service.settings import ServiceSettings
+from compat.service.untrusted import RefusedBody
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Service:
+    """The parts of a running service; ``app.state.service``."""
+
+    settings: ServiceSettings
+    registry: Registry
+    metrics: Metrics
+    pools: Pools
+    ready: bool = False
+
+
+def service(request: Request) -> Service:
+    """The service that a request came to."""
+    found: Service = request.app.state.service
+    return found
+
+
+async def blocking(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """What a call that blocks gives, made in a thread."""
+    return await run_in_threadpool(function, *arguments, **named)
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """A JSON answer."""
+    return raw(json.dumps(value, ensure_ascii=False).encode(), status)
+
+
+def raw(text: bytes, status: int = 200) -> Response:
+    """An answer whose JSON text is there already."""
+    return Response(text, status_code=status, media_type="application/json")
+
+
+def path_job(request: Request) -> str:
+    """The job that the address names. Raises RefusedBody."""
+    return job_name(request.path_params["job"])
+
+
+def path_number(request: Request, name: str) -> int:
+    """A number that the address holds. Raises RefusedBody."""
+    return _number(request.path_params[name], name)
+
+
+def query_number(request: Request, name: str, default: int | None, most: int = LARGEST_NUMBER) -> int | None:
+    """A number of the query, at most ``most``. Raises RefusedBody."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    number = _number(text, name)
+    if number > most:
+        raise RefusedBody(f"Must be at most {most}.", name)
+    return number
+
+
+def _number(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= LARGEST_NUMBER):
+        raise RefusedBody("Must be a whole number above 0.", name)
+    return int(text)
+
+
+def page_size(request: Request) -> int:
+    """How many items a list shall have."""
+    return query_number(request, "limit", 100, most=1000) or 100

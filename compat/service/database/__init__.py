@@ -1,0 +1,112 @@
+"""The registry's database: SQLite by default, PostgreSQL by URL.
+
+SQLite runs with a write-ahead log and full synchronisation: what was acknowledged survives a crash, and readers do not
+wait for a writer. A writer takes the lock at its start, so that two of them wait for each other instead of failing half way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from compat.service.database.migrate import migrate, migrated
+
+AnyRow = Row[*tuple[Any, ...]]
+"""A row of any query."""
+
+
+class DatabaseUrlError(ValueError):
+    """A database URL that cannot be used; the message says what is one."""
+
+
+class Database:
+    """Connections to the registry's database. Safe to use from several threads."""
+
+    def __init__(self, url: str, timeout: float = 5.0, connections: int = 10) -> None:
+        self._engine = _engine(url, timeout, connections)
+
+    @property
+    def sqlite(self) -> bool:
+        """True if the database is one file."""
+        return self._engine.dialect.name == "sqlite"
+
+    def migrate(self) -> None:
+        """Bring the tables to this version's form. Safe when several servers start at once."""
+        migrate(self._engine)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that only looks."""
+        with self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that changes something: all of it on leaving, or nothing."""
+        with self._engine.connect() as bare:
+            connection = bare.execution_options(writes=True)
+            with connection.begin():
+                yield connection
+
+    def ready(self) -> bool:
+        """True if the database answers and its tables have this version's form. Raises SQLAlchemyError if not reached."""
+        with self.read() as connection:
+            connection.execute(text("SELECT 1"))
+            return migrated(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+def _engine(url: str, timeout: float, connections: int) -> Engine:
+    try:
+        parsed = make_url(url)
+        if parsed.drivername in ("postgresql", "postgres"):
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        sqlite = parsed.get_backend_name() == "sqlite"
+        if sqlite and parsed.database in (None, "", ":memory:"):
+            raise DatabaseUrlError("A registry in memory would be lost; give a file: sqlite:///compat.db")
+        options: dict[str, Any] = {"timeout": timeout} if sqlite else {"connect_timeout": max(2, int(timeout))}
+        engine = create_engine(
+            parsed, connect_args=options, pool_size=connections, pool_timeout=timeout, pool_pre_ping=not sqlite
+        )
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise DatabaseUrlError(
+            f"The database URL cannot be used: {error}. Write sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME."
+        ) from error
+    except ModuleNotFoundError as error:
+        raise DatabaseUrlError(
+            f"The driver {error.name!r} is not installed: pip install 'stream-compat[service,postgresql]'."
+        ) from error
+    if engine.dialect.name not in ("sqlite", "postgresql"):
+        raise DatabaseUrlError(f"{engine.dialect.name} is not supported; use SQLite or PostgreSQL.")
+    if sqlite:
+        _private(str(parsed.database))
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _private(path: str) -> None:
+    """Make the file readable by its owner only, as it holds the hashes of tokens."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise DatabaseUrlError(f"The database {path!r} cannot be written: {error.strerror}.") from error
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # the driver would begin transactions by itself, and too late
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

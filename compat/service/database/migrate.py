@@ -1,0 +1,44 @@
+"""Migrations, by Alembic; its scripts are in ``migrations/versions``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+_LOCK = 0x636F6D706174
+"""Names the advisory lock that PostgreSQL keeps while one server migrates."""
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the tables to the newest form, in one transaction that other servers wait for."""
+    with engine.connect() as bare:
+        connection = bare.execution_options(writes=True)
+        with connection.begin():
+            if engine.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def migrated(connection: Connection) -> bool:
+    """True if the tables have the newest form."""
+    return MigrationContext.configure(connection).get_current_revision() == _head()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(files("compat.service.database").joinpath("migrations")))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+@cache
+def _head() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()

@@ -1,0 +1,81 @@
+"""Errors as the API tells them: ``application/problem+json`` (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from compat.report.escaping import visible
+from compat.service.body import BodyRefused
+from compat.service.observe import log
+from compat.service.pool import Busy, WorkFailed
+from compat.service.registry import Conflict, NotFound
+from compat.service.untrusted import RefusedBody
+
+TITLES = {
+    400: "Bad request",
+    401: "A token is needed",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "The request took too long",
+    409: "Conflict",
+    411: "Length required",
+    413: "Too large",
+    415: "JSON is needed",
+    421: "Not this host",
+    422: "Not understood",
+    500: "Our mistake",
+    503: "Not now",
+}
+
+
+def problem(status: int, detail: str, pointer: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that says what was wrong; ``pointer`` is the field of the request concerned."""
+    document = {
+        "type": "about:blank",
+        "title": TITLES.get(status, "Error"),
+        "status": status,
+        "detail": visible(detail),
+    }
+    if pointer:
+        document["pointer"] = visible(pointer)
+    return Response(
+        json.dumps(document), status_code=status, media_type="application/problem+json", headers=dict(headers or {})
+    )
+
+
+async def on_error(request: Request, error: Exception) -> Response:
+    """The answer to what a handler raised."""
+    match error:
+        case HTTPException():
+            return problem(error.status_code, error.detail, headers=error.headers)
+        case BodyRefused():
+            return problem(error.status, str(error), headers={"Connection": "close"})
+        case RefusedBody():
+            return problem(422 if error.pointer else 400, str(error), error.pointer)
+        case NotFound():
+            return problem(404, str(error.args[0]))
+        case Conflict():
+            return problem(409, str(error))
+        case WorkFailed():
+            return problem(413, str(error))
+        case Busy():
+            return problem(503, str(error), headers={"Retry-After": "5"})
+        case SQLAlchemyError():
+            log("database", level="error", error=str(getattr(error, "orig", None) or error))
+            return problem(
+                503,
+                "The registry's database does not take this at the moment. Nothing was recorded; try again.",
+                headers={"Retry-After": "5"},
+            )
+    raise error
+
+
+HANDLED = (HTTPException, BodyRefused, RefusedBody, NotFound, Conflict, WorkFailed, Busy, SQLAlchemyError)
+"""The exceptions that have an answer; all others are mistakes of ours."""

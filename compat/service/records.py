@@ -1,0 +1,248 @@
+"""What the registry holds, as frozen values. Times are seconds since 1970."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Any
+
+
+class Role(IntEnum):
+    """What a token may do; each role may also do what those before it may."""
+
+    NONE = 0
+    READ = 1
+    PUSH = 2
+    ADMIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks: the name of a token, or ``anonymous``."""
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A plan as the registry keeps it: ``digest`` is the SHA-256 of its canonical JSON, ``size`` the bytes of that."""
+
+    digest: str
+    job_name: str
+    flink: str
+    operators: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version of a job: the ``number``-th that was pushed, from 1."""
+
+    id: int
+    job: str
+    number: int
+    plan: Plan
+    commit: str | None
+    author: str | None
+    pushed_by: str
+    pushed_at: float
+
+    @property
+    def label(self) -> str:
+        """How reports call it: ``word_count@3``."""
+        return f"{self.job}@{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """That a version became the one that runs, by whom, on which check; ``reason`` is given when it was forced."""
+
+    id: int
+    job: str
+    number: int
+    by: str
+    at: float
+    check: int | None
+    forced: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSide:
+    """One side of a check: what reports call it, what it is (``plan``, ``version``, ``savepoint``), and where it is kept."""
+
+    label: str
+    kind: str
+    digest: str | None = None
+    version: int | None = None
+    savepoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took."""
+
+    id: int
+    job: str | None
+    old: CheckSide
+    new: CheckSide
+    verdict: str
+    sentence: str
+    errors: int
+    warnings: int
+    commit: str | None
+    author: str | None
+    by: str
+    at: float
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """True if NEW may replace OLD."""
+        return self.verdict in ("compatible", "compatible-with-migration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job: the version that runs (None before the first promotion), how many were pushed, and its last check."""
+
+    name: str
+    created_at: float
+    versions: int
+    current: Version | None
+    last_check: Check | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Savepoint:
+    """A savepoint or checkpoint in one of the operator's folders.
+
+    ``id`` stands for its path. ``kind`` is ``flink``, ``delta-savepoint`` or ``delta-job`` (a job's own state table, of which
+    the last epoch counts). ``status`` is ``ok``, ``unreadable`` (``error`` says why) or ``gone``. ``bytes`` and ``operators``
+    are None where they are not known.
+    """
+
+    id: str
+    path: str
+    kind: str
+    job: str | None
+    status: str
+    error: str | None
+    checkpoint: int | None
+    operators: int | None
+    bytes: int | None
+    modified_at: float
+    seen_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token: its name, role and times. The secret is not kept."""
+
+    name: str
+    role: Role
+    created_at: float
+
+
+def moment(seconds: float) -> str:
+    """A time as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan's description as the API gives it."""
+    return {
+        "digest": plan.digest,
+        "job_name": plan.job_name,
+        "flink": plan.flink,
+        "operators": plan.operators,
+        "size": plan.size,
+    }
+
+
+def version_json(version: Version) -> dict[str, Any]:
+    """A version as the API gives it."""
+    return {
+        "job": version.job,
+        "number": version.number,
+        "label": version.label,
+        "commit": version.commit,
+        "author": version.author,
+        "pushed_by": version.pushed_by,
+        "pushed_at": moment(version.pushed_at),
+        "plan": plan_json(version.plan),
+    }
+
+
+def promotion_json(promotion: Promotion) -> dict[str, Any]:
+    """A promotion as the API gives it."""
+    return {
+        "job": promotion.job,
+        "number": promotion.number,
+        "by": promotion.by,
+        "at": moment(promotion.at),
+        "check": promotion.check,
+        "forced": promotion.forced,
+        "reason": promotion.reason,
+    }
+
+
+def side_json(side: CheckSide) -> dict[str, Any]:
+    """A side of a check as the API gives it."""
+    return {
+        "label": side.label,
+        "kind": side.kind,
+        "digest": side.digest,
+        "version": side.version,
+        "savepoint": side.savepoint,
+    }
+
+
+def check_json(check: Check) -> dict[str, Any]:
+    """A check as the API gives it, without its report."""
+    return {
+        "id": check.id,
+        "job": check.job,
+        "old": side_json(check.old),
+        "new": side_json(check.new),
+        "verdict": check.verdict,
+        "passed": check.passed,
+        "sentence": check.sentence,
+        "errors": check.errors,
+        "warnings": check.warnings,
+        "commit": check.commit,
+        "author": check.author,
+        "by": check.by,
+        "at": moment(check.at),
+        "seconds": check.seconds,
+    }
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    """A job as the API gives it."""
+    return {
+        "name": job.name,
+        "created_at": moment(job.created_at),
+        "versions": job.versions,
+        "current": None if job.current is None else version_json(job.current),
+        "last_check": None if job.last_check is None else check_json(job.last_check),
+    }
+
+
+def savepoint_json(savepoint: Savepoint) -> dict[str, Any]:
+    """A savepoint as the API gives it, without what is in it."""
+    return {
+        "id": savepoint.id,
+        "path": savepoint.path,
+        "kind": savepoint.kind,
+        "job": savepoint.job,
+        "status": savepoint.status,
+        "error": savepoint.error,
+        "checkpoint": savepoint.checkpoint,
+        "operators": savepoint.operators,
+        "bytes": savepoint.bytes,
+        "modified_at": moment(savepoint.modified_at),
+        "seen_at": moment(savepoint.seen_at),
+    }

@@ -1,0 +1,216 @@
+"""Jobs, their versions, and which version runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from compat.service.database import AnyRow, Database
+from compat.service.database.tables import jobs, plans, promotions, versions
+from compat.service.records import Check, Job, Promotion, Version
+from compat.service.registry.checks import last_checks
+from compat.service.registry.errors import Conflict, NotFound
+from compat.service.registry.plans import DESCRIPTION, PackedPlan, keep, plan_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """The version that a push gave; ``new`` is False if the same plan and commit had been pushed last already."""
+
+    version: Version
+    new: bool
+
+
+class Jobs:
+    """Jobs by name, versions by number."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[Job]:
+        """All jobs, by name."""
+        with self._database.read() as connection:
+            return _jobs(connection, select(jobs).order_by(jobs.c.name))
+
+    def get(self, name: str) -> Job:
+        """A job. Raises NotFound."""
+        with self._database.read() as connection:
+            found = _jobs(connection, select(jobs).where(jobs.c.name == name))
+        if not found:
+            raise _no_job(name)
+        return found[0]
+
+    def versions(self, name: str, limit: int = 100, before: int | None = None) -> list[Version]:
+        """The versions of a job, newest first; those below number ``before``. Raises NotFound."""
+        query = _VERSIONS.where(jobs.c.name == name).order_by(versions.c.number.desc()).limit(limit)
+        with self._database.read() as connection:
+            _job_row(connection, name)
+            rows = connection.execute(query if before is None else query.where(versions.c.number < before))
+            return [_version(row) for row in rows]
+
+    def version(self, name: str, number: int | None = None) -> Version:
+        """A version of a job; without a number the one that runs. Raises NotFound."""
+        with self._database.read() as connection:
+            job = _job_row(connection, name)
+            if number is None and job.current is None:
+                raise NotFound(f"No version of job {name!r} runs: none was promoted.")
+            return _get_version(connection, name, job.current if number is None else number)
+
+    def push(self, name: str, packed: PackedPlan, *, commit: str | None, author: str | None, by: str) -> Pushed:
+        """Register a plan as the newest version of a job, which is made if it is new.
+
+        Pushing the plan and commit of the newest version again changes nothing, so that a push whose answer was lost can
+        be repeated.
+        """
+        for _ in range(3):
+            try:
+                with self._database.write() as connection:
+                    return _push(connection, name, packed, commit, author, by)
+            except IntegrityError:
+                continue  # another server made the job at the same moment
+        raise Conflict(f"Job {name!r} is being made by others at this moment; push again.")
+
+    def promote(
+        self, name: str, number: int, *, expected: int | None, by: str, check: int | None, reason: str | None = None
+    ) -> Promotion:
+        """Make a version the one that runs, provided that ``expected`` runs now.
+
+        ``check`` is the check that allowed it, ``reason`` why it was forced. Raises NotFound, and Conflict if another
+        version runs than was expected.
+        """
+        with self._database.write() as connection:
+            job = _job_row(connection, name, lock=True)
+            _get_version(connection, name, number)
+            if job.current != expected:
+                raise Conflict(
+                    f"Version {job.current} of job {name!r} runs by now, not {expected}: check against it and promote again."
+                )
+            connection.execute(update(jobs).where(jobs.c.id == job.id).values(current=number))
+            at, forced = time.time(), reason is not None
+            inserted = connection.execute(
+                insert(promotions).values(
+                    job=job.id, number=number, by=by, at=at, check=check, forced=forced, reason=reason
+                )
+            )
+            id = int(inserted.inserted_primary_key[0])  # type: ignore[index]
+        return Promotion(id=id, job=name, number=number, by=by, at=at, check=check, forced=forced, reason=reason)
+
+    def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
+        """What ran when, newest first. Raises NotFound."""
+        with self._database.read() as connection:
+            job = _job_row(connection, name)
+            rows = connection.execute(
+                select(promotions).where(promotions.c.job == job.id).order_by(promotions.c.id.desc()).limit(limit)
+            )
+            return [
+                Promotion(
+                    id=row.id,
+                    job=name,
+                    number=row.number,
+                    by=row.by,
+                    at=row.at,
+                    check=row.check,
+                    forced=row.forced,
+                    reason=row.reason,
+                )
+                for row in rows
+            ]
+
+
+_VERSIONS: Select[Any] = (
+    select(versions, jobs.c.name.label("job_label"), *DESCRIPTION)
+    .join(jobs, versions.c.job == jobs.c.id)
+    .join(plans, versions.c.plan == plans.c.digest)
+)
+
+
+def _push(
+    connection: Connection, name: str, packed: PackedPlan, commit: str | None, author: str | None, by: str
+) -> Pushed:
+    now = time.time()
+    query = select(jobs).where(jobs.c.name == name).with_for_update()
+    job = connection.execute(query).first()
+    if job is None:
+        connection.execute(insert(jobs).values(name=name, created_at=now))
+        job = connection.execute(query).one()
+    newest = connection.execute(
+        _VERSIONS.where(versions.c.job == job.id).order_by(versions.c.number.desc()).limit(1)
+    ).first()
+    if newest is not None and newest.plan == packed.plan.digest and newest.commit == commit:
+        return Pushed(_version(newest), new=False)
+    keep(connection, packed)
+    number = 1 if newest is None else newest.number + 1
+    connection.execute(
+        insert(versions).values(
+            job=job.id,
+            number=number,
+            plan=packed.plan.digest,
+            commit=commit,
+            author=author,
+            pushed_by=by,
+            pushed_at=now,
+        )
+    )
+    return Pushed(_get_version(connection, name, number), new=True)
+
+
+def _jobs(connection: Connection, query: Select[Any]) -> list[Job]:
+    rows = connection.execute(query).all()
+    ids = [row.id for row in rows]
+    counts = {
+        row[0]: int(row[1])
+        for row in connection.execute(
+            select(versions.c.job, func.count()).where(versions.c.job.in_(ids)).group_by(versions.c.job)
+        )
+    }
+    current = {
+        row.job: _version(row)
+        for row in connection.execute(_VERSIONS.where(versions.c.job.in_(ids), versions.c.number == jobs.c.current))
+    }
+    checks: dict[int, Check] = last_checks(connection, ids)
+    return [
+        Job(
+            name=row.name,
+            created_at=row.created_at,
+            versions=counts.get(row.id, 0),
+            current=current.get(row.id),
+            last_check=checks.get(row.id),
+        )
+        for row in rows
+    ]
+
+
+def _job_row(connection: Connection, name: str, lock: bool = False) -> AnyRow:
+    query = select(jobs).where(jobs.c.name == name)
+    row = connection.execute(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise _no_job(name)
+    return row
+
+
+def _no_job(name: str) -> NotFound:
+    return NotFound(f"There is no job {name!r}. 'compat push' makes it.")
+
+
+def _get_version(connection: Connection, name: str, number: int) -> Version:
+    row = connection.execute(_VERSIONS.where(jobs.c.name == name, versions.c.number == number)).first()
+    if row is None:
+        raise NotFound(f"Job {name!r} has no version {number}.")
+    return _version(row)
+
+
+def _version(row: AnyRow) -> Version:
+    return Version(
+        id=row.id,
+        job=row.job_label,
+        number=row.number,
+        plan=plan_of(row),
+        commit=row.commit,
+        author=row.author,
+        pushed_by=row.pushed_by,
+        pushed_at=row.pushed_at,
+    )

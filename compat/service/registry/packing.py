@@ -1,0 +1,31 @@
+"""JSON as the tables keep it: canonical, deflated."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from hashlib import sha256
+from typing import Any
+
+LEVEL = 3
+"""Most of the gain, for a fraction of the time of zlib's default."""
+
+
+def canonical(value: Any) -> bytes:
+    """The one text of a JSON value: keys sorted, no spaces, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def digest_of(text: bytes) -> str:
+    """The name of a canonical text: its SHA-256 in hex digits."""
+    return sha256(text).hexdigest()
+
+
+def pack(text: bytes) -> bytes:
+    """``text`` deflated."""
+    return zlib.compress(text, LEVEL)
+
+
+def unpack(data: bytes) -> bytes:
+    """The text that :func:`pack` was given."""
+    return zlib.decompress(data)

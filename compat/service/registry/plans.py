@@ -1,0 +1,76 @@
+"""Plans, each kept once, under the digest of its canonical JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from compat.service.database import AnyRow, Database
+from compat.service.database.tables import plans
+from compat.service.records import Plan
+from compat.service.registry.errors import NotFound
+from compat.service.registry.packing import unpack
+
+DESCRIPTION = (plans.c.digest, plans.c.job_name, plans.c.flink, plans.c.operators, plans.c.size)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedPlan:
+    """A plan that was read and found valid, ready to be kept: ``body`` is its canonical JSON, deflated."""
+
+    plan: Plan
+    body: bytes
+
+
+class Plans:
+    """Gives plans by their digest."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, digest: str) -> Plan:
+        """What is known of a plan. Raises NotFound."""
+        with self._database.read() as connection:
+            row = connection.execute(select(*DESCRIPTION).where(plans.c.digest == digest)).first()
+        if row is None:
+            raise NotFound(f"There is no plan {digest}.")
+        return plan_of(row)
+
+    def document(self, digest: str) -> dict[str, Any]:
+        """The plan itself, as ``compat plan --format json`` gives it. Raises NotFound."""
+        found: dict[str, Any] = json.loads(self.text(digest))
+        return found
+
+    def text(self, digest: str) -> bytes:
+        """The canonical JSON of a plan. Raises NotFound."""
+        with self._database.read() as connection:
+            body = connection.execute(select(plans.c.body).where(plans.c.digest == digest)).scalar()
+        if body is None:
+            raise NotFound(f"There is no plan {digest}.")
+        return unpack(body)
+
+
+def keep(connection: Connection, packed: PackedPlan) -> None:
+    """Keep a plan, unless it is there already."""
+    plan = packed.plan
+    insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(plans)
+    connection.execute(
+        insert.on_conflict_do_nothing(),
+        {
+            "digest": plan.digest,
+            "job_name": plan.job_name,
+            "flink": plan.flink,
+            "operators": plan.operators,
+            "size": plan.size,
+            "body": packed.body,
+        },
+    )
+
+
+def plan_of(row: AnyRow) -> Plan:
+    """A plan's description from a row that has its columns."""
+    return Plan(digest=row.digest, job_name=row.job_name, flink=row.flink, operators=row.operators, size=row.size)

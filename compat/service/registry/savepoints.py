@@ -1,0 +1,113 @@
+"""Savepoints and checkpoints that were found in the operator's folders."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from compat.service.database import AnyRow, Database
+from compat.service.database.tables import savepoints
+from compat.service.records import Savepoint
+from compat.service.registry.errors import NotFound
+from compat.service.registry.packing import unpack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenSavepoint:
+    """What a look into a folder found; ``inspection`` is deflated JSON, None for what cannot be read."""
+
+    id: str
+    path: str
+    kind: str
+    job: str | None
+    status: str
+    error: str | None
+    checkpoint: int | None
+    operators: int | None
+    size: int | None
+    modified_at: float
+    fingerprint: str
+    inspection: bytes | None
+
+
+class Savepoints:
+    """Savepoints by id."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list(self, job: str | None = None, limit: int = 1000) -> list[Savepoint]:
+        """Savepoints, newest first: of one job, or all."""
+        query = select(*_COLUMNS).order_by(savepoints.c.modified_at.desc(), savepoints.c.id).limit(limit)
+        if job is not None:
+            query = query.where(savepoints.c.job == job)
+        with self._database.read() as connection:
+            return [_savepoint(row) for row in connection.execute(query)]
+
+    def get(self, id: str) -> Savepoint:
+        """A savepoint. Raises NotFound."""
+        with self._database.read() as connection:
+            row = connection.execute(select(*_COLUMNS).where(savepoints.c.id == id)).first()
+        if row is None:
+            raise NotFound(f"There is no savepoint {id!r}.")
+        return _savepoint(row)
+
+    def inspection(self, id: str) -> dict[str, Any]:
+        """What is in a savepoint: for Flink's, what ``compat inspect --format json`` gives. Raises NotFound.
+
+        For our Delta store: ``job_id``, ``job_name``, ``epoch``, ``plan`` and ``checkpoints``, each as far as it is known.
+        """
+        with self._database.read() as connection:
+            row = connection.execute(select(savepoints.c.inspection).where(savepoints.c.id == id)).first()
+        if row is None:
+            raise NotFound(f"There is no savepoint {id!r}.")
+        if row.inspection is None:
+            raise NotFound(f"Savepoint {id!r} could not be read.")
+        found: dict[str, Any] = json.loads(unpack(row.inspection))
+        return found
+
+    def fingerprints(self) -> dict[str, str]:
+        """The fingerprint of each savepoint that is there, by its id."""
+        query = select(savepoints.c.id, savepoints.c.fingerprint).where(savepoints.c.status != "gone")
+        with self._database.read() as connection:
+            return {row.id: row.fingerprint for row in connection.execute(query)}
+
+    def put(self, seen: SeenSavepoint) -> None:
+        """Keep what was found, in the place of what was known of it."""
+        values = asdict(seen) | {"bytes": seen.size, "seen_at": time.time()}
+        del values["size"]
+        with self._database.write() as connection:
+            connection.execute(delete(savepoints).where(savepoints.c.id == seen.id))
+            connection.execute(insert(savepoints).values(values))
+
+    def gone(self, ids: Collection[str]) -> None:
+        """Mark savepoints that are not in their folder any more."""
+        if ids:
+            with self._database.write() as connection:
+                connection.execute(
+                    update(savepoints).where(savepoints.c.id.in_(ids)).values(status="gone", seen_at=time.time())
+                )
+
+
+_COLUMNS = tuple(column for column in savepoints.c if column.name not in ("inspection", "fingerprint"))
+
+
+def _savepoint(row: AnyRow) -> Savepoint:
+    return Savepoint(
+        id=row.id,
+        path=row.path,
+        kind=row.kind,
+        job=row.job,
+        status=row.status,
+        error=row.error,
+        checkpoint=row.checkpoint,
+        operators=row.operators,
+        bytes=None if row.bytes is None else int(row.bytes),
+        modified_at=row.modified_at,
+        seen_at=row.seen_at,
+    )

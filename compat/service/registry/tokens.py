@@ -1,0 +1,70 @@
+"""Tokens: made here, shown once, kept as a hash.
+
+A token is ``compat_ID_SECRET``. The secret has 256 random bits, so one round of SHA-256 is enough: nothing can be guessed, and
+a slow hash would only let clients keep the server busy. The hash is compared in constant time, and so is that of an unknown id.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from hashlib import sha256
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from compat.service.database import Database
+from compat.service.database.tables import tokens
+from compat.service.records import Identity, Role, Token
+from compat.service.registry.errors import Conflict, NotFound
+
+_NOBODY = sha256(b"").hexdigest()
+
+
+class Tokens:
+    """Who may do what."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, name: str, role: Role) -> str:
+        """Make a token and give its text, which nobody can see again. Raises Conflict if the name is taken."""
+        id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+        try:
+            with self._database.write() as connection:
+                connection.execute(
+                    insert(tokens).values(id=id, name=name, role=int(role), hash=_hash(secret), created_at=time.time())
+                )
+        except IntegrityError:
+            raise Conflict(f"There is a token {name!r} already.") from None
+        return f"compat_{id}_{secret}"
+
+    def identify(self, token: str) -> Identity | None:
+        """Whose token it is; None if it is nobody's."""
+        head, _, rest = token.partition("_")
+        id, _, secret = rest.partition("_")
+        if head != "compat" or not (id.isascii() and id.isalnum()) or len(token) > 200:
+            id = ""
+        with self._database.read() as connection:
+            row = connection.execute(select(tokens).where(tokens.c.id == id)).first()
+        known = _NOBODY if row is None else row.hash
+        if not hmac.compare_digest(known, _hash(secret)) or row is None:
+            return None
+        return Identity(row.name, Role(row.role))
+
+    def list(self) -> list[Token]:
+        """All tokens, by name."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(tokens).order_by(tokens.c.name))
+            return [Token(name=row.name, role=Role(row.role), created_at=row.created_at) for row in rows]
+
+    def revoke(self, name: str) -> None:
+        """Make a token worthless from now on. Raises NotFound."""
+        with self._database.write() as connection:
+            if connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount == 0:
+                raise NotFound(f"There is no token {name!r}.")
+
+
+def _hash(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,197 @@
+"""What clients may ask for, read from JSON field by field. An unknown field is refused: a typo must not change a gate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compat.service.untrusted import RefusedBody
+
+JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
+"""What a job may be called: it stands in addresses, file names and logs."""
+
+SAVEPOINT_ID = r"^[0-9a-f]{32}$"
+FLINK_VERSIONS = ("1.20", "2.3")
+LONGEST_LABEL = 500
+LARGEST_NUMBER = 2**31 - 1
+_JOB_NAME = re.compile(JOB_NAME)
+_SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A side of a check: a plan that was sent along, a version of a job (None: the one that runs), or a savepoint."""
+
+    plan: dict[str, Any] | None = None
+    label: str | None = None
+    job: str | None = None
+    version: int | None = None
+    savepoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding that someone decided to let pass, by its fingerprint, and why."""
+
+    fingerprint: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """Check ``new`` against ``old``. ``record`` keeps the check, under the job of ``old`` if it has one."""
+
+    old: Reference
+    new: Reference
+    allow_non_restored: bool
+    flink: str
+    accept: tuple[Accepted, ...]
+    record: bool
+    commit: str | None
+    author: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRequest:
+    """Register ``plan`` as a version."""
+
+    plan: dict[str, Any]
+    commit: str | None
+    author: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteRequest:
+    """Make a version the one that runs (None: the newest), on a check unless ``force``d for a ``reason``."""
+
+    version: int | None
+    force: bool
+    reason: str | None
+
+
+def job_name(text: str) -> str:
+    """A job's name. Raises RefusedBody for what cannot be one."""
+    if not _JOB_NAME.fullmatch(text):
+        raise RefusedBody(
+            "A job's name has 1 to 200 letters, digits, spaces or any of _.:@+-, and begins with a letter, digit or _.",
+            "job",
+        )
+    return text
+
+
+def check_request(value: Any) -> CheckRequest:
+    """The request to check in a JSON value. Raises RefusedBody."""
+    fields = _Fields(value, "", ("old", "new", "options", "record", "commit", "author"))
+    options = _Fields(fields.get("options", {}), "options.", ("allow_non_restored_state", "flink", "accept"))
+    return CheckRequest(
+        old=_reference(fields.get("old"), "old"),
+        new=_reference(fields.get("new"), "new"),
+        allow_non_restored=options.flag("allow_non_restored_state", False),
+        flink=options.choice("flink", FLINK_VERSIONS, "2.3"),
+        accept=_accepted(options.get("accept", [])),
+        record=fields.flag("record", True),
+        commit=fields.text("commit"),
+        author=fields.text("author"),
+    )
+
+
+def push_request(value: Any) -> PushRequest:
+    """The request to register a version. Raises RefusedBody."""
+    fields = _Fields(value, "", ("plan", "commit", "author"))
+    return PushRequest(plan=fields.object("plan"), commit=fields.text("commit"), author=fields.text("author"))
+
+
+def promote_request(value: Any) -> PromoteRequest:
+    """The request to promote a version. Raises RefusedBody."""
+    fields = _Fields(value, "", ("version", "force", "reason"))
+    request = PromoteRequest(
+        version=fields.number("version"), force=fields.flag("force", False), reason=fields.text("reason")
+    )
+    if request.force and not (request.reason or "").strip():
+        raise RefusedBody("A forced promotion needs a reason, which is kept.", "reason")
+    return request
+
+
+def _reference(value: Any, where: str) -> Reference:
+    fields = _Fields(value, f"{where}.", ("plan", "label", "job", "version", "savepoint"))
+    kinds = [name for name in ("plan", "job", "savepoint") if fields.get(name) is not None]
+    if len(kinds) != 1:
+        raise RefusedBody(f"{where!r} names exactly one of plan, job or savepoint.", where)
+    if fields.get("version") is not None and kinds != ["job"]:
+        raise RefusedBody("Only a job has versions.", f"{where}.version")
+    savepoint = fields.text("savepoint")
+    if savepoint is not None and not _SAVEPOINT_ID.fullmatch(savepoint):
+        raise RefusedBody(
+            "A savepoint is named by its id of 32 hex digits, as the list gives it.", f"{where}.savepoint"
+        )
+    job = fields.text("job")
+    return Reference(
+        plan=fields.object("plan") if kinds == ["plan"] else None,
+        label=fields.text("label"),
+        job=None if job is None else job_name(job),
+        version=fields.number("version"),
+        savepoint=savepoint,
+    )
+
+
+def _accepted(value: Any) -> tuple[Accepted, ...]:
+    if not isinstance(value, list) or len(value) > 10_000:
+        raise RefusedBody("A list of at most 10000 findings that may pass.", "options.accept")
+    found = []
+    for index, item in enumerate(value):
+        fields = _Fields(item, f"options.accept[{index}].", ("fingerprint", "reason"))
+        fingerprint, reason = fields.text("fingerprint"), fields.text("reason")
+        if not fingerprint or reason is None:
+            raise RefusedBody("Has a fingerprint and a reason.", f"options.accept[{index}]")
+        found.append(Accepted(fingerprint, reason))
+    return tuple(found)
+
+
+class _Fields:
+    """An object of a request; knows how to complain."""
+
+    def __init__(self, value: Any, prefix: str, known: tuple[str, ...]) -> None:
+        if not isinstance(value, dict):
+            raise RefusedBody("Must be an object.", prefix.rstrip("."))
+        for key in value:
+            if key not in known:
+                raise RefusedBody(f"There is no field {key[:60]!r}; known are {', '.join(known)}.", prefix.rstrip("."))
+        self._values: Mapping[str, Any] = value
+        self._prefix = prefix
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._values.get(name, default)
+
+    def object(self, name: str) -> dict[str, Any]:
+        value = self.get(name)
+        if not isinstance(value, dict):
+            raise RefusedBody("Must be an object.", self._prefix + name)
+        return value
+
+    def text(self, name: str) -> str | None:
+        value = self.get(name)
+        if value is not None and (not isinstance(value, str) or len(value) > LONGEST_LABEL):
+            raise RefusedBody(f"Must be text of at most {LONGEST_LABEL} characters.", self._prefix + name)
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self.get(name, default)
+        if not isinstance(value, bool):
+            raise RefusedBody("Must be true or false.", self._prefix + name)
+        return value
+
+    def number(self, name: str) -> int | None:
+        value = self.get(name)
+        if value is not None and (
+            not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER
+        ):
+            raise RefusedBody("Must be a whole number above 0.", self._prefix + name)
+        return value
+
+    def choice(self, name: str, known: tuple[str, ...], default: str) -> str:
+        value = self.get(name, default)
+        if value not in known:
+            raise RefusedBody(f"Must be one of {', '.join(known)}.", self._prefix + name)
+        return str(value)

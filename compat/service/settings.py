@@ -1,0 +1,52 @@
+"""What the operator of a service decides."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder in which savepoints and checkpoints are looked for; ``job`` is whose they are, None if they say it."""
+
+    path: Path
+    job: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Folder:
+        """A folder as ``PATH`` or ``JOB=PATH``. Raises ValueError for what is no folder."""
+        job, equals, path = text.partition("=")
+        found = Path(path if equals else text)
+        if not found.is_dir():
+            raise ValueError(f"{str(found)!r} is no folder.")
+        return cls(Path(os.path.realpath(found)), job if equals else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
+    """How a service runs. Sizes are in bytes, times in seconds.
+
+    ``anonymous_read`` lets requests without a token look; recording and deciding always take one. ``allowed_hosts`` are the
+    names that a request may call this server by: any other is a page elsewhere that was pointed at it. ``heavy_body`` is the
+    size from which on a check goes to a process of its own, so that small ones need not wait for it.
+    """
+
+    database: str = "sqlite:///compat.db"
+    folders: tuple[Folder, ...] = ()
+    anonymous_read: bool = True
+    allowed_hosts: tuple[str, ...] = LOOPBACK
+    scan_interval: float = 30.0
+    max_body: int = 64 * 1024 * 1024
+    max_depth: int = 64
+    heavy_body: int = 1024 * 1024
+    body_timeout: float = 30.0
+    check_timeout: float = 60.0
+    worker_memory: int = 4 * 1024**3
+    workers: int = max(1, (os.cpu_count() or 2) - 1)
+    kept_checks: int = 500
+    database_timeout: float = 5.0
+    secure_cookies: bool = False

@@ -1,0 +1,232 @@
+"""What the worker processes do: read bodies, check plans. Bytes in, plain values out; no handler of the server runs it itself.
+
+A check reads the registry for versions and savepoints that it is asked about, and writes nothing: what is to be kept goes
+back to the server.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from compat.check.context import CheckOptions
+from compat.check.decision import check, with_findings
+from compat.check.findings import Level, Report
+from compat.plan.decode import PlanError, decode
+from compat.plan.facts import Program
+from compat.refusals import refused
+from compat.report.failure import Failure, Side, Undecided
+from compat.report.json_report import as_dict
+from compat.service.database import Database
+from compat.service.records import CheckSide, Plan
+from compat.service.registry import Registry
+from compat.service.registry.packing import canonical, digest_of, pack
+from compat.service.registry.plans import PackedPlan
+from compat.service.requests import Accepted, CheckRequest, Reference, check_request, push_request
+from compat.service.shape import check_shape
+from compat.service.snapshots import snapshot_program
+from compat.service.untrusted import RefusedBody, read_json
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What a worker needs to know."""
+
+    database: str
+    database_timeout: float
+    max_depth: int
+    memory: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A check as it was made. ``report`` is its JSON text; ``job`` whose check it is, where ``old`` is a job's."""
+
+    record: bool
+    job: str | None
+    old: CheckSide
+    new: CheckSide
+    verdict: str
+    sentence: str
+    errors: int
+    warnings: int
+    commit: str | None
+    author: str | None
+    seconds: float
+    report: bytes
+    packed_report: bytes
+    plans: tuple[PackedPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A plan to be registered."""
+
+    packed: PackedPlan
+    commit: str | None
+    author: str | None
+
+
+class _Worker:
+    """The state of a worker process."""
+
+    settings: WorkerSettings
+    registry: Registry
+
+
+def start(settings: WorkerSettings) -> None:
+    """Prepare a worker process: bound its memory, open the registry."""
+    import resource
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
+    resource.setrlimit(resource.RLIMIT_AS, (settings.memory, settings.memory))
+    _Worker.settings = settings
+    _Worker.registry = Registry(Database(settings.database, settings.database_timeout, connections=1))
+
+
+def ping() -> bool:
+    """True: the worker is there."""
+    return True
+
+
+def push(body: bytes) -> Pushed:
+    """The version in a body. Raises RefusedBody."""
+    request = push_request(read_json(body, _Worker.settings.max_depth))
+    packed, _ = _packed(request.plan, "plan")
+    try:
+        decode(request.plan, name="plan", kind="plan")
+    except PlanError as error:
+        raise RefusedBody(str(error), "plan") from None
+    return Pushed(packed, request.commit, request.author)
+
+
+def check_body(body: bytes) -> Checked:
+    """Make the check that a body asks for. Raises RefusedBody, NotFound."""
+    return _check(check_request(read_json(body, _Worker.settings.max_depth)))
+
+
+def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
+    """Check one version of a job against another. Raises NotFound."""
+    return _check(
+        CheckRequest(
+            old=Reference(job=job, version=old),
+            new=Reference(job=job, version=new),
+            allow_non_restored=False,
+            flink=flink,
+            accept=(),
+            record=True,
+            commit=None,
+            author=None,
+        )
+    )
+
+
+def _check(request: CheckRequest) -> Checked:
+    started = time.perf_counter()
+    old, new = _side(request.old, Side.OLD), _side(request.new, Side.NEW)
+    report = _after(_outcome(old, new, request), request.accept)
+    document = as_dict(report)
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    levels = [finding.level for finding in report.findings] if isinstance(report, Report) else [Level.ERROR]
+    return Checked(
+        record=request.record,
+        job=old.job if old.job is not None else new.job,
+        old=old.side,
+        new=new.side,
+        verdict=report.verdict.value,
+        sentence=document["sentence"],
+        errors=levels.count(Level.ERROR) + levels.count(Level.UNKNOWN),
+        warnings=levels.count(Level.WARNING),
+        commit=request.commit,
+        author=request.author,
+        seconds=time.perf_counter() - started,
+        report=text,
+        packed_report=pack(text),
+        plans=tuple(given.packed for given in (old, new) if given.packed is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A side of a check: its description, and its plan, or the facts of a snapshot."""
+
+    side: CheckSide
+    job: str | None
+    plan: dict[str, Any] | None
+    program: Program | None = None
+    packed: PackedPlan | None = None
+
+
+def _side(reference: Reference, side: Side) -> _Given:
+    registry = _Worker.registry
+    if reference.plan is not None:
+        packed, plan = _packed(reference.plan, f"{side.value}.plan")
+        label = reference.label or packed.plan.job_name or side.value
+        return _Given(CheckSide(label=label, kind="plan", digest=packed.plan.digest), None, plan, packed=packed)
+    if reference.job is not None:
+        version = registry.jobs.version(reference.job, reference.version)
+        described = CheckSide(label=version.label, kind="version", digest=version.plan.digest, version=version.number)
+        return _Given(described, version.job, registry.plans.document(version.plan.digest))
+    assert reference.savepoint is not None
+    savepoint = registry.savepoints.get(reference.savepoint)
+    label = reference.label or savepoint.path.rstrip("/").rpartition("/")[2]
+    described = CheckSide(label=label, kind="savepoint", savepoint=savepoint.id)
+    program = snapshot_program(savepoint, registry.savepoints.inspection(savepoint.id), label)
+    return _Given(described, savepoint.job, None, program)
+
+
+def _packed(plan: dict[str, Any], where: str) -> tuple[PackedPlan, dict[str, Any]]:
+    check_shape(plan, where)
+    text = canonical(plan)
+    described = Plan(
+        digest=digest_of(text),
+        job_name=plan.get("job_name") or "",
+        flink=plan.get("flink") or "",
+        operators=len(plan.get("operators") or ()),
+        size=len(text),
+    )
+    return PackedPlan(described, pack(text)), plan
+
+
+def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undecided:
+    failures: list[Failure] = []
+    programs: dict[Side, Program] = {}
+    for given, side in ((old, Side.OLD), (new, Side.NEW)):
+        try:
+            programs[side] = _program(given)
+        except PlanError as error:
+            if side is Side.NEW and Side.OLD in programs and given.plan is not None and given.plan.get("error"):
+                report = refused(given.plan, given.side.label, programs[Side.OLD])
+                if report is not None:
+                    return report
+            failures.append(Failure(rule="CMP901", message=str(error), name=given.side.label, side=side))
+    if failures:
+        return Undecided(failures=tuple(failures), old=old.side.label, new=new.side.label)
+    options = CheckOptions(request.allow_non_restored, request.flink)
+    return check(programs[Side.OLD], programs[Side.NEW], options)
+
+
+def _program(given: _Given) -> Program:
+    if given.program is not None:
+        return given.program
+    assert given.plan is not None
+    return decode(given.plan, name=given.side.label, kind="plan")
+
+
+def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report | Undecided:
+    """The report without the findings that were accepted; they stay in it as suppressed, with the reason."""
+    if isinstance(report, Undecided) or not accept:
+        return report
+    from dataclasses import replace
+
+    reasons = {accepted.fingerprint: accepted.reason for accepted in accept}
+    kept = [finding for finding in report.findings if finding.fingerprint not in reasons]
+    passed = [
+        replace(finding, ignored=reasons[finding.fingerprint])
+        for finding in report.findings
+        if finding.fingerprint in reasons
+    ]
+    return with_findings(report, kept, passed)
