@@ -12,6 +12,7 @@ import click
 
 from compat import settings as configuration
 from compat.check.findings import Level, Report
+from compat.cli.fixing import fixed, require_source
 from compat.cli.options import loading, parse_definitions, split
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import LoadOptions
@@ -34,6 +35,7 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
+@click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
 @click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
@@ -50,6 +52,8 @@ def check(old: str | None, new: str | None, **options: Any) -> None:
     Example: compat check job_v1.py job_v2.py
     """
     chosen = _settings(new, options)
+    if options["fix"] and (new is None or options["pairs"]):
+        raise click.UsageError("--fix repairs one NEW: compat check OLD NEW --fix.")
     if options["pairs"]:
         sys.exit(_pairs(options["pairs"], chosen, options))
     if old is None or new is None:
@@ -58,14 +62,23 @@ def check(old: str | None, new: str | None, **options: Any) -> None:
     if options["rollback"]:
         directions.append((new, old, options["new_args"], options["old_args"]))
     formats = [output.format for output in chosen.output or (Output("text"),)]
-    results = [
-        compare(_comparison(*direction, chosen, options), meanwhile=lambda: prepare(formats))
-        for direction in directions
-    ]
+
+    def run() -> list[Outcomes]:
+        return [
+            compare(_comparison(*direction, chosen, options), meanwhile=lambda: prepare(formats))
+            for direction in directions
+        ]
+
+    if options["fix"]:
+        require_source(new)
+    results = run()
+    if options["fix"]:
+        aside = any(output.path is None and output.format != "text" for output in chosen.output or ())
+        results = fixed(results, new, run, _context(chosen).fails, aside=aside)
     if options["write_baseline"]:
         _write_baseline(results, chosen)
         return
-    _report(results, old, new, chosen)
+    _report(results, chosen)
     sys.exit(max(_code(outcome, chosen) for result in results for outcome in result.outcomes))
 
 
@@ -114,13 +127,17 @@ def _comparison(
 def _code(outcome: Report | Undecided, chosen: Settings) -> int:
     if isinstance(outcome, Undecided):
         return UNDECIDED
-    context = ReportContext(fail_on=chosen.fail_on or Level.ERROR, allow_unknown=bool(chosen.allow_unknown))
-    return FOUND if any(context.fails(finding.level) for finding in outcome.findings) else 0
+    return FOUND if any(_context(chosen).fails(finding.level) for finding in outcome.findings) else 0
 
 
-def _report(results: list[Outcomes], old: str, new: str, chosen: Settings) -> None:
+def _context(chosen: Settings) -> ReportContext:
+    return ReportContext(fail_on=chosen.fail_on or Level.ERROR, allow_unknown=bool(chosen.allow_unknown))
+
+
+def _report(results: list[Outcomes], chosen: Settings) -> None:
     outcomes = [outcome for result in results for outcome in result.outcomes]
     sources = {name: lines for result in results for name, lines in result.sources.items()}
+    plans = [pair for result in results for pair in result.plans or ((None, None),) * len(result.outcomes)]
     for output in chosen.output or (Output("text"),):
         terminal = output.path is None and sys.stdout.isatty()
         context = ReportContext(
@@ -128,8 +145,7 @@ def _report(results: list[Outcomes], old: str, new: str, chosen: Settings) -> No
             color=terminal,
             fail_on=chosen.fail_on or Level.ERROR,
             allow_unknown=bool(chosen.allow_unknown),
-            old_argument=old,
-            new_argument=new,
+            plans=plans,
         )
         text = render(output.format, outcomes, context)
         if output.path is None:
@@ -158,7 +174,7 @@ def _pairs(path: str, chosen: Settings, options: dict[str, Any]) -> int:
     worst = 0
     for old, new in _pair_lines(path):
         result = compare(_comparison(old, new, options["old_args"], options["new_args"], chosen, options))
-        context = ReportContext(sources=result.sources, old_argument=old, new_argument=new)
+        context = ReportContext(sources=result.sources)
         document = json.loads(render("json", list(result.outcomes), context))
         click.echo(json.dumps(document, ensure_ascii=False))
         worst = max(worst, *(_code(outcome, chosen) for outcome in result.outcomes))

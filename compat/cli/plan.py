@@ -13,15 +13,21 @@ import click
 from compat.cli.options import loading, parse_definitions, split
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.loader.process import DEFAULT_TIMEOUT
+from compat.report.failure import Failure
 
 LINES = (".jsonl", ".jsonl.gz")
+PAGE = "html="
 
 
 @click.command("plan")
 @click.argument("jobs", nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", help="How to print.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "dot", "html"]), default="text", help="How to print."
+)
 @click.option("--layer", type=click.Choice(["stream", "job", "execution"]), help="Only this layer (text and dot).")
-@click.option("-o", "--output", "path", type=click.Path(dir_okay=False), help="Write the plan as JSON to this file.")
+@click.option(
+    "-o", "--output", "path", metavar="[html=]FILE", help="Write the plan as JSON, or a page to look at, to this file."
+)
 @click.option("--args", "arguments", help="Arguments of the program.")
 @click.option("--job", type=int, help="Which job of a program that submits several, from 0.")
 @loading
@@ -46,15 +52,14 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
 
 
 def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
+    if options["form"] == "html" or (options["path"] or "").startswith(PAGE):
+        return _page(job, settings, options)
     try:
         with opened(job, split(options["arguments"])) as given:
             plans = load(given, settings)
     except InputError as error:
         return _failed(error, options["form"], settings)
-    if options["job"] is not None:
-        if not 0 <= options["job"] < len(plans):
-            raise click.UsageError(f"{job} submits {len(plans)} job(s), counted from 0.")
-        plans = (plans[options["job"]],)
+    plans = _chosen(plans, job, options["job"])
     if options["path"]:
         _write(options["path"], plans, job)
     code = 0
@@ -67,6 +72,41 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         else:
             _print(item, options["form"], options["layer"])
     return code
+
+
+def _chosen(plans: tuple[dict[str, Any], ...], job: str, number: int | None) -> tuple[dict[str, Any], ...]:
+    """The plans, or the one that was asked for. Raises a usage error if there is none of that number."""
+    if number is None:
+        return plans
+    if not 0 <= number < len(plans):
+        raise click.UsageError(f"{job} submits {len(plans)} job(s), counted from 0.")
+    return (plans[number],)
+
+
+def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
+    """Write or print the page of a program; a refusal is a page too."""
+    from compat.report.html import render_plans
+
+    path = (options["path"] or "").removeprefix(PAGE)
+    if options["path"] and not path:
+        raise click.UsageError("--output html= names no file.")
+    try:
+        with opened(job, split(options["arguments"])) as given:
+            outcomes: list[dict[str, Any] | Failure] = [*_chosen(load(given, settings), job, options["job"])]
+    except InputError as error:
+        outcomes = [error.failure]
+    text = render_plans(outcomes, job)
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        click.echo(text, nl=False)
+    for outcome in outcomes:
+        if isinstance(outcome, dict):
+            _complain(outcome)
+        else:
+            click.echo(f"{outcome.name}: {outcome.rule}: {outcome.message}", err=True)
+    return 2 if any(not isinstance(outcome, dict) or outcome.get("error") for outcome in outcomes) else 0
 
 
 def _print_json(item: dict[str, Any], job: str, number: int, count: int) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Failure", "ReportContext", "Undecided", "UnknownFormatError", "prepare", "render"]
 
-NAMES = ("text", "concise", "json", "github", "sarif", "junit", "markdown")
+NAMES = ("text", "concise", "json", "github", "sarif", "junit", "markdown", "html")
 """The formats, in the order in which help shows them."""
 
 

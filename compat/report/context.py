@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from compat.check.findings import Level
 from compiler.record import record
 
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""
+
+Plan = Mapping[str, Any]
+"""The JSON of ``compat plan``."""
 
 LARGEST_SOURCE = 4_000_000
 """Files beyond this many bytes are not read for the sake of a source frame."""
@@ -23,7 +27,8 @@ class ReportContext:
     ``sources`` gives the lines of a file, as a mapping or a function; without it files are read from disk, relative to
     ``cwd``. ``width`` is in columns. ``old_argument`` and ``new_argument`` are what the user typed, for the command to
     run next; the programs' names where None. ``fail_on`` and ``allow_unknown`` decide which findings count as failures
-    in formats that know pass and fail.
+    in formats that know pass and fail. ``plans`` are what the outcomes were made from, OLD's and NEW's of each, for formats
+    that draw graphs.
     """
 
     sources: Mapping[str, Sequence[str]] | Reader | None = None
@@ -34,6 +39,7 @@ class ReportContext:
     allow_unknown: bool = False
     old_argument: str | None = None
     new_argument: str | None = None
+    plans: Sequence[tuple[Plan | None, Plan | None]] = ()
 
     def lines(self, file: str) -> Sequence[str] | None:
         """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""

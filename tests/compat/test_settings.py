@@ -76,7 +76,7 @@ def test_files_are_searched_upwards(tmp_path: Path) -> None:
         ('fail-on = "note"', "fail-on must be"),
         ("fail-on = []", "fail-on must be .* not a list"),
         ("allow-unknown = 1", "allow-unknown must be true or false, not 1"),
-        ('output = "html"', "there is no report format 'html'"),
+        ('output = "pdf"', "there is no report format 'pdf'"),
         ('output = "jsn=x"', "did you mean 'json'"),
         ('output = "json="', "names no file"),
         ("output = [1]", "output must be"),

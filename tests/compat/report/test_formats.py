@@ -57,6 +57,7 @@ def test_a_failure_never_looks_like_success(form: str) -> None:
         "sarif": '"executionSuccessful": false',
         "junit": 'errors="1"',
         "markdown": "UNDECIDED",
+        "html": "Not decided",
     }
     assert signs[form] in document
     assert "splitt" in document

@@ -1,0 +1,148 @@
+"""The layers of one or two programs as joint graphs: each box says what it is on either side, so both are laid out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compat.plan.facts import Program
+from compat.view.alignment import Slot, match_groups, match_operators, slots
+
+Json = dict[str, Any]
+Link = tuple[int, int, str]
+"""From an index, to an index, and what is written on the arrow."""
+
+LAYERS = ("stream", "job", "execution")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One program and its plan, the plan empty where there is none (a savepoint has no graph)."""
+
+    program: Program
+    plan: Mapping[str, Any]
+
+    def vertex_members(self) -> list[list[int]]:
+        """The operators of each vertex, by index, the head first."""
+        places = {operator.id: index for index, operator in enumerate(self.program.operators)}
+        return [[places[id] for id in vertex.operators if id in places] for vertex in self.program.vertices]
+
+
+def joint_layers(old: Side | None, new: Side | None) -> dict[str, Json]:
+    """The layers by name. A layer has ``boxes`` (``old`` and ``new`` as indices of operators or vertices, and for
+    vertices the ``slots`` of their operators) and ``edges`` (places of boxes, and the label on either side or None)."""
+    matched = {} if old is None or new is None else match_operators(old.program, new.program)
+    members = [[] if side is None else side.vertex_members() for side in (old, new)]
+    vertices = match_groups(members[0], members[1], matched)
+    operator_boxes = slots(_range(old, "operators"), _range(new, "operators"), matched)
+    vertex_boxes = slots(range(len(members[0])), range(len(members[1])), vertices)
+    inner = [
+        slots(members[0][one] if one is not None else [], members[1][other] if other is not None else [], matched)
+        for one, other in vertex_boxes
+    ]
+    return {
+        "stream": _layer(operator_boxes, None, [_stream_links(side) for side in (old, new)]),
+        "job": _layer(vertex_boxes, inner, [_job_links(side) for side in (old, new)]),
+        "execution": _layer(vertex_boxes, None, [_execution_links(side) for side in (old, new)]),
+    }
+
+
+def _range(side: Side | None, field: str) -> range:
+    return range(0 if side is None else len(getattr(side.program, field)))
+
+
+def _layer(boxes: Sequence[Slot], inner: Sequence[Sequence[Slot]] | None, links: Sequence[Sequence[Link]]) -> Json:
+    edges: dict[tuple[int, int], list[str | None]] = {}
+    for side, found in enumerate(links):
+        place = {box[side]: index for index, box in enumerate(boxes) if box[side] is not None}
+        for source, target, label in found:
+            labels = edges.setdefault((place[source], place[target]), [None, None])
+            before = labels[side]
+            labels[side] = label if before is None or label in before else f"{before}, {label}"
+    return {
+        "boxes": [
+            {"old": old, "new": new, **({} if inner is None else {"slots": [list(slot) for slot in inner[index]]})}
+            for index, (old, new) in enumerate(boxes)
+        ],
+        "edges": [
+            {"from": source, "to": target, "old": labels[0], "new": labels[1]}
+            for (source, target), labels in edges.items()
+        ],
+    }
+
+
+def _stream_links(side: Side | None) -> list[Link]:
+    """The edges of the StreamGraph; those that the operators' inputs tell where there is no plan."""
+    if side is None:
+        return []
+    places = {operator.node: index for index, operator in enumerate(side.program.operators)}
+    edges = _list(side.plan.get("stream_graph"), "edges")
+    if edges:
+        return [
+            (places[edge["source"]], places[edge["target"]], _ship(edge))
+            for edge in edges
+            if edge.get("source") in places and edge.get("target") in places
+        ]
+    return list(_input_links(side))
+
+
+def _ship(edge: Mapping[str, Any]) -> str:
+    name = str(edge.get("partitioner") or "").lower()
+    return f"{name}, side output {edge['side_output']}" if edge.get("side_output") else name
+
+
+def _input_links(side: Side) -> Iterator[Link]:
+    by_id = {operator.id: index for index, operator in enumerate(side.program.operators)}
+    for index, operator in enumerate(side.program.operators):
+        for id in operator.inputs:
+            if id in by_id:
+                yield by_id[id], index, ""
+
+
+def _job_links(side: Side | None) -> list[Link]:
+    """The edges of the JobGraph; without a plan, the inputs that cross from one vertex to another."""
+    if side is None:
+        return []
+    places = {vertex.id: index for index, vertex in enumerate(side.program.vertices)}
+    vertices = _list(side.plan.get("job_graph"), "vertices")
+    if vertices:
+        return [
+            (places[edge["source"]], places[vertex["id"]], str(edge.get("ship_strategy") or "").lower())
+            for vertex in vertices
+            for edge in vertex.get("inputs") or ()
+            if edge.get("source") in places and vertex.get("id") in places
+        ]
+    group_of = {member: index for index, members in enumerate(side.vertex_members()) for member in members}
+    crossing = {
+        (group_of[source], group_of[target]): ""
+        for source, target, _ in _input_links(side)
+        if source in group_of and target in group_of and group_of[source] != group_of[target]
+    }
+    return [(source, target, label) for (source, target), label in crossing.items()]
+
+
+def _execution_links(side: Side | None) -> list[Link]:
+    """The exchanges between subtasks, with the pattern and the number of connections."""
+    if side is None:
+        return []
+    places = {vertex.id: index for index, vertex in enumerate(side.program.vertices)}
+    vertices = _list(side.plan.get("execution_graph"), "vertices")
+    if not vertices:
+        return _job_links(side)
+    return [
+        (places[edge["source"]], places[vertex["id"]], _exchange(edge))
+        for vertex in vertices
+        for edge in vertex.get("inputs") or ()
+        if edge.get("source") in places and vertex.get("id") in places
+    ]
+
+
+def _exchange(edge: Mapping[str, Any]) -> str:
+    pattern = str(edge.get("distribution_pattern") or "").lower().replace("_", " ")
+    count = edge.get("connections")
+    return f"{pattern}, {count} connection{'' if count == 1 else 's'}" if count is not None else pattern
+
+
+def _list(graph: Any, field: str) -> list[Any]:
+    return list(graph.get(field) or ()) if isinstance(graph, Mapping) else []

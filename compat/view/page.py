@@ -1,0 +1,88 @@
+"""One self-contained file: data, styles and scripts inside, nothing fetched, and a policy that forbids to.
+
+The parts are the same files that the service serves one by one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+import compat
+
+STYLES = ("base.css", "view.css")
+SCRIPTS = (
+    "theme.js",
+    "dom.js",
+    "data.js",
+    "address.js",
+    "layout.js",
+    "boxes.js",
+    "picture.js",
+    "drawer.js",
+    "search.js",
+    "keys.js",
+    "view.js",
+)
+"""In the order in which they run."""
+WORKER = ("vendor/dagre.min.js", "layout-worker.js")
+
+
+def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
+    """The page of some sections (:mod:`compat.view.model`) as the text of one HTML file."""
+    styles = [static(name) for name in STYLES]
+    scripts = [static(name) for name in SCRIPTS]
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(_hash, scripts))} blob:",
+            f"style-src {' '.join(map(_hash, styles))}",
+            "worker-src blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return (
+        environment()
+        .get_template("file.html")
+        .render(
+            title=title,
+            sections=sections,
+            styles=styles,
+            scripts=scripts,
+            worker="\n".join(static(name) for name in WORKER),
+            policy=policy,
+            version=compat.__version__,
+        )
+    )
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates. What is written into them is escaped; a name that is not given is an error."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("compat.view"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def static(name: str) -> str:
+    """The text of a script or style, such as can stand inside a page."""
+    text = files("compat.view").joinpath("static", name).read_text(encoding="utf-8")
+    if "</script" in text or "</style" in text or "<!--" in text:
+        raise ValueError(f"{name} would end the element that it stands in")
+    return text
+
+
+def _hash(text: str) -> str:
+    """The source expression of a Content-Security-Policy that lets exactly this text run."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

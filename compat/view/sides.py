@@ -1,0 +1,155 @@
+"""One program as the page shows it: its operators with ids, states and source lines, its vertices with their subtasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compat.plan.facts import Operator, SourceLine, State
+from compat.report.context import ReportContext
+from compat.report.escaping import visible
+from compat.report.frames import frame
+from compat.report.json_report import plain
+from compat.view.layers import Side
+from state.key_groups import key_groups_of_subtask
+
+Json = dict[str, Any]
+
+MOST_SUBTASKS = 128
+"""Key groups are listed by subtask up to this parallelism."""
+
+KIND_WORDS = {
+    "program": "program",
+    "topology": "topology file",
+    "plan": "plan",
+    "savepoint": "savepoint",
+    "snapshot": "snapshot",
+}
+
+
+def side_values(side: Side, context: ReportContext) -> Json:
+    """The program of one side, plain."""
+    program = side.program
+    places = {vertex.id: index for index, vertex in enumerate(program.vertices)}
+    return {
+        "name": visible(program.name),
+        "kind": KIND_WORDS.get(program.kind, program.kind),
+        "job_name": visible(program.job_name),
+        "flink": visible(program.flink),
+        "settings": pairs(program.settings),
+        "summary": _summary(side),
+        "operators": [_operator(operator, places, context) for operator in program.operators],
+        "vertices": _vertices(side),
+    }
+
+
+def _summary(side: Side) -> str:
+    execution = side.plan.get("execution_graph")
+    counts = [(len(side.program.operators), "operator")]
+    counts += [(len(side.program.vertices), "vertex")] if side.program.vertices else []
+    if isinstance(execution, Mapping):
+        counts += [(execution[key], noun) for key, noun in _TOTALS if isinstance(execution.get(key), int)]
+    return ", ".join(f"{count} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}" for count, noun in counts)
+
+
+_TOTALS = (("total_subtasks", "subtask"), ("total_slots", "slot"))
+_PLURALS = {"vertex": "vertices"}
+
+
+def _operator(operator: Operator, vertices: Mapping[str, int], context: ReportContext) -> Json:
+    return {
+        "name": visible(operator.name),
+        "kind": visible(operator.kind.replace("_", " ")),
+        "uid": None if operator.uid is None else visible(operator.uid),
+        "id": operator.id,
+        "user_hash": operator.user_hash,
+        "parallelism": operator.parallelism,
+        "parallelism_configured": operator.parallelism_configured,
+        "max_parallelism": operator.max_parallelism,
+        "max_parallelism_configured": operator.max_parallelism_configured,
+        "vertex": vertices.get(operator.vertex),
+        "source": source_values(operator.source, context),
+        "has_state": operator.has_state,
+        "states": None if operator.states is None else [_state(state) for state in operator.states],
+        "states_unknown": None if operator.states_unknown is None else visible(operator.states_unknown),
+        "merged": [visible(uid) for uid, _ in operator.merged_uids],
+        "detail": pairs(operator.detail),
+    }
+
+
+def _state(state: State) -> Json:
+    return {
+        "name": visible(state.name),
+        "kind": state.kind.value,
+        "scope": state.scope.value,
+        "type": _optional(state.type),
+        "key_type": _optional(state.key_type),
+        "namespace_type": _optional(state.namespace_type),
+        "ttl": state.ttl,
+        "built_in": state.built_in,
+        "unstable": state.unstable,
+        "keys": state.keys,
+        "bytes": state.bytes,
+    }
+
+
+def _vertices(side: Side) -> list[Json]:
+    groups = {}
+    graph = side.plan.get("job_graph")
+    if isinstance(graph, Mapping):
+        groups = {item.get("id"): item.get("slot_sharing_group_name") for item in graph.get("vertices") or ()}
+    members = side.vertex_members()
+    return [
+        {
+            "name": visible(vertex.name),
+            "id": vertex.id,
+            "parallelism": vertex.parallelism,
+            "max_parallelism": _max_parallelism(side, index, members),
+            "slot_sharing_group": _optional(groups.get(vertex.id)),
+            "operators": members[index],
+            "key_groups": _key_groups(_max_parallelism(side, index, members), vertex.parallelism),
+        }
+        for index, vertex in enumerate(side.program.vertices)
+    ]
+
+
+def _max_parallelism(side: Side, index: int, members: Sequence[Sequence[int]]) -> int:
+    """That of the execution graph, which the operators carry; a JobVertex has -1 where none was set."""
+    if not members[index]:
+        return side.program.vertices[index].max_parallelism
+    return side.program.operators[members[index][0]].max_parallelism
+
+
+def _key_groups(max_parallelism: int, parallelism: int) -> list[list[int]] | None:
+    """The first and the last key group of each subtask; None where there are too many subtasks, or nonsense."""
+    if not 0 < parallelism <= min(max_parallelism, MOST_SUBTASKS) or max_parallelism > 1 << 15:
+        return None
+    ranges = (key_groups_of_subtask(max_parallelism, parallelism, subtask) for subtask in range(parallelism))
+    return [[groups[0], groups[-1]] for groups in ranges]
+
+
+def pairs(values: Mapping[str, Any]) -> list[list[str]]:
+    """Names and values as texts, those without a value left out."""
+    shown = plain(values)
+    return [[visible(str(key)), visible(_text(value))] for key, value in shown.items() if value not in (None, "", [])]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def _optional(text: Any) -> str | None:
+    return None if text is None else visible(str(text))
+
+
+def source_values(place: SourceLine | None, context: ReportContext, added: str | None = None) -> Json | None:
+    """A place in a program and the lines around it."""
+    if place is None:
+        return None
+    lines = [
+        {"number": line.number, "text": line.text, "mark": line.mark, "added": line.added}
+        for line in frame(context, place, added)
+    ]
+    return {"place": visible(str(place)), "lines": lines}

@@ -1,0 +1,41 @@
+// The address of every view: #/section/view/layer?at=new:3&finding=0&open=1.4
+"use strict";
+((view) => {
+  const VIEWS = ["picture", "tables"];
+  const LAYERS = ["stream", "job", "execution"];
+
+  view.LAYERS = LAYERS;
+
+  view.readAddress = (sections) => {
+    const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+    const [number, name, layer] = path.split("/");
+    const values = new URLSearchParams(query || "");
+    const section = sections[Number(number)] ? Number(number) : 0;
+    const at = /^(old|new):(v?)(\d+)$/.exec(values.get("at") || "");
+    const finding = Number(values.get("finding") ?? NaN);
+    return {
+      section,
+      view: VIEWS.includes(name) ? name : "picture",
+      layer: LAYERS.includes(layer) ? layer : "job",
+      at: at && exists(sections[section], at) ? { side: at[1], vertex: at[2] === "v", index: Number(at[3]) } : null,
+      finding: sections[section] && sections[section].findings[finding] ? finding : null,
+      open: values.has("open") ? values.get("open").split(".").filter(Boolean).map(Number) : null,
+    };
+  };
+
+  function exists(section, [, side, vertex, index]) {
+    const program = section && section.sides[side];
+    return Boolean(program && (vertex ? program.vertices : program.operators)[Number(index)]);
+  }
+
+  view.writeAddress = (state) => {
+    const values = [];
+    if (state.at) values.push(`at=${view.atText(state.at)}`);
+    if (state.finding !== null) values.push(`finding=${state.finding}`);
+    if (state.open !== null) values.push(`open=${state.open.join(".")}`);
+    const hash = `#/${state.section}/${state.view}/${state.layer}${values.length ? `?${values.join("&")}` : ""}`;
+    if (hash !== location.hash) location.hash = hash;
+  };
+
+  view.atText = (at) => `${at.side}:${at.vertex ? "v" : ""}${at.index}`;
+})(window.compatView);
