@@ -35,6 +35,7 @@ UNALIGNED = "execution.checkpointing.unaligned.enabled"
 UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
 APPROXIMATE_RECOVERY = "execution.checkpointing.approximate-local-recovery"
 FILE_MERGING = "execution.checkpointing.file-merging.enabled"
+STATE_BACKEND = "state.backend.type"
 SCHEDULER = "jobmanager.scheduler"
 AUTO_PARALLELISM = "execution.batch.adaptive.auto-parallelism.enabled"
 PYTHON_CHAINING = "python.operator-chaining.enabled"
@@ -44,6 +45,7 @@ _OLD_KEYS = {
     "pipeline.operator-chaining": CHAINING,
     "execution.buffer-timeout": BUFFER_TIMEOUT,
     "execution.checkpointing.unaligned": UNALIGNED,
+    "state.backend": STATE_BACKEND,
 }
 
 _UNITS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors
 from compat.plan.facts import Operator, Program
 
@@ -32,8 +33,9 @@ class StateMapping:
     """All pairs, and what is left over.
 
     ``lost`` are operators of OLD with state that nobody takes; ``successors`` gives for such a one the operator of NEW that
-    does its work now, if one can be told, by OLD's id. ``fresh`` are operators of NEW that take nothing. ``shadowed`` are
-    operators of OLD whose state is passed over because the same operator of NEW takes another one.
+    does its work now, if one can be told, by OLD's id; those in ``guessed`` are no more than likely. ``fresh`` are
+    operators of NEW that take nothing. ``shadowed`` are operators of OLD whose state is passed over because the same
+    operator of NEW takes another one.
     """
 
     pairs: tuple[Pair, ...]
@@ -41,6 +43,7 @@ class StateMapping:
     fresh: tuple[Operator, ...]
     shadowed: tuple[Pair, ...]
     successors: Mapping[str, Operator]
+    guessed: frozenset[str] = frozenset()
 
     def stateful_pairs(self) -> Iterable[Pair]:
         """The pairs in which there is state to hand over."""
@@ -73,4 +76,11 @@ def map_state(old: Program, new: Program) -> StateMapping:
         if operator.id not in claimed and (operator.has_state or old.all_have_state)
     ]
     successors = find_successors(lost, fresh)
-    return StateMapping(tuple(pairs), tuple(lost), tuple(fresh), tuple(shadowed), successors)
+    served = {operator.id for operator in successors.values()}
+    guesses = guess_successors(
+        [operator for operator in lost if operator.id not in successors],
+        [operator for operator in fresh if operator.id not in served],
+    )
+    return StateMapping(
+        tuple(pairs), tuple(lost), tuple(fresh), tuple(shadowed), successors | guesses, frozenset(guesses)
+    )

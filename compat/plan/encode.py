@@ -15,6 +15,7 @@ from compiler.configuration import (
     FILE_MERGING,
     PYTHON_CHAINING,
     PYTHON_EXECUTION_MODE,
+    STATE_BACKEND,
     JobSettings,
 )
 from compiler.errors import Location, ProgramError
@@ -83,6 +84,7 @@ def settings_json(settings: JobSettings) -> Json:
         PYTHON_CHAINING: settings.python_chaining,
         PYTHON_EXECUTION_MODE: "thread" if settings.python_thread_mode else "process",
         FILE_MERGING: settings.file_merging,
+        STATE_BACKEND: settings.options.get(STATE_BACKEND),
         "checkpoint_interval": settings.checkpoint_interval,
         "auto_generated_uids": settings.auto_generated_uids,
     }

@@ -10,6 +10,7 @@ never make a finding; what differs does.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.savepoint.names import Names
@@ -45,7 +46,9 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     partners = {operator.id: operator for operator in new.operators}
     partners |= {operator.user_hash: operator for operator in new.operators if operator.user_hash is not None}
     operators = tuple(
-        _Translation(operator, position, partners.get(operator.id), names.operator(operator.id), mode, new).operator(names)
+        _Translation(operator, position, partners.get(operator.id), names.operator(operator.id), mode, new).operator(
+            names
+        )
         for position, operator in enumerate(recorded.operators)
     )
     settings = {} if names.program is None else dict(names.program.settings)
@@ -109,7 +112,7 @@ class _Translation:
         recorded, known = self.recorded, self.known
         uid = recorded.uid or names.uid(recorded.id)
         name = recorded.name or names.name(recorded.id)
-        facts = {
+        facts: dict[str, Any] = {
             "id": recorded.id,
             "uid": uid,
             "parallelism": recorded.parallelism,
@@ -177,8 +180,8 @@ class _Translation:
         for state in self.recorded.states:
             if twins[state.name] is None and not self.is_built_in(state):
                 # What only has another name is a renamed state; the rules look for one of the same kind.
-                key = next((key for key, other in left.items() if self.stored_alike(state, other)), None)
-                twins[state.name] = None if key is None else left.pop(key)
+                alike = next((key for key, other in left.items() if self.stored_alike(state, other)), None)
+                twins[state.name] = None if alike is None else left.pop(alike)
         key_text = self.key_text()
         states = [self.state(state, twins[state.name], key_text) for state in self.recorded.states]
         if self.recorded.coordinated:
@@ -291,4 +294,3 @@ def _key_type(operator: Operator) -> str | None:
 
 def _namespaces(operator: Operator) -> set[str | None]:
     return {state.namespace_type for state in operator.states or () if state.kind is StateKind.TIMERS}
-

@@ -57,7 +57,9 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None) -> N
     with opened(argument, (), Side.OLD) as given:
         if given.kind == "savepoint":
             raise InputError(
-                Failure(rule="CMP901", message="A savepoint tells no names to another one.", name=argument, side=Side.OLD)
+                Failure(
+                    rule="CMP901", message="A savepoint tells no names to another one.", name=argument, side=Side.OLD
+                )
             )
         plans = load(given, options, Side.OLD)
     return of_program(_decoded(_job(plans, argument, job), argument))

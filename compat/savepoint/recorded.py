@@ -161,9 +161,7 @@ def _state(meta: StateMeta, size: int | None) -> RecordedState:
         return RecordedState(meta.name, kind, scope, value, None, False, size)
     plain, ttl = _without_ttl(value)
     kind_name = meta.option("KEYED_STATE_TYPE") or ""
-    return RecordedState(
-        meta.name, _KINDS.get(kind_name), StateScope.KEYED, plain, _window(namespace), ttl, size
-    )
+    return RecordedState(meta.name, _KINDS.get(kind_name), StateScope.KEYED, plain, _window(namespace), ttl, size)
 
 
 def _window(namespace: Shape | None) -> Shape | None:

@@ -46,7 +46,12 @@ _SHORT_NAMES = {
     "StringArray": "Array",
 }
 _PRIMITIVE_ARRAY = re.compile(r"(\w+)PrimitiveArraySerializer$")
-_OWN_PACKAGES = ("org.apache.flink.api.", "org.apache.flink.runtime.", "org.apache.flink.streaming.", "org.apache.flink.table.")
+_OWN_PACKAGES = (
+    "org.apache.flink.api.",
+    "org.apache.flink.runtime.",
+    "org.apache.flink.streaming.",
+    "org.apache.flink.table.",
+)
 
 
 def of_snapshot(snapshot: SerializerSnapshot | None) -> Shape | None:

@@ -61,4 +61,3 @@ def possible_kinds(recorded: RecordedOperator) -> tuple[str, ...]:
     if recorded.keyed:
         return ("keyed_broadcast_process",) if broadcast else _KEYED
     return ("broadcast_process",) if broadcast else ()
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compat.check.context import Check
 from compat.check.explain import why_moved
@@ -27,13 +28,30 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         consequence = "The empty timer queues of the operator are left behind, as -n allows; nothing is lost."
     else:
         consequence = f"{new.label} starts without its state, as -n allows."
+    guessed = old.id in check.mapping.guessed
+    fixes = pin(old, new)
     return check.finding(
         "CMP102",
         Level.WARNING if allowed else Level.ERROR,
-        f"the id of {old.label} has moved",
+        f"{old.label} has state and nowhere to go; {new.label} may be the same operator"
+        if guessed
+        else f"the id of {old.label} has moved",
         consequence=consequence,
-        reason=why_moved(old, new, check.old, check.new),
+        reason=_why_guessed(new) if guessed else why_moved(old, new, check.old, check.new),
         old=old,
         new=new,
-        fixes=pin(old, new),
+        fixes=tuple(replace(fix, text=f"If it is the same operator: {_begun(fix.text)}") for fix in fixes)
+        if guessed
+        else fixes,
     )
+
+
+def _why_guessed(new: Operator) -> str:
+    return (
+        f"No operator of NEW has this id. That it is {new.label} is a guess, from the sort of operator, its states and its "
+        "parallelism; the program that wrote the savepoint would tell (--names)."
+    )
+
+
+def _begun(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]

@@ -38,6 +38,19 @@ RULES = (
         "is the same for all.",
         old="state.backend.type: hashmap   (savepoint --type native)",
         new="state.backend.type: rocksdb",
+        when="warning where NEW and -D name no backend, and the state is not in the format of Flink's default (hashmap).",
         fix="Take the savepoint with --type canonical, or keep the backend.",
+    ),
+    RuleInfo(
+        id="CMP504",
+        name="types-not-recorded",
+        level=Level.NOTE,
+        summary="The savepoint does not hold the declared types of some states.",
+        why="In process mode, PyFlink hands bytes to Flink: a savepoint has names and containers of the states, and the "
+        "types of keys and windows, but not what the bytes mean. A changed type shows only when the program that wrote "
+        "the savepoint is known.",
+        old='ValueStateDescriptor("count", Types.LONG())     # in the savepoint: a list of byte arrays',
+        new='ValueStateDescriptor("count", Types.STRING())',
+        fix="Name the program that wrote the savepoint: compat check SAVEPOINT new.py --names old.py.",
     ),
 )

@@ -52,4 +52,15 @@ RULES = (
         new='bounded.map(extra).uid("extra").map(f).uid("f")',
         fix="Keep the finished part as it was, or restore from a savepoint taken before it finished.",
     ),
+    RuleInfo(
+        id="CMP205",
+        name="records-in-flight",
+        level=Level.ERROR,
+        summary="An unaligned checkpoint holds records that wait where the new job has no exchange.",
+        why="Records in flight belong to a network exchange between two chains. Where NEW chains the two operators, there "
+        "is nothing to put them into, and Flink refuses the restore.",
+        old="a.rebalance().map(f)   # records wait between a and f",
+        new="a.map(f)               # one chain",
+        fix="Keep the exchange for one restore, or restore from a savepoint: it holds no records in flight.",
+    ),
 )
