@@ -1,0 +1,64 @@
+"""Who may have taken over from an operator of which only a savepoint tells: a guess, and called one.
+
+A savepoint has states, parallelism and perhaps a name; no functions and no graph. Two operators that keep the same states
+are likely the same one, and with nothing else to go by an only candidate of its sort may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compat.check.similarity import family, recorded, state_names
+from compat.plan.facts import Operator
+
+_STATES, _PARALLELISM = 2, 1
+
+
+def guess_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dict[str, Operator]:
+    """For operators that only a savepoint tells of, by id, the one operator of NEW that fits best.
+
+    It has to be of the same sort; then states in common count, then equal parallelism. Where two fit equally well there is
+    no guess, and none is guessed twice.
+    """
+    candidates: dict[str, list[_Known]] = {}
+    for operator in fresh:
+        if operator.has_state:
+            candidates.setdefault(family(operator), []).append(_known(operator))
+    wishes: dict[str, int] = {}
+    choices: dict[str, Operator] = {}
+    for old in lost:
+        best = _best(_known(old), candidates.get(family(old), [])) if recorded(old) else None
+        if best is not None:
+            choices[old.id] = best
+            wishes[best.id] = wishes.get(best.id, 0) + 1
+    return {id: new for id, new in choices.items() if wishes[new.id] == 1}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An operator, and the names of its own states."""
+
+    operator: Operator
+    states: frozenset[str]
+
+
+def _known(operator: Operator) -> _Known:
+    return _Known(operator, frozenset(name for name, _ in state_names(operator)))
+
+
+def _best(old: _Known, candidates: list[_Known]) -> Operator | None:
+    scores = [(_score(old, new), new.operator) for new in candidates if not _contradict(old, new)]
+    top = max((score for score, _ in scores), default=0)
+    best = [new for score, new in scores if score == top]
+    return best[0] if len(best) == 1 else None
+
+
+def _score(old: _Known, new: _Known) -> int:
+    same_parallelism = old.operator.parallelism == new.operator.parallelism
+    return _STATES * len(old.states & new.states) + _PARALLELISM * same_parallelism
+
+
+def _contradict(old: _Known, new: _Known) -> bool:
+    """True if both have states of their own, and none in common."""
+    return bool(old.states and new.states) and old.states.isdisjoint(new.states)

@@ -1,0 +1,125 @@
+"""CMP204 finished-operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.plan.facts import Operator, Vertex
+
+
+class Progress(Enum):
+    """How far the subtasks of an operator, or of a chain, had come when the snapshot was taken."""
+
+    RUNNING = "running"
+    PARTLY = "partly finished"
+    FULLY = "finished"
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """Chains of NEW that mix finished and running operators, and finished ones that read from others.
+
+    Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running.
+    """
+    if any("finished" in operator.detail for operator in check.old.operators):
+        yield from _Finished(check).findings()
+
+
+@dataclass
+class _Finished:
+    check: Check
+
+    @cached_property
+    def taken(self) -> dict[str, Pair]:
+        return {pair.new.id: pair for pair in self.check.mapping.pairs}
+
+    @cached_property
+    def operators(self) -> dict[str, Operator]:
+        return {operator.id: operator for operator in self.check.new.operators}
+
+    @cached_property
+    def vertices(self) -> dict[str, Vertex]:
+        return {vertex.id: vertex for vertex in self.check.new.vertices}
+
+    def findings(self) -> Iterator[Finding]:
+        for vertex in self.vertices.values():
+            members = {id: self.of_operator(id) for id in vertex.operators}
+            if len(set(members.values())) > 1:
+                yield self.mixed(vertex, members)
+                continue
+            now = next(iter(members.values()))
+            for source, pointwise in dict.fromkeys(vertex.inputs):
+                before = self.of_vertex(self.vertices[source]) if source in self.vertices else None
+                if before is not None and _refused(now, before, pointwise):
+                    yield self.behind(vertex, now, self.vertices[source], before)
+                    break
+
+    def of_operator(self, id: str) -> Progress:
+        pair = self.taken.get(id)
+        finished = None if pair is None else pair.old.detail.get("finished")
+        return {"fully": Progress.FULLY, "partly": Progress.PARTLY}.get(str(finished), Progress.RUNNING)
+
+    def of_vertex(self, vertex: Vertex) -> Progress | None:
+        """None for a chain that mixes: that is a finding of its own."""
+        members = {self.of_operator(id) for id in vertex.operators}
+        return members.pop() if len(members) == 1 else None
+
+    def mixed(self, vertex: Vertex, members: dict[str, Progress]) -> Finding:
+        running, done = (choose(members, key=lambda id: _order(members[id])) for choose in (min, max))
+        culprit = self.operators[running]
+        pair = self.taken.get(done)
+        new_here = " It is new in the chain." if running not in self.taken else ""
+        return self.check.finding(
+            "CMP204",
+            Level.ERROR,
+            f"{culprit.label} is {members[running].value}, and {self.operators[done].label} of the same chain is "
+            f"{members[done].value}",
+            consequence="Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
+            reason=f"The snapshot was taken after some subtasks had finished, and all operators of a chain finish together."
+            f"{new_here}",
+            old=None if pair is None else pair.old,
+            new=culprit,
+            fixes=(
+                Fix(
+                    text=f"Run {culprit.label} in a chain of its own (.start_new_chain()) that is not before a finished "
+                    "one, or restore from a savepoint taken before the operators finished."
+                ),
+            ),
+        )
+
+    def behind(self, vertex: Vertex, now: Progress, source: Vertex, before: Progress) -> Finding:
+        head, feeder = self.operators[vertex.operators[0]], self.operators[source.operators[-1]]
+        pair = self.taken.get(head.id)
+        return self.check.finding(
+            "CMP204",
+            Level.ERROR,
+            f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}",
+            consequence="Flink refuses the restore: illegal modification of the job graph.",
+            reason="Nothing may reach an operator that finished before the snapshot was taken; what feeds it has to be "
+            "finished too.",
+            old=None if pair is None else pair.old,
+            new=head,
+            fixes=(
+                Fix(
+                    text=f"Let {feeder.label} feed an operator of its own, keep the finished part as it was, or restore from a "
+                    "savepoint taken before it finished."
+                ),
+            ),
+        )
+
+
+def _order(progress: Progress) -> int:
+    return list(Progress).index(progress)
+
+
+def _refused(now: Progress, before: Progress, pointwise: bool) -> bool:
+    if now is Progress.FULLY:
+        return before is not Progress.FULLY
+    if now is Progress.PARTLY:
+        return before is Progress.RUNNING if pointwise else before is not Progress.FULLY
+    return False

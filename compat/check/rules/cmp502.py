@@ -1,0 +1,57 @@
+"""CMP502 savepoint-incomplete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.plan.facts import StateFile
+
+_SHOWN = 5
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """State files that the metadata names and that are not there; those of operators that NEW does not take do not count."""
+    snapshot = check.old.snapshot
+    if snapshot is None:
+        return
+    taken = {pair.old.id: pair for pair in check.mapping.pairs}
+    files = [file for file in snapshot.files if any(id in taken for id in file.operators)]
+    missing = [file for file in files if file.missing]
+    if missing:
+        pair = next(taken[id] for id in missing[0].operators if id in taken)
+        one = len(missing) == 1
+        yield check.finding(
+            "CMP502",
+            Level.ERROR,
+            f"{len(missing)} state {'file is' if one else 'files are'} missing: {_names(missing)}",
+            consequence="The tasks fail when they start: they cannot open the state.",
+            reason=f"{snapshot.path} names {'it' if one else 'them'}; looked for beside it, and for a checkpoint in shared/ "
+            "and taskowned/ above it.",
+            old=pair.old,
+            new=pair.new,
+            fixes=(
+                Fix(
+                    text="Copy the whole folder, with shared/ and taskowned/ of a checkpoint. A savepoint can be moved, a "
+                    "checkpoint hardly."
+                ),
+            ),
+        )
+    remote = [file for file in files if file.status == "remote"]
+    if remote:
+        yield check.finding(
+            "CMP502",
+            Level.NOTE,
+            f"{len(remote)} state files are on other storage and were not looked at: {_names(remote)}",
+            consequence="Whether they are there shows when the tasks start.",
+            reason="What a savepoint names is never fetched; only the folder that was named is read.",
+            fixes=(
+                Fix(text="Nothing, if that storage is whole; name the savepoint's folder there to have it looked at."),
+            ),
+        )
+
+
+def _names(files: list[StateFile]) -> str:
+    shown = ", ".join(f"{file.name} ({file.status})" if file.missing else file.name for file in files[:_SHOWN])
+    return shown + (f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else "")
