@@ -74,11 +74,7 @@ class PackedPlan:
 
 
 class EpochRunner(Protocol):
-    """Runs epochs of one plan. ``lost`` is True when it cannot run another."""
-
-    @property
-    def lost(self) -> bool:
-        """True when another runner must be made."""
+    """Runs epochs of one plan."""
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         """All tasks' reports. Raises EpochLost."""
@@ -243,8 +239,6 @@ def default_replicas() -> str:
 
 class InProcessRunner:
     """The same without Spark: levels one after the other, in this process, records through the same buffers."""
-
-    lost = False
 
     def __init__(self, plan: PhysicalPlan) -> None:
         self._packed = pickle.loads(pack(plan))

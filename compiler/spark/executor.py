@@ -119,6 +119,7 @@ class SparkExecutor:
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
+        self.check()
         made = plan(job)
         options, before = self._resumed(made)
 
@@ -154,9 +155,16 @@ class SparkExecutor:
             return options, None
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
+    def check(self) -> None:
+        """Raise a StoreError where no job can run."""
+        from compiler.spark.session import find_java
+
+        find_java()
+
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """What runs the epochs of a plan."""
-        from compiler.spark.runner import Spark, SparkRunner
+        from compiler.spark.runner import SparkRunner
+        from compiler.spark.session import Spark
 
         if self._spark is None:
             log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
@@ -177,6 +185,9 @@ class SparkExecutor:
 
 class InProcessExecutor(SparkExecutor):
     """The same without Spark: for tests."""
+
+    def check(self) -> None:
+        """Nothing is needed."""
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         return InProcessRunner(made)

@@ -380,10 +380,6 @@ class JobMaster:
         self.coordinator.restore(exact=True)
         for id, limit in limits.items():
             self.coordinator.sources[id].limit = limit
-        assert self._runner is not None
-        if self._runner.lost:
-            self._runner.close()
-            self._runner = self._make_runner(self.plan)
         self._to(JobStatus.RUNNING)
 
     def _sleep(self, seconds: float) -> None:

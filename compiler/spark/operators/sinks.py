@@ -5,6 +5,7 @@ What leaves the job goes into the task's report, and out only after the epoch is
 
 from __future__ import annotations
 
+import uuid
 from itertools import repeat
 from typing import Any
 
@@ -59,7 +60,8 @@ class WriterOperator(ReportingSink):
 
     def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
         super().__init__(context, output, operator)
-        attempt = f"{context.attempt}"
+        # Of an epoch that is tried again, the task that was given up may still be writing.
+        attempt = f"{context.attempt}-{uuid.uuid4().hex[:12]}"
         self._writer = writer_of(
             operator.function, WriterContext(context.spec.id, context.subtask, context.epoch, attempt)
         )

@@ -1,0 +1,174 @@
+"""A job whose results tell every lost and every doubled record, and the processes that can be killed under it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+KEYS = 7
+JOB = '''
+from pyflink.common import Encoder, Types
+from pyflink.common.watermark_strategy import WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import BucketAssigner, FileSink
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
+
+from compiler.spark.sinks.delta import DeltaSink
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value % {keys}, count
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+env.enable_checkpointing(100)
+numbers = env.from_source(NumberSequenceSource(1, {end}), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+counted = numbers.key_by(lambda n: n % {keys}, Types.LONG()).process(Count(), pair).uid("count")
+files = FileSink.for_row_format("{folder}/files", Encoder.simple_string_encoder())
+files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
+counted.map(lambda p: "%d:%d" % p, Types.STRING()).uid("text").sink_to(files).uid("files")
+counted.sink_to(DeltaSink("{folder}/table", ["key", "count"])).uid("table")
+env.execute("counting")
+'''
+
+
+class CrashingJob:
+    """The job in a folder, run by ``compat run`` as often as it takes."""
+
+    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = ()) -> None:
+        self.folder, self.end = folder, end
+        self.starts = 0
+        self.program = folder / "job.py"
+        self.program.write_text(
+            JOB.replace("{keys}", str(KEYS)).replace("{end}", str(end)).replace("{folder}", str(folder))
+        )
+        self._arguments = [
+            *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
+            *("-D", "restart-strategy.fixed-delay.delay=100 ms", *arguments),
+        ]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start a driver."""
+        self.starts += 1
+        with open(self.folder / f"stderr-{self.starts}", "wb") as errors, open(self.folder / "events", "ab") as events:
+            command = [sys.executable, "-m", "compat", "run", str(self.program), "--output", "json", *self._arguments]
+            self.process = subprocess.Popen(
+                command, cwd=self.folder, stdout=events, stderr=errors, env={**os.environ, "TMPDIR": str(self.folder)}
+            )
+
+    @property
+    def pid(self) -> int:
+        """The driver's process."""
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def checkpoints(self) -> int:
+        """How many checkpoints all drivers together told of."""
+        return (self.folder / "events").read_bytes().count(b'"checkpoint"')
+
+    @property
+    def running(self) -> bool:
+        """True while the driver does."""
+        return self.process is not None and self.process.poll() is None
+
+    def wait_for(self, checkpoints: int, timeout: float = 90) -> None:
+        """Until so many more checkpoints were told, or the driver has ended."""
+        wanted, end = self.checkpoints + checkpoints, time.monotonic() + timeout
+        while self.running and self.checkpoints < wanted:
+            assert time.monotonic() < end, self.said()
+            time.sleep(0.02)
+
+    def kill(self, pids: Sequence[int]) -> bool:
+        """kill -9; False if there was nobody to kill."""
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+        return bool(pids)
+
+    def finish(self, timeout: float = 180) -> None:
+        """Run to the end of the input, starting the driver again as often as it is missing."""
+        end = time.monotonic() + timeout
+        while True:
+            if not self.running:
+                if self.process is not None and self.process.returncode == 0:
+                    return
+                assert self.process is None or self.process.returncode < 0, self.said()
+                self.start()
+            assert time.monotonic() < end, self.said()
+            time.sleep(0.1)
+
+    def said(self) -> str:
+        """What the last driver said."""
+        return (self.folder / f"stderr-{self.starts}").read_text()[-4000:]
+
+    def close(self) -> None:
+        """End what still runs."""
+        if self.process is not None and self.running:
+            self.process.kill()
+            self.process.wait()
+
+    def verify(self) -> None:
+        """Nothing lost, nothing doubled: in both sinks and in the state."""
+        from deltalake import DeltaTable
+
+        from compiler.spark.inspection import state_rows
+
+        sizes = Counter(number % KEYS for number in range(1, self.end + 1))
+        expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
+        table = DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
+        assert Counter((row["key"], row["count"]) for row in table) == expected
+        lines = [
+            line
+            for file in (self.folder / "files").iterdir()
+            if not file.name.startswith(".")
+            for line in file.read_text().splitlines()
+        ]
+        assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
+        (job,) = (self.folder / ".compat" / "jobs").iterdir()
+        found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
+        assert found == dict(sizes)
+        assert json.loads((job / "job.json").read_text())["status"] == "FINISHED"
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Parent and command line of all processes."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            except (OSError, ValueError):
+                continue
+            found[int(entry.name)] = (parent, command)
+    return found
+
+
+def below(pid: int, text: str) -> list[int]:
+    """The processes that ``pid`` started, and those they started, whose command line has ``text``."""
+    every = processes()
+    found, waiting = [], [pid]
+    while waiting:
+        parent = waiting.pop()
+        children = [child for child, (its_parent, _) in every.items() if its_parent == parent]
+        waiting += children
+        found += [child for child in children if text in every[child][1]]
+    return sorted(found)

@@ -1,0 +1,70 @@
+"""A standalone Spark master with two workers on this machine, from the pyspark package."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyspark
+
+
+class StandaloneCluster:
+    """Starts the processes; ``url`` is the master's. They listen on the loopback address only."""
+
+    def __init__(self, folder: Path, workers: int = 2) -> None:
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        main = "org.apache.spark.deploy.master.Master"
+        self._start("master", main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        self.url = self._find("master", r"Starting Spark master at (spark://\S+)")
+        for number in range(workers):
+            arguments = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.url)
+            work = ("--work-dir", str(folder / f"work-{number}"))
+            self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *work, *arguments)
+        for number in range(workers):
+            self._find(f"worker-{number}", r"(Successfully registered) with master")
+
+    @property
+    def workers(self) -> list[int]:
+        """The workers' processes; executors are below them."""
+        return [process.pid for process in self._processes[1:]]
+
+    def _start(self, name: str, main: str, *arguments: str) -> None:
+        script = os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class")
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_DAEMON_MEMORY": "512m",
+            "SPARK_LOG_LEVEL": "INFO",
+            "SPARK_DAEMON_JAVA_OPTS": "-Dlog4j2.rootLogger.level=info",
+        }
+        with open(self._folder / f"{name}.log", "wb") as log:
+            self._processes.append(
+                subprocess.Popen(
+                    [script, main, *arguments], stdout=log, stderr=log, env=environment, start_new_session=True
+                )
+            )
+
+    def _find(self, name: str, pattern: str, timeout: float = 60) -> str:
+        end = time.monotonic() + timeout
+        log = self._folder / f"{name}.log"
+        while time.monotonic() < end:
+            if match := re.search(pattern, log.read_text()):
+                return match.group(1)
+            time.sleep(0.1)
+        raise AssertionError(f"{name} did not start:\n{log.read_text()}")
+
+    def close(self) -> None:
+        """End the processes that were started here."""
+        for process in self._processes:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            process.wait()

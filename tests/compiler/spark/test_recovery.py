@@ -1,0 +1,112 @@
+"""Whatever is killed: no record lost or doubled, in the state or in the sinks that promise it."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.compiler.spark.crashes import CrashingJob, below
+from tests.compiler.spark.standalone import StandaloneCluster
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
+    """A master and two workers."""
+    made = StandaloneCluster(tmp_path)
+    yield made
+    made.close()
+
+
+def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> list[int]:
+    """Whom to kill: the driver, its JVM, a Python worker or an executor."""
+    if what == "driver":
+        return [job.pid]
+    if what == "jvm":
+        return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
+    roots = [job.pid] if cluster is None else cluster.workers
+    wanted = "pyspark.daemon" if what == "worker" else "CoarseGrainedExecutorBackend"
+    found = [pid for root in roots for pid in below(root, wanted)]
+    return [random.choice(found)] if found else []
+
+
+def test_a_worker_then_the_jvm_then_the_driver(tmp_path: Path) -> None:
+    job = CrashingJob(tmp_path, 6_000, ("--epoch-records", "250"))
+    job.start()
+    try:
+        for what in ("worker", "jvm", "driver"):
+            job.wait_for(3)
+            assert job.kill(victims(job, what, None)), what
+        job.finish()
+        job.verify()
+        assert job.starts == 2
+    finally:
+        job.close()
+
+
+def test_an_executor_of_a_cluster(tmp_path: Path, cluster: StandaloneCluster) -> None:
+    job = CrashingJob(tmp_path, 3_000, ("--epoch-records", "250", "--master", cluster.url))
+    job.start()
+    try:
+        job.wait_for(3)
+        assert job.kill(victims(job, "executor", cluster))
+        job.finish()
+        job.verify()
+        assert job.starts == 1
+    finally:
+        job.close()
+
+
+@pytest.mark.slow
+def test_fifty_times_at_random_moments(tmp_path: Path, cluster: StandaloneCluster) -> None:
+    seed = int(os.environ.get("CRASH_SEED", time.time()))
+    print(f"CRASH_SEED={seed}")
+    random.seed(seed)
+    kills: dict[str, int] = {}
+    for round in range(5):
+        folder = tmp_path / f"round-{round}"
+        folder.mkdir()
+        on_cluster = cluster if round % 2 else None
+        job = CrashingJob(folder, 40_000, ("--epoch-records", "300", *(["--master", cluster.url] if on_cluster else [])))
+        job.start()
+        try:
+            for _ in range(10):
+                if not job.running:
+                    assert job.process is not None
+                    assert job.process.returncode < 0, job.said()
+                    job.start()
+                job.wait_for(random.choice([0, 1, 1, 2, 4]))
+                time.sleep(random.uniform(0, 1.0))
+                kinds = ["driver", "jvm", "worker"] + (["executor"] if on_cluster else [])
+                what = random.choice(kinds)
+                if job.kill(victims(job, what, on_cluster)):
+                    kills[what] = kills.get(what, 0) + 1
+                if what == "driver":
+                    assert job.process is not None
+                    job.process.wait()
+            job.finish(timeout=600)
+            job.verify()
+        finally:
+            job.close()
+    print(f"killed: {kills}")
+    assert sum(kills.values()) >= 45
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("a file system can only be mounted as root")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
