@@ -24,7 +24,11 @@ _SAVEPOINT = "savepoint"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What to compare and how. ``names`` is where the names of a savepoint's operators come from."""
+    """What to compare and how.
+
+    ``names`` is where the names of a savepoint's operators come from; ``known`` are inputs that are at
+    hand already, by argument.
+    """
 
     old: str
     new: str
@@ -36,6 +40,7 @@ class Comparison:
     names: str | None = None
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
+    known: Mapping[str, Input] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
             (Side.NEW, comparison.new, comparison.new_arguments),
         ):
             try:
-                inputs[side] = stack.enter_context(opened(argument, arguments, side))
+                known = comparison.known.get(argument)
+                inputs[side] = known or stack.enter_context(opened(argument, arguments, side))
             except InputError as error:
                 failures.append(error.failure)
         if failures:

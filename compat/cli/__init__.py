@@ -18,6 +18,8 @@ _COMMANDS = {
     "inspect": ("compat.cli.inspect", "inspect"),
     "serve": ("compat.cli.serve", "serve"),
     "token": ("compat.cli.serve", "token"),
+    "push": ("compat.cli.push", "push"),
+    "promote": ("compat.cli.promote", "promote"),
     "run": ("compat.cli.run", "run"),
     "list": ("compat.cli.jobs", "list_jobs"),
     "savepoint": ("compat.cli.jobs", "savepoint"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import click
 from compat import settings as configuration
 from compat.check.findings import Level, Report
 from compat.cli.fixing import fixed, require_source
-from compat.cli.options import loading, parse_definitions, split
+from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
@@ -38,19 +39,25 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
-@click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
+@click.option("--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry.")
 @click.option(
     "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
 )
+@server_options(required=False)
+@origin_options
 @loading
 def check(old: str | None, new: str | None, **options: Any) -> None:
     """Can NEW restore the state of OLD?
 
     OLD and NEW are programs (job.py), topology files or plans (job.json), or git:REF:path. Exit codes: 0 yes, 1 findings, 2
-    it could not be decided.
+    it could not be decided. With --server URL --job NAME, OLD is the version of that job that runs, and the check is
+    recorded there.
 
     Example: compat check job_v1.py job_v2.py
     """
+    if options["server"] and old is not None and new is None:
+        sys.exit(_gated(old, options))
+    options["job"] = _number(options["job"])
     chosen = _settings(new, options)
     if options["fix"] and (new is None or options["pairs"]):
         raise click.UsageError("--fix repairs one NEW: compat check OLD NEW --fix.")
@@ -61,25 +68,63 @@ def check(old: str | None, new: str | None, **options: Any) -> None:
     directions = [(one, new, options["old_args"], options["new_args"]) for one in (old, *options["others"])]
     if options["rollback"]:
         directions.append((new, old, options["new_args"], options["old_args"]))
-    formats = [output.format for output in chosen.output or (Output("text"),)]
-
-    def run() -> list[Outcomes]:
-        return [
-            compare(_comparison(*direction, chosen, options), meanwhile=lambda: prepare(formats))
-            for direction in directions
-        ]
-
-    if options["fix"]:
-        require_source(new)
-    results = run()
-    if options["fix"]:
-        aside = any(output.path is None and output.format != "text" for output in chosen.output or ())
-        results = fixed(results, new, run, _context(chosen).fails, aside=aside)
+    results = _results([_comparison(*direction, chosen, options) for direction in directions], new, chosen, options["fix"])
     if options["write_baseline"]:
         _write_baseline(results, chosen)
         return
     _report(results, chosen)
-    sys.exit(max(_code(outcome, chosen) for result in results for outcome in result.outcomes))
+    sys.exit(_worst(results, chosen))
+
+
+def _results(comparisons: list[Comparison], new: str, chosen: Settings, fix: bool) -> list[Outcomes]:
+    formats = [output.format for output in chosen.output or (Output("text"),)]
+
+    def run() -> list[Outcomes]:
+        return [compare(comparison, meanwhile=lambda: prepare(formats)) for comparison in comparisons]
+
+    if fix:
+        require_source(new)
+    results = run()
+    if fix:
+        aside = any(output.path is None and output.format != "text" for output in chosen.output or ())
+        results = fixed(results, new, run, _context(chosen).fails, aside=aside)
+    return results
+
+
+def _gated(new: str, options: dict[str, Any]) -> int:
+    """Check against what runs of a job in a registry, and record it there; the exit code."""
+    from compat.cli import gate
+    from compat.cli.remote import ServerError, origin, server_of
+
+    name, options["job"] = options["job"], None
+    if not name:
+        raise click.UsageError("Say which job of the registry: --job NAME.")
+    for option in ("pairs", "others", "rollback", "write_baseline"):
+        if options[option]:
+            raise click.UsageError(f"--server checks one NEW against what runs, without --{option.replace('_', '-')}.")
+    server = server_of(options["server"], options["token_file"])
+    chosen = _settings(new, options)
+    try:
+        with gate.running(server, name) as old:
+            given = _comparison(old.label, new, None, options["new_args"], chosen, options)
+            comparison = replace(given, known={old.label: old.input})
+            results = _results([comparison], new, chosen, options["fix"])
+            _report(results, chosen)
+            agreed = gate.record(server, name, old, comparison, results[0], origin(new, options["commit"], options["author"]))
+            return max(_worst(results, chosen), 0 if agreed else FOUND)
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        return UNDECIDED
+
+
+def _number(job: str | None) -> int | None:
+    if job is not None and not job.isdecimal():
+        raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint="'--job'")
+    return None if job is None else int(job)
+
+
+def _worst(results: list[Outcomes], chosen: Settings) -> int:
+    return max(_code(outcome, chosen) for result in results for outcome in result.outcomes)
 
 
 def _settings(new: str | None, options: dict[str, Any]) -> Settings:

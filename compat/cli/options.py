@@ -40,6 +40,40 @@ store_option = click.option(
 """The option of commands for jobs that run."""
 
 
+def server_options(required: bool) -> Callable[[F], F]:
+    """The options ``--server`` and ``--token-file``."""
+
+    def decorate(function: F) -> F:
+        for option in (
+            click.option(
+                "--token-file",
+                type=click.Path(exists=True, dir_okay=False),
+                help="A file with the token (default: the variable COMPAT_TOKEN).",
+            ),
+            click.option(
+                "--server",
+                metavar="URL",
+                required=required,
+                envvar="COMPAT_SERVER",
+                help="The service, see compat serve.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def origin_options(function: F) -> F:
+    """The options ``--commit`` and ``--author``."""
+    for option in (
+        click.option("--author", help="Who made the program (default: the author of git's last commit)."),
+        click.option("--commit", help="The commit that it is from (default: git's)."),
+    ):
+        function = option(function)
+    return function
+
+
 def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
     """The options of ``-D key=value``. Raises a usage error for what is none."""
     options = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +43,11 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
 
     Example: compat serve --folder /data/savepoints
     """
-    service = _service()
     local = host in ("127.0.0.1", "::1", "localhost")
     if not local and not options["hosts"]:
         raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
+    listener = _listen(host, port)
+    service = _service()
     try:
         given = {} if options["workers"] is None else {"workers": options["workers"]}
         settings = service.ServiceSettings(
@@ -62,10 +64,25 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         raise click.BadParameter(str(error), param_hint="'--folder'") from error
     service.observe.log_to_stderr()
     try:
-        service.server.serve(service.create_app(settings), host, port)
-    except (OSError, ValueError, service.SQLAlchemyError) as error:
+        service.server.serve(service.create_app(settings), listener)
+    except (ValueError, service.SQLAlchemyError) as error:
         click.echo(f"The service cannot start: {error}", err=True)
         sys.exit(2)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Listen, and print the address as the first line: who calls before the rest is there waits instead of being turned away."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        click.echo(
+            f"The service cannot listen on {host}:{port}: {error.strerror}. Choose another with --port.", err=True
+        )
+        sys.exit(2)
+    shown = f"[{host}]" if ":" in host else host
+    click.echo(f"http://{shown}:{listener.getsockname()[1]}")
+    return listener
 
 
 @click.group("token")
@@ -84,7 +101,9 @@ def create(name: str, role: str, database: str) -> None:
     """Make a token and print it; it cannot be printed again."""
     service = _service()
     try:
-        click.echo(_registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()]))
+        click.echo(
+            _registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
+        )
     except (service.registry.Conflict, ValueError) as error:
         raise click.UsageError(str(error)) from error
 

@@ -19,7 +19,8 @@ from compat.service.registry.savepoints import SeenSavepoint
 from compat.service.settings import Folder
 
 FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"
-FLINK_FILE, DELTA_FILE, DELTA_LOG, JOB_FILE = "_metadata", "_savepoint.json", "_delta_log", "job.json"
+FLINK_FILE, DELTA_FILE, DELTA_LOG = "_metadata", "_savepoint.json", "_delta_log"
+JOB_FILE, PLAN_FILE = "job.json", "plan.json"
 DEEPEST = 6
 MOST_ENTRIES = 200_000
 LARGEST_DESCRIPTION = 256 * 1024 * 1024
@@ -132,7 +133,7 @@ def _delta_savepoint(place: Place) -> SeenSavepoint:
         found = _description(Path(place.path) / DELTA_FILE)
     except (OSError, ValueError, RecursionError) as error:
         return unreadable(place, f"{DELTA_FILE} cannot be read: {error}")
-    return _described(place, found, found)
+    return _described(place, found)
 
 
 def _delta_job(place: Place) -> SeenSavepoint:
@@ -141,19 +142,25 @@ def _delta_job(place: Place) -> SeenSavepoint:
     except (OSError, ValueError, RecursionError) as error:
         return unreadable(place, f"{JOB_FILE} cannot be read: {error}")
     checkpoints, problem = _checkpoints(os.path.join(place.path, "state"))
-    return _described(place, found, found | {"checkpoints": checkpoints, "checkpoints_unknown": problem})
+    return _described(place, found | {"checkpoints": checkpoints, "checkpoints_unknown": problem})
 
 
-def _described(place: Place, found: dict[str, Any], inspection: dict[str, Any]) -> SeenSavepoint:
-    plan, name, epoch = found.get("plan"), found.get("job_name", found.get("name")), found.get("epoch")
-    operators = plan.get("operators") if isinstance(plan, dict) else None
+def _described(place: Place, found: dict[str, Any]) -> SeenSavepoint:
+    try:
+        plan = _description(Path(place.path) / PLAN_FILE)
+    except FileNotFoundError:
+        plan = None
+    except (OSError, ValueError, RecursionError) as error:
+        return unreadable(place, f"{PLAN_FILE} cannot be read: {error}")
+    name, epoch = found.get("job_name", found.get("name")), found.get("epoch")
+    operators = None if plan is None else plan.get("operators")
     return _seen(
         place,
         job=place.job or (name if isinstance(name, str) else None),
         checkpoint=epoch if isinstance(epoch, int) and 0 <= epoch < 2**31 else None,
         operators=len(operators) if isinstance(operators, list) else None,
         size=_size(place.path),
-        inspection=pack(canonical(_clean(inspection))),
+        inspection=pack(canonical(_clean({**found, "plan": plan}))),
     )
 
 

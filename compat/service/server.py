@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 from typing import Any
 
@@ -51,13 +50,8 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
-def serve(app: Starlette, host: str, port: int, announce: bool = True) -> None:
-    """Serve until SIGINT or SIGTERM. With port 0 a free one is taken; the address is the first line on standard output.
-
-    Raises OSError if the address cannot be had.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=family, backlog=2048)
+def serve(app: Starlette, listener: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM."""
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -71,7 +65,4 @@ def serve(app: Starlette, host: str, port: int, announce: bool = True) -> None:
         limit_concurrency=MOST_CONNECTIONS,
         h11_max_incomplete_event_size=32 * 1024,
     )
-    if announce:
-        shown = f"[{host}]" if ":" in host else host
-        print(json.dumps({"url": f"http://{shown}:{listener.getsockname()[1]}"}), flush=True)
     uvicorn.Server(config).run(sockets=[listener])

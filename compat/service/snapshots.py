@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
 from typing import Any
 
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
+from compat.service.look import FLINK
 from compat.service.records import Savepoint
-from compat.service.untrusted import RefusedBody
+from compat.service.registry import NotFound, Registry
 
 
-def snapshot_program(savepoint: Savepoint, inspection: dict[str, Any], label: str) -> Program:
-    """The facts that a snapshot holds. Raises PlanError for one that names no plan, RefusedBody for one that is gone."""
+def snapshot_program(registry: Registry, savepoint: Savepoint, label: str, new: Program) -> Program:
+    """The facts of a snapshot, to be held against ``new``.
+
+    Flink's own files are read where the look into the folders found them; they take names from the version of the job that
+    runs, where the operator said whose they are. Raises PlanError for a snapshot that cannot be read, NotFound for
+    one that is gone.
+    """
     if savepoint.status == "gone":
-        raise RefusedBody(f"The savepoint {savepoint.path} is not in its folder any more.")
-    plan = inspection.get("plan")
+        raise NotFound(f"The savepoint {savepoint.path} is not in its folder any more.")
+    if savepoint.status != "ok":
+        raise PlanError(f"The savepoint {savepoint.path} cannot be read: {savepoint.error}")
+    if savepoint.kind == FLINK:
+        return _flink(registry, savepoint, label, new)
+    plan = registry.savepoints.inspection(savepoint.id).get("plan")
     if not isinstance(plan, dict):
         raise PlanError(f"The snapshot {label} holds no plan of the program that wrote it.")
-    return replace(decode(plan, name=label, kind="snapshot"))
+    return decode(plan, name=label, kind="snapshot")
+
+
+def _flink(registry: Registry, savepoint: Savepoint, label: str, new: Program) -> Program:
+    from compat.savepoint import facts
+    from compat.savepoint.names import Names, of_program
+    from compat.savepoint.recorded import read
+    from state.flink import SavepointError
+
+    if os.path.realpath(savepoint.path) != savepoint.path:
+        raise PlanError(f"The savepoint {savepoint.path} lies behind a symbolic link now; it is not followed.")
+    plan = _current_plan(registry, savepoint.job)
+    names = Names() if plan is None else of_program(decode(plan, name=label, kind="plan"))
+    try:
+        return facts.program(read(savepoint.path), label, new, names)
+    except SavepointError as error:
+        raise PlanError(f"The savepoint cannot be read: {error}") from error
+
+
+def _current_plan(registry: Registry, job: str | None) -> dict[str, Any] | None:
+    if job is None:
+        return None
+    try:
+        return registry.plans.document(registry.jobs.version(job).plan.digest)
+    except NotFound:
+        return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.check.context import CheckOptions
@@ -20,7 +20,7 @@ from compat.refusals import refused
 from compat.report.failure import Failure, Side, Undecided
 from compat.report.json_report import as_dict
 from compat.service.database import Database
-from compat.service.records import CheckSide, Plan
+from compat.service.records import CheckSide, Plan, Savepoint
 from compat.service.registry import Registry
 from compat.service.registry.packing import canonical, digest_of, pack
 from compat.service.registry.plans import PackedPlan
@@ -151,12 +151,12 @@ def _check(request: CheckRequest) -> Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A side of a check: its description, and its plan, or the facts of a snapshot."""
+    """A side of a check: its description, and its plan, or the snapshot."""
 
     side: CheckSide
     job: str | None
     plan: dict[str, Any] | None
-    program: Program | None = None
+    savepoint: Savepoint | None = None
     packed: PackedPlan | None = None
 
 
@@ -174,8 +174,9 @@ def _side(reference: Reference, side: Side) -> _Given:
     savepoint = registry.savepoints.get(reference.savepoint)
     label = reference.label or savepoint.path.rstrip("/").rpartition("/")[2]
     described = CheckSide(label=label, kind="savepoint", savepoint=savepoint.id)
-    program = snapshot_program(savepoint, registry.savepoints.inspection(savepoint.id), label)
-    return _Given(described, savepoint.job, None, program)
+    if side is Side.NEW:
+        raise RefusedBody("A savepoint can be OLD; NEW is the plan that restores it.", "new.savepoint")
+    return _Given(described, savepoint.job, None, savepoint)
 
 
 def _packed(plan: dict[str, Any], where: str) -> tuple[PackedPlan, dict[str, Any]]:
@@ -192,26 +193,30 @@ def _packed(plan: dict[str, Any], where: str) -> tuple[PackedPlan, dict[str, Any
 
 
 def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undecided:
-    failures: list[Failure] = []
-    programs: dict[Side, Program] = {}
-    for given, side in ((old, Side.OLD), (new, Side.NEW)):
-        try:
-            programs[side] = _program(given)
-        except PlanError as error:
-            if side is Side.NEW and Side.OLD in programs and given.plan is not None and given.plan.get("error"):
-                report = refused(given.plan, given.side.label, programs[Side.OLD])
-                if report is not None:
-                    return report
-            failures.append(Failure(rule="CMP901", message=str(error), name=given.side.label, side=side))
-    if failures:
-        return Undecided(failures=tuple(failures), old=old.side.label, new=new.side.label)
-    options = CheckOptions(request.allow_non_restored, request.flink)
-    return check(programs[Side.OLD], programs[Side.NEW], options)
+    assert new.plan is not None
+    side = Side.OLD
+    try:
+        before = None if old.plan is None else _program(old)
+        side = Side.NEW
+        if before is not None and new.plan.get("error") is not None:
+            report = refused(new.plan, new.side.label, before)
+            if report is not None:
+                return report
+        after = _program(new)
+        side = Side.OLD
+        if before is None:
+            assert old.savepoint is not None
+            before = snapshot_program(_Worker.registry, old.savepoint, old.side.label, after)
+    except PlanError as error:
+        name, rule = (old if side is Side.OLD else new).side.label, "CMP901"
+        if side is Side.OLD and old.savepoint is not None:
+            rule = "CMP501"
+        failure = Failure(rule=rule, message=str(error), name=name, side=side)
+        return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
+    return check(before, after, CheckOptions(request.allow_non_restored, request.flink))
 
 
 def _program(given: _Given) -> Program:
-    if given.program is not None:
-        return given.program
     assert given.plan is not None
     return decode(given.plan, name=given.side.label, kind="plan")
 
@@ -220,8 +225,6 @@ def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report |
     """The report without the findings that were accepted; they stay in it as suppressed, with the reason."""
     if isinstance(report, Undecided) or not accept:
         return report
-    from dataclasses import replace
-
     reasons = {accepted.fingerprint: accepted.reason for accepted in accept}
     kept = [finding for finding in report.findings if finding.fingerprint not in reasons]
     passed = [

@@ -1,0 +1,61 @@
+"""``compat promote``: a version of a job becomes the one that runs, if it can restore the state of the one that does."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from compat.cli.options import server_options
+from compat.cli.remote import ServerError, job_path, server_of
+from compat.report.escaping import visible
+
+REFUSED, UNDECIDED = 1, 2
+
+
+@click.command("promote")
+@click.option("--job", required=True, metavar="NAME", help="The job.")
+@click.option("--version", "number", type=click.IntRange(1), help="The version (default: the newest).")
+@click.option("--force", is_flag=True, help="In spite of the check; takes an admin's token and a reason.")
+@click.option("--reason", help="Why it is forced; the registry keeps it.")
+@server_options(required=True)
+def promote(**options: Any) -> None:
+    """Make a version of a job the one that runs.
+
+    The server checks it against the version that runs now, unless it did so before. Exit codes: 0 promoted, 1 refused, 2
+    it could not be asked.
+
+    Example: compat promote --server http://127.0.0.1:8642 --job word_count
+    """
+    server = server_of(options["server"], options["token_file"])
+    if options["force"] != bool(options["reason"]):
+        raise click.UsageError("--force and --reason go together.")
+    wanted = {"version": options["number"], "force": options["force"], "reason": options["reason"]}
+    try:
+        answer = server.post(f"{job_path(options['job'])}/promotions", wanted)
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        check = error.document.get("check")
+        if isinstance(check, dict):
+            for line in _findings(error.document.get("report")):
+                click.echo(line, err=True)
+            click.echo(f"The whole report: {server.page('/checks/')}{int(check['id'])}", err=True)
+            sys.exit(REFUSED)
+        sys.exit(UNDECIDED)
+    promotion = answer["promotion"]
+    forced = " (forced)" if promotion["forced"] else ""
+    click.echo(f"{visible(str(promotion['job']))}@{promotion['number']} runs now{forced}.")
+
+
+def _findings(report: Any) -> list[str]:
+    """One line a finding that stands against the promotion."""
+    if not isinstance(report, dict):
+        return []
+    lines = [
+        f"  {finding['rule']} {finding['level']}: {finding['title']}"
+        for finding in report["findings"]
+        if finding["level"] in ("error", "unknown")
+    ]
+    lines += [f"  {failure['rule']}: {failure['message']}" for failure in report["failures"]]
+    return [visible(line) for line in lines]

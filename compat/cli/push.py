@@ -1,0 +1,63 @@
+"""``compat push``: a program's plan, to the registry of a service."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
+from compat.cli.remote import ServerError, job_path, origin, server_of
+from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.process import DEFAULT_TIMEOUT
+
+UNDECIDED = 2
+
+
+@click.command("push")
+@click.argument("program")
+@click.option("--job", required=True, metavar="NAME", help="The job that it is a version of; made if it is new.")
+@click.option("--args", "arguments", help="Arguments of the program.")
+@server_options(required=True)
+@origin_options
+@loading
+def push(program: str, **options: Any) -> None:
+    """Register PROGRAM as the newest version of a job.
+
+    The program is compiled here; only its plan is sent. Pushing the same plan of the same commit again changes nothing.
+
+    Example: compat push --server http://127.0.0.1:8642 --job word_count job.py
+    """
+    server = server_of(options["server"], options["token_file"])
+    settings = LoadOptions(
+        options=parse_definitions(options["definitions"]),
+        flink=options["flink"] or "2.3",
+        timeout=options["timeout"] or DEFAULT_TIMEOUT,
+        call_open=not options["no_open"],
+    )
+    try:
+        with opened(program, split(options["arguments"])) as given:
+            plan = plan_of_job(load(given, settings), options["job"], program)
+        sent = {"plan": plan, **origin(program, options["commit"], options["author"])}
+        version = server.post(f"{job_path(options['job'])}/versions", sent)
+    except InputError as error:
+        _end(error.failure.message, error.failure.traceback, error.failure.hint)
+    except ServerError as error:
+        _end(str(error))
+    click.echo(f"{version['label']} registered. Next: compat promote --job {options['job']!r}")
+
+
+def plan_of_job(plans: tuple[dict[str, Any], ...], job: str, program: str) -> dict[str, Any]:
+    """The only plan of a program, or the one whose job has that name. Raises a usage error."""
+    named = [plan for plan in plans if plan.get("job_name") == job] if len(plans) > 1 else list(plans)
+    if len(named) != 1:
+        raise click.UsageError(f"{program} submits {len(plans)} jobs, of which {len(named)} are called {job!r}.")
+    return named[0]
+
+
+def _end(*lines: str | None) -> None:
+    for line in lines:
+        if line:
+            click.echo(line, err=True)
+    sys.exit(UNDECIDED)
