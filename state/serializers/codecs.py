@@ -1,7 +1,8 @@
 """From a type to the two functions that write and read its values.
 
-Numbers are big-endian and of the width that Flink gives them, text is UTF-8, compound values are their parts, each
-behind its length in 4 bytes (:data:`ABSENT` for None). Everything without a typed form is pickled.
+Numbers are big-endian and of the width that Flink gives them, text is UTF-8, an instant is its seconds and nanoseconds,
+compound values are their parts, each behind its length in 4 bytes (:data:`ABSENT` for None), Avro records are in Avro's
+binary form. Only what is declared as pickled, or not known here, is pickled.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from state.time import Instant
 from state.types import (
+    DateTypeInfo,
     ExternalTypeInfo,
+    GenericRecordAvroTypeInfo,
     ListTypeInfo,
+    LocalTimeTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
 )
@@ -25,7 +32,13 @@ from state.types import (
 ABSENT = 0xFFFFFFFF
 _LENGTH = struct.Struct(">I")
 _WIDTHS = {"BYTE": ">b", "SHORT": ">h", "INT": ">i", "LONG": ">q", "FLOAT": ">f", "DOUBLE": ">d"}
-_COUNTED = frozenset({"SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP", "INSTANT"})
+_COUNTED = frozenset({"SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP"})
+_LOCAL: dict[str, TypeInformation] = {
+    "LOCAL_DATE": DateTypeInfo(),
+    "LOCAL_TIME": TimeTypeInfo(),
+    "LOCAL_DATE_TIME": TimestampTypeInfo(),
+}
+_INSTANT = struct.Struct(">qi")
 
 _row_class: Callable[[tuple[str, ...], int, list[Any]], Any] = lambda names, kind, values: tuple(values)  # noqa: E731
 
@@ -65,6 +78,10 @@ def codec_of(type_info: TypeInformation | None) -> Codec:
         return _SIMPLE[kind]
     if kind in _COUNTED:
         return _counted(type_info)
+    if isinstance(type_info, LocalTimeTypeInfo):
+        return _counted(_LOCAL[kind])
+    if isinstance(type_info, GenericRecordAvroTypeInfo):
+        return _avro(type_info)
     if isinstance(type_info, ExternalTypeInfo):
         return codec_of(type_info.type_info)
     if isinstance(type_info, RowTypeInfo):
@@ -127,7 +144,16 @@ _SIMPLE: dict[str, Codec] = {
     "BOOLEAN": Codec(lambda value: b"\1" if value else b"\0", lambda data: data != b"\0"),
     "BIG_INT": Codec(lambda value: b"%d" % value, int),
     "BIG_DEC": Codec(lambda value: str(value).encode(), lambda data: Decimal(data.decode())),
+    "INSTANT": Codec(
+        lambda value: _INSTANT.pack(value.seconds, value.nanos), lambda data: Instant(*_INSTANT.unpack(data))
+    ),
 }
+
+
+def _avro(type_info: GenericRecordAvroTypeInfo) -> Codec:
+    from state.serializers.avro import reader, writer
+
+    return Codec(writer(type_info.schema), reader(type_info.schema, type_info.schema))
 
 
 def _counted(type_info: TypeInformation) -> Codec:

@@ -1,24 +1,24 @@
 """Keys as bytes: two keys are the same key when their :func:`identity_of` is.
 
-A typed key is written by its type, which gives equal bytes for equal keys. A pickled key is written in the canonical
-form of :func:`state.key_groups.key_bytes`, because pickling equal keys may give unequal bytes; where that form cannot be
-read back, the pickled key follows it.
+A key of a simple type is written by its type, which gives equal bytes for equal keys. Any other is written in the
+canonical form of :func:`state.key_groups.key_bytes`, because equal keys may have unequal bytes; where that form cannot be
+read back, it is followed by the key as its type writes it, or by the pickled key where the type is pickled.
 """
 
 from __future__ import annotations
 
-import pickle
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from state.key_groups import key_bytes
-from state.serializers.codecs import codec_of, dump
+from state.serializers.codecs import PICKLE, codec_of
 from state.types import TypeInformation
 
 _CANONICAL = b"\0"
 _PICKLED = b"\1"
+_TYPED = b"\2"
 _LENGTH = struct.Struct(">I")
 _CANONICAL_TYPES = frozenset(
     {"STRING", "CHAR", "BYTE", "SHORT", "INT", "LONG", "BOOLEAN", "BIG_INT", "SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP"}
@@ -40,7 +40,22 @@ def key_codec_of(type_info: TypeInformation | None) -> KeyCodec:
     if type_info is not None and type_info.kind in _CANONICAL_TYPES:
         codec = codec_of(type_info)
         return KeyCodec(codec.encode, codec.decode, _whole, True)
-    return KeyCodec(_encode, _decode, identity_of, False)
+    codec = codec_of(type_info)
+    mark = _PICKLED if codec.pickled else _TYPED
+
+    def encode(key: Any) -> bytes:
+        canonical = key_bytes(key)
+        if _readable(key):
+            return _CANONICAL + canonical
+        return mark + _LENGTH.pack(len(canonical)) + canonical + codec.encode(key)
+
+    def decode(data: bytes) -> Any:
+        if data[:1] == _CANONICAL:
+            return _read(data[1:])
+        (length,) = _LENGTH.unpack_from(data, 1)
+        return (codec.decode if data[:1] == mark else PICKLE.decode)(data[5 + length :])
+
+    return KeyCodec(encode, decode, identity_of, False)
 
 
 def _whole(data: bytes) -> bytes:
@@ -48,18 +63,11 @@ def _whole(data: bytes) -> bytes:
 
 
 def identity_of(data: bytes) -> bytes:
-    """What tells the pickled key ``data`` from others."""
+    """What tells the key ``data``, of no simple type, from others."""
     if data[:1] == _CANONICAL or not data:
         return data[1:]
     (length,) = _LENGTH.unpack_from(data, 1)
     return data[5 : 5 + length]
-
-
-def _encode(key: Any) -> bytes:
-    canonical = key_bytes(key)
-    if _readable(key):
-        return _CANONICAL + canonical
-    return _PICKLED + _LENGTH.pack(len(canonical)) + canonical + dump(key)
 
 
 def _readable(key: Any) -> bool:
@@ -67,13 +75,6 @@ def _readable(key: Any) -> bool:
     if kind is tuple:
         return all(map(_readable, key))
     return kind is str or kind is int or kind is bytes or key is None
-
-
-def _decode(data: bytes) -> Any:
-    if data[:1] == _CANONICAL:
-        return _read(data[1:])
-    (length,) = _LENGTH.unpack_from(data, 1)
-    return pickle.loads(data[5 + length :])
 
 
 def _read(data: bytes) -> Any:

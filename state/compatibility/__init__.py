@@ -1,0 +1,25 @@
+"""Whether a type can read what another one wrote, and how to bring the old bytes into the new form.
+
+Flink: ``TypeSerializerSchemaCompatibility``. There is one set of rules for each way in which state is kept: as Java's
+serializers write it (:data:`JAVA`), as PyFlink's coders do in process mode (:data:`PROCESS`), as PyFlink hands it to Java
+in thread mode (:data:`THREAD`), and as the snapshot log of this project has it (:data:`STORE`), the only one that migrates.
+"""
+
+from state.compatibility.answers import Answer, Compatibility
+from state.compatibility.dialects import JAVA, PROCESS, STORE, THREAD, Dialect
+from state.compatibility.migration import migration_of
+from state.compatibility.snapshots import SnapshotError, TypeSnapshot, snapshot_of
+
+__all__ = [
+    "JAVA",
+    "PROCESS",
+    "STORE",
+    "THREAD",
+    "Answer",
+    "Compatibility",
+    "Dialect",
+    "SnapshotError",
+    "TypeSnapshot",
+    "migration_of",
+    "snapshot_of",
+]

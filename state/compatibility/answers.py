@@ -1,0 +1,58 @@
+"""What there is to answer, and how the answers on the parts of a type make up that on the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Answer(Enum):
+    """Can the new type read what the old one wrote? Flink: ``TypeSerializerSchemaCompatibility.Type``."""
+
+    AS_IS = "as is"
+    RECONFIGURED = "with a reconfigured serializer"
+    AFTER_MIGRATION = "after migration"
+    INCOMPATIBLE = "incompatible"
+
+    @property
+    def rank(self) -> int:
+        """Larger is worse."""
+        return _ORDER.index(self)
+
+
+_ORDER = list(Answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """An answer, and what it rests on: one short text for each part of the type that is not what it was."""
+
+    answer: Answer
+    changes: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """True unless the old bytes are lost to the new type."""
+        return self.answer is not Answer.INCOMPATIBLE
+
+    def within(self, where: str) -> Compatibility:
+        """The same, of a part of a larger type."""
+        return Compatibility(self.answer, tuple(f"{where}: {change}" for change in self.changes))
+
+
+SAME = Compatibility(Answer.AS_IS)
+
+
+def worst(parts: Iterable[Compatibility]) -> Compatibility:
+    """The answer of a whole: the worst of its parts', with all that changed."""
+    answer, changes = Answer.AS_IS, list[str]()
+    for part in parts:
+        answer = max(answer, part.answer, key=lambda each: each.rank)
+        changes += part.changes
+    return Compatibility(answer, tuple(changes))
+
+
+def incompatible(*changes: str) -> Compatibility:
+    """No."""
+    return Compatibility(Answer.INCOMPATIBLE, changes)

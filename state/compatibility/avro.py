@@ -1,0 +1,27 @@
+"""Avro's own rules: what a reader's schema makes of a writer's. By the library ``avro``."""
+
+from __future__ import annotations
+
+from state.compatibility.answers import SAME, Answer, Compatibility, incompatible
+from state.serializers.avro import parsed
+
+
+def resolve(old: str, new: str) -> Compatibility:
+    """Whether records of the schema ``old`` can be read as ``new``: Flink's ``AvroSerializerSnapshot``."""
+    if old == new:
+        return SAME
+    from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
+
+    writer, reader = parsed(old), parsed(new)
+    if writer == reader:
+        return SAME
+    checker = ReaderWriterCompatibilityChecker()  # type: ignore[no-untyped-call]
+    found = checker.get_compatibility(reader, writer)
+    if found.compatibility is SchemaCompatibilityType.compatible:
+        return Compatibility(Answer.AFTER_MIGRATION, ("the Avro schema changed in a way that its rules resolve",))
+    return incompatible(*(f"Avro: {message}" for message in sorted(found.messages)))
+
+
+def same_form(old: str, new: str) -> bool:
+    """Whether two schemas write the same bytes: equal but for documentation, aliases, defaults and the like."""
+    return old == new or parsed(old).canonical_form == parsed(new).canonical_form
