@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
 
 from compiler.executiongraph.edges import EdgeGroup
 from compiler.jobgraph.model import DistributionPattern
@@ -12,6 +11,7 @@ from compiler.spark.elements import (
     BUFFER_RECORDS,
     Buffer,
     Element,
+    LatencyMarker,
     Records,
     Timestamps,
     Values,
@@ -20,10 +20,8 @@ from compiler.spark.elements import (
     encode_elements,
 )
 from compiler.spark.plan import OutputSpec
+from compiler.spark.state.groups import SubtaskOfKey
 from compiler.transformations.partitioners import Ship
-from state.key_groups import subtask_of_key
-
-_KNOWN_KEYS = 200_000
 
 
 class _Channel:
@@ -66,7 +64,6 @@ class RecordWriter:
         self.targets = _targets(output, subtask, parallelism)
         self._channels = {target: _Channel() for target in self.targets}
         self.next_channel = subtask
-        self._known: dict[Any, int] = {}
         ship = output.partitioner.ship
         self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
 
@@ -81,6 +78,12 @@ class RecordWriter:
     def status(self, idle: bool) -> None:
         """Write a watermark status to every channel."""
         self._everywhere(WatermarkStatus(idle))
+
+    def latency(self, marker: LatencyMarker) -> None:
+        """Write a latency marker to one channel, another one each time."""
+        channel = self._channels[self.targets[marker.marked % len(self.targets)]]
+        channel.cut()
+        channel.elements.append(marker)
 
     def flush(self) -> None:
         """Send what is not sent yet."""
@@ -130,30 +133,16 @@ class RecordWriter:
         """Records to random channels; the same ones when an epoch is run again."""
         chosen = random.Random(f"{self._output.edge}/{self._subtask}/{self._epoch}")
         count = len(self.targets)
-        return self._by(lambda value: self.targets[chosen.randrange(count)])
+        return self._to(lambda values: [self.targets[chosen.randrange(count)] for _ in values])
 
     def by_key(self) -> Callable[[Values, Timestamps], None]:
         """Records to the subtask of their key's key group; a record is (key, value)."""
-        known = self._known
-        maximum, parallelism = self._output.max_parallelism, self._output.parallelism
-
-        def target(value: Any) -> int:
-            key = value[0]
-            try:
-                found = known.get(key)
-            except TypeError:
-                return subtask_of_key(key, maximum, parallelism)
-            if found is None:
-                if len(known) > _KNOWN_KEYS:
-                    known.clear()
-                found = known[key] = subtask_of_key(key, maximum, parallelism)
-            return found
-
-        return self._by(target)
+        target_of = SubtaskOfKey.shared(self._output.max_parallelism, self._output.parallelism)
+        return self._to(lambda values: target_of.all([value[0] for value in values]))
 
     def by_number(self) -> Callable[[Values, Timestamps], None]:
         """Records to the subtask that the custom partitioner named; a record is (subtask, value)."""
-        return self._by(lambda value: value[0])
+        return self._to(lambda values: [value[0] for value in values])
 
     def to_first(self) -> Callable[[Values, Timestamps], None]:
         """All records to the first subtask."""
@@ -168,21 +157,20 @@ class RecordWriter:
 
         return spread
 
-    def _by(self, target_of: Callable[[Any], int]) -> Callable[[Values, Timestamps], None]:
+    def _to(self, targets_of: Callable[[Values], list[int]]) -> Callable[[Values, Timestamps], None]:
         def spread(values: Values, timestamps: Timestamps) -> None:
-            buckets: dict[int, tuple[Values, list[int | None]]] = {target: ([], []) for target in self.targets}
-            if timestamps is None:
-                adders = {target: bucket[0].append for target, bucket in buckets.items()}
-                for value in values:
-                    adders[target_of(value)](value)
-            else:
-                for value, timestamp in zip(values, timestamps, strict=True):
-                    bucket = buckets[target_of(value)]
-                    bucket[0].append(value)
-                    bucket[1].append(timestamp)
-            for target, (chosen, times) in buckets.items():
-                if chosen:
-                    self._add(target, chosen, None if timestamps is None else times)
+            buckets: dict[int, Values] = {target: [] for target in self.targets}
+            times: dict[int, list[int | None]] = {target: [] for target in self.targets}
+            adders = {target: bucket.append for target, bucket in buckets.items()}
+            chosen = targets_of(values)
+            for target, value in zip(chosen, values, strict=True):
+                adders[target](value)
+            if timestamps is not None:
+                for target, timestamp in zip(chosen, timestamps, strict=True):
+                    times[target].append(timestamp)
+            for target, own in buckets.items():
+                if own:
+                    self._add(target, own, None if timestamps is None else times[target])
 
         return spread
 

@@ -41,7 +41,15 @@ class WatermarkStatus(NamedTuple):
     idle: bool
 
 
-Element = Records | Watermark | WatermarkStatus
+class LatencyMarker(NamedTuple):
+    """Travels with the records from a source to the sinks, to tell how long that took; ``marked`` in milliseconds."""
+
+    marked: int
+    operator: str
+    subtask: int
+
+
+Element = Records | Watermark | WatermarkStatus | LatencyMarker
 
 
 class Buffer(NamedTuple):
@@ -68,6 +76,9 @@ class Consumer(Protocol):
     def status(self, idle: bool) -> None:
         """A change of the watermark status."""
 
+    def latency(self, marker: LatencyMarker) -> None:
+        """A latency marker."""
+
 
 def encode_elements(elements: list[Element]) -> bytes:
     """Elements as the payload of a buffer."""
@@ -82,4 +93,6 @@ def decode_elements(payload: bytes) -> list[Element]:
 def _element(parts: tuple[Any, ...]) -> Element:
     if len(parts) == 2:
         return Records(*parts)
+    if len(parts) == 3:
+        return LatencyMarker(*parts)
     return WatermarkStatus(parts[0]) if isinstance(parts[0], bool) else Watermark(parts[0])

@@ -17,11 +17,11 @@ from compiler.spark import records as _records  # noqa: F401 - installs the row 
 from compiler.spark.elements import Buffer
 from compiler.spark.operators.base import UserFunctionError
 from compiler.spark.plan import PhysicalPlan, TaskSpec
-from compiler.spark.state.backend import Changes
+from compiler.spark.state.changes import Changes
 from compiler.spark.task import StreamTask, TaskEnvironment, TaskReport, load_runtime
 from state.delta.log import SnapshotLog
 from state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
-from state.delta.rows import write_rows
+from state.delta.rows import write_table
 from state.key_groups import key_groups_of_subtask
 from state.serializers import key_codec_of
 
@@ -71,6 +71,7 @@ class PackedPlan:
     tasks: tuple[TaskSpec, ...]
     partitions: tuple[int, ...]
     payloads: Mapping[int, bytes]
+    batch: bool = False
 
 
 class EpochRunner(Protocol):
@@ -97,7 +98,7 @@ def pack(plan: PhysicalPlan) -> bytes:
             payloads[spec.node] = cloudpickle.dumps(operator)
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
     stateful = {task.vertex for task in plan.tasks if _stateful(task)}
-    packed = PackedPlan(tasks=tuple(tasks), partitions=plan.partitions, payloads=payloads)
+    packed = PackedPlan(tasks=tuple(tasks), partitions=plan.partitions, payloads=payloads, batch=plan.batch)
     return bytes(cloudpickle.dumps((packed, stateful)))
 
 
@@ -167,24 +168,28 @@ def _run_task(
             floors=spec.floors,
             described=spec.described,
             work=spec.work.get((task.vertex, subtask)),
+            batch=plan.batch,
         )
         stream_task = StreamTask(task, environment, made.append)
         operators = {each.node: pickle.loads(plan.payloads[each.node]) for each in task.operators}
-        stream_task.build(operators, levels)
-        stream_task.initialize_state()
-        stream_task.open()
-        count = stream_task.process_input(buffers)
         changes = Changes()
-        runtime = stream_task.snapshot_state(changes)
+        stream_task.build(operators, levels)
+        try:
+            stream_task.initialize_state()
+            stream_task.open()
+            count = stream_task.process_input(buffers)
+            runtime = stream_task.snapshot_state(changes)
+        finally:
+            stream_task.close()
         if stateful:
             replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
         report = stream_task.report(count, runtime)
         report.replica = found
-        report.changed = len(changes.rows)
-        report.rows = changes.rows
-        if len(changes.rows) > INLINE_ROWS:
-            report.rows = write_rows(spec.store, changes.rows, spec.epoch)
-        stream_task.close()
+        report.changed = len(changes)
+        if report.changed > INLINE_ROWS:
+            report.rows = write_table(spec.store, changes.table(spec.epoch))
+        else:
+            report.rows = changes.all_rows()
         return report
     finally:
         replica.close()

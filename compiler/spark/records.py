@@ -18,8 +18,8 @@ def make_row(names: tuple[str, ...], kind: int, values: list[Any]) -> Row:
     return row
 
 
-def converter(type_info: Any) -> Callable[[Any], Any] | None:
-    """What gives a record the form of its type: rows where rows are declared, tuples where tuples are. None for nothing."""
+def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
+    """What gives records the form of their type: rows where rows are declared, tuples where tuples are. None for nothing."""
     if isinstance(type_info, RowTypeInfo):
         names = type_info.field_names
 
@@ -32,10 +32,16 @@ def converter(type_info: Any) -> Callable[[Any], Any] | None:
                 value = [value.get(name) for name in names]
             return make_row(names, 0, list(value))
 
-        return to_row
+        return lambda values: list(map(to_row, values))
     if isinstance(type_info, TupleTypeInfo):
-        return lambda value: value if type(value) is tuple else tuple(value)
+        return _to_tuples
     return None
+
+
+def _to_tuples(values: list[Any]) -> list[Any]:
+    if set(map(type, values)) <= {tuple}:
+        return values
+    return [value if type(value) is tuple else tuple(value) for value in values]
 
 
 def from_internal(type_info: Any) -> Callable[[Any], Any]:

@@ -15,6 +15,7 @@ from compiler.spark.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
     Buffer,
+    LatencyMarker,
     Records,
     Watermark,
     decode_elements,
@@ -24,10 +25,11 @@ from compiler.spark.operators.factory import build, link
 from compiler.spark.operators.source import IterationHead, SourceOperator
 from compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compiler.spark.plan import OperatorSpec, TaskSpec
-from compiler.spark.state.backend import Changes
+from compiler.spark.state.changes import Changes
 from compiler.spark.valve import WatermarkValve
 from compiler.streamgraph.model import Task
 from state.delta.replica import Reader
+from state.serializers import dump
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class TaskEnvironment:
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     work: Any = None
+    batch: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +68,7 @@ class TaskReport:
     rows: Any = None
     replica: str = "current"
     changed: int = 0
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class StreamTask:
@@ -83,6 +87,7 @@ class StreamTask:
         """Make the chain. ``operators`` are this subtask's own copies by node, ``levels`` those of the vertices."""
         outputs: dict[int, Output] = {}
         restored = (self._environment.runtime or {}).get("operators", {})
+        marks = (self._environment.runtime or {}).get("marks", {})
         for spec in reversed(self.spec.operators):
             output = outputs[spec.node] = Output()
             for edge in spec.outputs:
@@ -102,7 +107,7 @@ class StreamTask:
                     output.main.append(consumer)
                 else:
                     output.side.setdefault(edge.side_output, []).append(consumer)
-            context = self._context(spec, restored.get(spec.id))
+            context = self._context(spec, restored.get(spec.id), marks.get(spec.id, MIN_TIMESTAMP))
             self._nodes[spec.node] = self._operators(spec, context, operators[spec.node], output)
         self._in_order = [operator for spec in self.spec.operators for operator in self._nodes[spec.node]]
         self._head = self._nodes[self.spec.operators[0].node][0]
@@ -156,6 +161,8 @@ class StreamTask:
                     self._input_head.process(input, element.values, element.timestamps)
                 elif isinstance(element, Watermark):
                     self._watermark(input, self._valves[input].advance(channel, element.timestamp))
+                elif isinstance(element, LatencyMarker):
+                    self._input_head.process_latency(element)
                 else:
                     self._status(input, channel, element.idle)
         for operator in self._in_order:
@@ -168,17 +175,14 @@ class StreamTask:
         """Write what changed; gives what the task goes on with in the next epoch."""
         operators: dict[str, Any] = {}
         for spec in self.spec.operators:
-            for number, operator in enumerate(self._nodes[spec.node]):
-                snapshot = operator.snapshot_state(changes)
-                if number == 0:
-                    operators[spec.id] = snapshot
+            snapshots = [operator.snapshot_state(changes) for operator in self._nodes[spec.node]]
+            operators[spec.id] = snapshots[0]
         for writer in self._writers:
             writer.flush()
-        from state.serializers import dump
-
         return dump(
             {
                 "operators": operators,
+                "marks": {spec.id: self._nodes[spec.node][0].watermark_now for spec in self.spec.operators},
                 "valves": {input: valve.snapshot() for input, valve in self._valves.items()},
                 "combined": self._combined.snapshot(),
                 "ended": self.ended,
@@ -211,6 +215,11 @@ class StreamTask:
             },
             next_timer=min(timers, default=None),
             source=sources[0].context.spec.id if sources else None,
+            metrics={
+                spec.id: measured
+                for spec in self.spec.operators
+                if (measured := self._nodes[spec.node][0].context.metrics.report())
+            },
         )
 
     def close(self) -> None:
@@ -218,7 +227,7 @@ class StreamTask:
         for operator in self._in_order:
             operator.close()
 
-    def _context(self, spec: OperatorSpec, restored: Any) -> OperatorContext:
+    def _context(self, spec: OperatorSpec, restored: Any, watermark: int) -> OperatorContext:
         environment = self._environment
         return OperatorContext(
             spec=spec,
@@ -232,6 +241,8 @@ class StreamTask:
             clock=environment.clock,
             options=environment.options,
             restored=restored,
+            watermark=watermark,
+            batch=environment.batch,
             floor=environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),
         )

@@ -54,8 +54,3 @@ class WatermarkValve:
     def restore(self, snapshot: Any) -> None:
         """Go on where a valve of the same channels stood."""
         self._watermarks, self._idle, self.watermark, self.idle = snapshot
-
-    def start_at(self, timestamp: int) -> None:
-        """Start all channels at a watermark that they were known to have reached."""
-        self._watermarks = dict.fromkeys(self._watermarks, timestamp)
-        self.watermark = timestamp

@@ -58,6 +58,14 @@ def entry_key(prefix: bytes, key: bytes, namespace: bytes) -> bytes:
     return prefix + b"\xff" + digest
 
 
+def entry_keys(prefix: bytes, keys: list[bytes]) -> list[bytes]:
+    """The keys of the entries of many keys, in no namespace."""
+    heads = [prefix + bytes((length,)) for length in range(_LONGEST + 1)]
+    return [
+        heads[len(key)] + key + b"\0" if len(key) <= _LONGEST else entry_key(prefix, key, b"") for key in keys
+    ]
+
+
 def map_entry(entry: bytes, map_key: bytes, value: bytes) -> tuple[bytes, bytes]:
     """Key and value of a map's entry; the value begins with a long map key, which the key only has a digest of."""
     if len(map_key) <= _LONGEST:

@@ -133,9 +133,12 @@ def _number(kind: str) -> Codec:
 
 
 def _text(value: Any) -> bytes:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no value of the declared type STRING: declare the type that the values have.")
-    return value.encode("utf-8", "surrogatepass")
+    try:
+        return str.encode(value, "utf-8", "surrogatepass")
+    except TypeError:
+        raise TypeError(
+            f"{value!r} is no value of the declared type STRING: declare the type that the values have."
+        ) from None
 
 
 _SIMPLE: dict[str, Codec] = {
@@ -210,14 +213,32 @@ def _fields(types: Iterable[TypeInformation]) -> tuple[list[Codec], bool]:
 
 def _tuple(type_info: TupleTypeInfo) -> Codec:
     codecs, pickled = _fields(type_info.field_types)
+    encoders, decoders = [codec.encode for codec in codecs], [codec.decode for codec in codecs]
+    pack, unpack, absent = _LENGTH.pack, _LENGTH.unpack_from, _LENGTH.pack(ABSENT)
 
     def encode(value: Any) -> bytes:
-        return join(None if field is None else codec.encode(field) for codec, field in zip(codecs, value, strict=True))
+        pieces = []
+        for encode_field, field in zip(encoders, value, strict=True):
+            if field is None:
+                pieces.append(absent)
+            else:
+                part = encode_field(field)
+                pieces.append(pack(len(part)))
+                pieces.append(part)
+        return b"".join(pieces)
 
     def decode(data: bytes) -> Any:
-        return tuple(
-            None if part is None else codec.decode(part) for codec, part in zip(codecs, split(data), strict=True)
-        )
+        fields = []
+        position = 0
+        for decode_field in decoders:
+            (length,) = unpack(data, position)
+            position += 4
+            if length == ABSENT:
+                fields.append(None)
+            else:
+                fields.append(decode_field(data[position : position + length]))
+                position += length
+        return tuple(fields)
 
     return Codec(encode, decode, pickled)
 

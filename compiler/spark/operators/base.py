@@ -9,10 +9,13 @@ from typing import Any, NoReturn
 
 from compiler.datastream.functions import RuntimeContext
 from compiler.datastream.output_tag import OutputTag
-from compiler.spark.elements import MIN_TIMESTAMP, Consumer, Timestamps, Values
+from compiler.spark.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compiler.spark.operators.metrics import MetricGroup, Metrics
 from compiler.spark.plan import OperatorSpec
-from compiler.spark.state.backend import Changes, KeyedBackend
+from compiler.spark.state.backend import KeyedBackend
+from compiler.spark.state.changes import Changes
 from state.delta.replica import Reader
+from state.serializers import dump
 
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
@@ -31,7 +34,7 @@ class UserFunctionError(Exception):
 
 @dataclass(slots=True)
 class OperatorContext:
-    """What an operator is given by its task."""
+    """What an operator is given by its task. ``watermark`` is the one that it had reached in the epoch before."""
 
     spec: OperatorSpec
     task_name: str
@@ -44,8 +47,11 @@ class OperatorContext:
     clock: Callable[[], int]
     options: Mapping[str, str]
     restored: Any = None
+    watermark: int = MIN_TIMESTAMP
     floor: int = MIN_TIMESTAMP
     described: Mapping[str, Any] = field(default_factory=dict)
+    batch: bool = False
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 class Output:
@@ -75,6 +81,11 @@ class Output:
         for consumer in self._all():
             consumer.status(idle)
 
+    def latency(self, marker: LatencyMarker) -> None:
+        """Emit a latency marker to the main stream."""
+        for consumer in self.main:
+            consumer.latency(marker)
+
     def _all(self) -> list[Consumer]:
         return [*self.main, *(each for consumers in self.side.values() for each in consumers)]
 
@@ -83,7 +94,7 @@ def _give(consumers: list[Consumer], values: Values, timestamps: Timestamps) -> 
     for number, consumer in enumerate(consumers):
         # One reader must not see what another one does to a mutable record.
         last = number == len(consumers) - 1
-        consumer.records(values if last or _immutable(values[0]) else pickle.loads(pickle.dumps(values)), timestamps)
+        consumer.records(values if last or all(map(_immutable, values)) else pickle.loads(dump(values)), timestamps)
 
 
 def _immutable(value: Any) -> bool:
@@ -96,7 +107,7 @@ class StreamOperator:
     def __init__(self, context: OperatorContext, output: Output) -> None:
         self.context = context
         self.output = output
-        self.watermark_now = MIN_TIMESTAMP
+        self.watermark_now = context.watermark
 
     def initialize_state(self) -> None:
         """Get at the state, before :meth:`open`."""
@@ -116,6 +127,13 @@ class StreamOperator:
     def process_status(self, idle: bool) -> None:
         """All inputs became idle, or one of them active."""
         self.output.status(idle)
+
+    def process_latency(self, marker: LatencyMarker) -> None:
+        """Pass a latency marker on; the last operator notes how long it travelled."""
+        if self.output.main:
+            self.output.latency(marker)
+        else:
+            self.context.metrics.distribution("latency").update(self.context.clock() - marker.marked)
 
     def advance_processing_time(self, now: int) -> None:
         """Fire what is due by the clock."""
@@ -190,8 +208,8 @@ class TaskRuntimeContext(RuntimeContext):
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._context.options.get(key, default_value)
 
-    def get_metrics_group(self) -> Any:
-        return _Metrics()
+    def get_metrics_group(self) -> MetricGroup:
+        return MetricGroup(self._context.metrics)
 
     def _state(self) -> KeyedBackend:
         if self._backend is None:
@@ -204,21 +222,6 @@ class TaskRuntimeContext(RuntimeContext):
         return self._state().cells(state_descriptor)
 
     get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
-
-
-class _Metrics:
-    """Takes metrics and shows them nowhere yet."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *args, **kwargs: self
-
-    def inc(self, n: int = 1) -> None:
-        """Count."""
-
-    dec = mark = inc
-
-    def update(self, value: int) -> None:
-        """Note a value."""
 
 
 def call_of(function: Any, method: str) -> Callable[..., Any]:
@@ -242,10 +245,11 @@ def close_function(function: Any) -> None:
 class Emitter:
     """Collects what functions yield, and sends it in order: main and side outputs apart."""
 
-    __slots__ = ("_output", "times", "values")
+    __slots__ = ("_output", "_side", "times", "values")
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._side: dict[str, tuple[Values, list[int | None]]] = {}
         self.values: Values = []
         self.times: list[int | None] = []
 
@@ -255,7 +259,7 @@ class Emitter:
             return
         for result in results:
             if type(result) is tuple and result and type(result[0]) is OutputTag:
-                self._output.to_side(result[0].tag_id, [result[1]], [timestamp])
+                self.to_side(result[0].tag_id, result[1], timestamp)
             else:
                 self.values.append(result)
                 self.times.append(timestamp)
@@ -265,9 +269,23 @@ class Emitter:
         self.values.append(result)
         self.times.append(timestamp)
 
+    def to_side(self, tag: str, result: Any, timestamp: int | None) -> None:
+        """Emit one record under a tag."""
+        values, times = self._side.setdefault(tag, ([], []))
+        values.append(result)
+        times.append(timestamp)
+
     def flush(self) -> None:
         """Send what was collected."""
         if self.values:
             values, times = self.values, self.times
             self.values, self.times = [], []
-            self._output.records(values, times if any(time is not None for time in times) else None)
+            self._output.records(values, _known(times))
+        if self._side:
+            side, self._side = self._side, {}
+            for tag, (values, times) in side.items():
+                self._output.to_side(tag, values, _known(times))
+
+
+def _known(times: list[int | None]) -> Timestamps:
+    return None if times.count(None) == len(times) else times

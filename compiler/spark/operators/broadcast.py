@@ -11,7 +11,7 @@ from compiler.spark.elements import Timestamps, Values
 from compiler.spark.operators.base import NO_RECORD, Emitter, OperatorContext, Output
 from compiler.spark.operators.keyed import KeyedContext, KeyedProcess
 from compiler.spark.operators.stateless import FunctionOperator, PlainContext
-from compiler.spark.state.backend import Changes
+from compiler.spark.state.changes import Changes
 from compiler.transformations.operators import Operator
 from state.delta.replica import (
     Reader,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.spark.elements import Timestamps, Values
+from compiler.spark.elements import LatencyMarker, Timestamps, Values
 from compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
 from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compiler.spark.records import converter
@@ -56,16 +56,13 @@ KINDS: dict[str, Any] = {
 
 
 class _Link:
-    """Hands the records of one operator of a chain to an input of the next, in the form that its type says."""
+    """Hands the records of one operator of a chain to an input of the next."""
 
-    def __init__(self, operator: StreamOperator, input: int, convert: Any = None) -> None:
+    def __init__(self, operator: StreamOperator, input: int) -> None:
         self.operator = operator
         self.input = input
-        self._convert = convert
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
-        if self._convert is not None:
-            values = [self._convert(value) for value in values]
         self.operator.process(self.input, values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
@@ -73,6 +70,9 @@ class _Link:
 
     def status(self, idle: bool) -> None:
         self.operator.process_status(idle)
+
+    def latency(self, marker: LatencyMarker) -> None:
+        self.operator.process_latency(marker)
 
 
 class _Converting:
@@ -83,14 +83,16 @@ class _Converting:
         self._convert = convert
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
-        convert = self._convert
-        self._output.records([convert(value) for value in values], timestamps)
+        self._output.records(self._convert(values), timestamps)
 
     def watermark(self, timestamp: int) -> None:
         self._output.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
         self._output.status(idle)
+
+    def latency(self, marker: LatencyMarker) -> None:
+        self._output.latency(marker)
 
 
 class _InnerOutput(Output):

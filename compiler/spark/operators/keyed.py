@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
+from operator import add, itemgetter
 from typing import Any
 
 from compiler.datastream.time_domain import TimeDomain
 from compiler.datastream.timerservice import TimerService
-from compiler.spark.elements import Timestamps, Values
+from compiler.spark.elements import MAX_WATERMARK, Timestamps, Values
 from compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
@@ -16,15 +17,25 @@ from compiler.spark.operators.base import (
     Output,
     TaskRuntimeContext,
     call_of,
-    close_function,
     open_function,
 )
 from compiler.spark.operators.stateless import FunctionOperator
-from compiler.spark.state.backend import Changes, KeyedBackend
+from compiler.spark.state.backend import VOID, KeyedBackend
+from compiler.spark.state.changes import Changes
 from compiler.spark.state.timers import InternalTimers
 from compiler.transformations.operators import Operator
 from state.descriptors import ReducingStateDescriptor
 from state.serializers import key_codec_of
+
+_KEY = itemgetter(0)
+
+
+def distinct_keys(values: Values) -> set[Any] | None:
+    """The keys of records that are (key, value); None if one of them cannot be hashed."""
+    try:
+        return set(map(_KEY, values))
+    except TypeError:
+        return None
 
 
 class KeyedOperator(FunctionOperator):
@@ -40,11 +51,8 @@ class KeyedOperator(FunctionOperator):
         )
         self.backend.restored = dict(context.described)
         self.timers = InternalTimers(self.backend, context.clock)
+        self.timers.watermark = context.watermark
         self.emitter = Emitter(output)
-
-    def initialize_state(self) -> None:
-        if self.context.restored is not None:
-            self.watermark_now = self.timers.watermark = self.context.restored["watermark"]
 
     def open(self) -> None:
         try:
@@ -53,11 +61,16 @@ class KeyedOperator(FunctionOperator):
             self.fail(NO_RECORD, error)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        set_key, handle = self.backend.set_key, self.handler(input)
+        backend, handle = self.backend, self.handler(input)
         value: Any = NO_RECORD
+        hashable = distinct_keys(values) is not None
         try:
             for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
-                set_key(key)
+                if hashable:
+                    backend.key = backend.slot = key
+                    backend.namespace = VOID
+                else:
+                    backend.set_key(key)
                 handle(value, time)
         except Exception as error:
             self.fail(value, error)
@@ -73,6 +86,8 @@ class KeyedOperator(FunctionOperator):
     def process_watermark(self, timestamp: int) -> None:
         self.watermark_now = self.timers.watermark = timestamp
         self._fire(self.timers.event.due(timestamp), TimeDomain.EVENT_TIME)
+        if timestamp == MAX_WATERMARK and self.context.batch:
+            self._fire(self.timers.processing.due(timestamp), TimeDomain.PROCESSING_TIME)
         self.output.watermark(timestamp)
 
     def advance_processing_time(self, now: int) -> None:
@@ -93,13 +108,9 @@ class KeyedOperator(FunctionOperator):
     def snapshot_state(self, changes: Changes) -> Any:
         self.backend.snapshot(changes)
         self.timers.snapshot(changes)
-        return {"watermark": self.watermark_now}
 
     def describe_states(self) -> list[dict[str, Any]]:
         return self.backend.described()
-
-    def close(self) -> None:
-        close_function(self.function)
 
 
 class KeyedMap(KeyedOperator):
@@ -119,10 +130,9 @@ class KeyedMap(KeyedOperator):
 
 
 class KeyedReduce(KeyedOperator):
-    """reduce, sum, min, max, min_by and max_by."""
+    """reduce, sum, min, max, min_by and max_by: after each record, and in a batch once for each key at the end."""
 
     def initialize_state(self) -> None:
-        super().initialize_state()
         arguments = self.operator.arguments
         if self.function is None:
             combine = accumulator(arguments["aggregate"], arguments["field"])
@@ -133,17 +143,40 @@ class KeyedReduce(KeyedOperator):
         )
         self._combine = combine
 
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        touched = None if self.context.batch else distinct_keys(values)
+        if touched is None:
+            super().process(input, values, timestamps)
+            return
+        cells, combine = self.state.many(touched), self._combine
+        made: Values = []
+        value: Any = NO_RECORD
+        try:
+            for key, value in values:
+                present = cells[key]
+                cells[key] = value = value if present is None else combine(present, value)
+                made.append(value)
+        except Exception as error:
+            self.fail(value, error)
+        self.output.records(made, timestamps)
+
     def handler(self, input: int) -> Callable[[Any, int | None], None]:
-        state, one, combine = self.state, self.emitter.one, self._combine
+        state, emitter, combine, timers = self.state, self.emitter, self._combine, self.timers.event
 
         def handle(value: Any, time: int | None) -> None:
             present = state.read()
             if present is not None:
                 value = combine(present, value)
             state.write(value)
-            one(value, time)
+            if not self.context.batch:
+                emitter.one(value, time)
+            elif present is None:
+                timers.register(MAX_WATERMARK)
 
         return handle
+
+    def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
+        self.emitter.one(self.state.read(), timestamp)
 
 
 def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
@@ -158,7 +191,9 @@ def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
 
     def changed(record: Any, value: Any) -> Any:
         if isinstance(record, tuple):
-            return (*record[:field], value, *record[field + 1 :])  # type: ignore[operator, misc]
+            fields = list(record)
+            fields[field] = value  # type: ignore[index]
+            return tuple(fields)
         if isinstance(record, list) or hasattr(record, "get_row_kind"):
             import copy
 
@@ -167,13 +202,16 @@ def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
             return twin
         return value
 
+    operation = {"sum": add, "min": min, "max": max}.get(how)
+    if operation is not None:
+
+        def combine(left: Any, right: Any) -> Any:
+            if type(left) is tuple and len(left) == 2 and field == 1:
+                return left[0], operation(left[1], right[1])
+            return changed(left, operation(read(left), read(right)))
+
+        return combine
     match how:
-        case "sum":
-            return lambda left, right: changed(left, read(left) + read(right))
-        case "min":
-            return lambda left, right: changed(left, min(read(left), read(right)))
-        case "max":
-            return lambda left, right: changed(left, max(read(left), read(right)))
         case "min_by":
             return lambda left, right: right if read(right) < read(left) else left
         case _:

@@ -12,7 +12,7 @@ from typing import Any
 from compiler.spark.elements import Timestamps, Values
 from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compiler.spark.sinks import WriterContext, writer_of
-from compiler.spark.state.backend import Changes
+from compiler.spark.state.changes import Changes
 from compiler.transformations.operators import Operator
 
 

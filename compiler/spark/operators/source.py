@@ -9,7 +9,7 @@ from compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, St
 from compiler.spark.operators.factory import link
 from compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compiler.spark.sources import SourceWork, Split, reader_of
-from compiler.spark.state.backend import Changes
+from compiler.spark.state.changes import Changes
 from compiler.transformations.operators import Operator
 
 

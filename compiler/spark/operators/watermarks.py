@@ -8,7 +8,7 @@ from typing import Any
 from compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
 from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
-from compiler.spark.state.backend import Changes
+from compiler.spark.state.changes import Changes
 from compiler.transformations.operators import Operator
 from state.time import milliseconds_of
 

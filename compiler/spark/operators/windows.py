@@ -12,6 +12,7 @@ from compiler.datastream.window.evictors import Evictor, TimestampedValue
 from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compiler.spark.operators.base import OperatorContext, Output, TaskRuntimeContext, close_function, open_function
 from compiler.spark.operators.keyed import KeyedOperator
+from compiler.spark.operators.metrics import MetricGroup
 from compiler.transformations.operators import Operator
 from state.descriptors import ListStateDescriptor, MapStateDescriptor
 
@@ -85,8 +86,12 @@ class WindowOperator(KeyedOperator):
         self._contents.add(value if self._evictor is None else (value, time))
 
     def _too_late(self, value: Any, timestamp: int, time: int | None) -> None:
-        if self._event_time and timestamp + self._lateness <= self.timers.watermark and self._late_tag is not None:
-            self.output.to_side(self._late_tag.tag_id, [value], [time])
+        if not self._event_time or timestamp + self._lateness > self.timers.watermark:
+            return
+        if self._late_tag is None:
+            self.context.metrics.counter("numLateRecordsDropped").inc()
+        else:
+            self.emitter.to_side(self._late_tag.tag_id, value, time)
 
     def _late(self, window: Any) -> bool:
         return self._event_time and self._cleanup_time(window) <= self.timers.watermark
@@ -326,7 +331,7 @@ class _TriggerContext(Trigger.OnMergeContext):
         return self._timers.clock()
 
     def get_metric_group(self) -> Any:
-        return TaskRuntimeContext(self._operator.context, None).get_metrics_group()
+        return MetricGroup(self._operator.context.metrics)
 
     def get_current_watermark(self) -> int:
         return self._timers.watermark

@@ -6,7 +6,6 @@ Values that an epoch touches live decoded in a dict and are written once, when t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.datastream.functions import KeyedStateStore
@@ -18,8 +17,8 @@ from compiler.spark.state.cells import (
     ReducingCells,
     ValueCells,
 )
+from compiler.spark.state.changes import Changes
 from state.delta.replica import Reader
-from state.delta.rows import Row
 from state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -36,14 +35,6 @@ VOID = b""
 
 class StateMigrationError(Exception):
     """A state whose declaration does not fit what the snapshot holds. Flink: ``StateMigrationException``."""
-
-
-@dataclass(slots=True)
-class Changes:
-    """What an epoch changed in a subtask: rows for the log, and the same as entries for the replica."""
-
-    rows: list[Row] = field(default_factory=list)
-    entries: dict[bytes, bytes | None] = field(default_factory=dict)
 
 
 class Unhashable:
@@ -63,7 +54,10 @@ class Unhashable:
 
 
 class KeyedBackend(KeyedStateStore):
-    """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells."""
+    """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells.
+
+    ``simple`` as long as every slot was a key itself: hashable, and in no namespace.
+    """
 
     def __init__(
         self,
@@ -85,6 +79,7 @@ class KeyedBackend(KeyedStateStore):
         self.slot: Any = None
         self.restored: dict[str, Any] = {}
         self._cells: dict[str, Cells] = {}
+        self.simple = True
         self._encoded: dict[Any, tuple[bytes, bytes]] = {}
 
     def set_key(self, key: Any) -> None:
@@ -95,13 +90,18 @@ class KeyedBackend(KeyedStateStore):
             hash(key)
             self.slot = key
         except TypeError:
+            self.simple = False
             self.slot = Unhashable(key, self.key_codec.identity(self.key_codec.encode(key)))
 
     def set_namespace(self, namespace: bytes) -> None:
         """All further calls are about this namespace (a window) of the present key."""
         self.namespace = namespace
         key = self.slot[0] if type(self.slot) is _Slot else self.slot
-        self.slot = _Slot((key, namespace)) if namespace else key
+        if namespace:
+            self.simple = False
+            self.slot = _Slot((key, namespace))
+        else:
+            self.slot = key
 
     def encoded(self, slot: Any) -> tuple[Any, bytes, bytes, bytes]:
         """The key of a slot, the key as bytes, its identity, and the namespace."""
@@ -112,6 +112,11 @@ class KeyedBackend(KeyedStateStore):
             data = self.key_codec.encode(plain)
             found = self._encoded[key] = (data, self.key_codec.identity(data))
         return plain, found[0], found[1], namespace
+
+    def encoded_keys(self, keys: list[Any]) -> tuple[list[bytes], list[bytes]]:
+        """Many keys as bytes, and their identities."""
+        encoded = list(map(self.key_codec.encode, keys))
+        return encoded, encoded if self.key_codec.canonical else list(map(self.key_codec.identity, encoded))
 
     def key_group(self, key: Any) -> int:
         """The key group of a key."""

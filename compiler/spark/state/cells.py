@@ -9,15 +9,27 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from compiler.datastream.state import AggregatingState, ListState, MapState, ReducingState, State, ValueState
+from compiler.spark.state.changes import Column
 from compiler.spark.state.expiry import Expiry
-from state.delta.replica import entry_key, map_entry, split_map_entry, split_timestamp, state_prefix, with_timestamp
+from compiler.spark.state.groups import key_groups_of
+from state.delta.replica import (
+    entry_key,
+    entry_keys,
+    map_entry,
+    split_map_entry,
+    split_timestamp,
+    state_prefix,
+    with_timestamp,
+)
 from state.delta.rows import Kind, Row
 from state.serializers import codec_of, key_codec_of
 
 if TYPE_CHECKING:
-    from compiler.spark.state.backend import Changes, KeyedBackend
+    from compiler.spark.state.backend import KeyedBackend
+    from compiler.spark.state.changes import Changes
 
 _MISSING = object()
+_MANY = 64
 Address = tuple[int, bytes, bytes, bytes]
 
 
@@ -41,9 +53,10 @@ class Cells(State):
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed, and forget what it touched."""
-        for slot in self._dirty:
-            key, encoded, identity, namespace = self._backend.encoded(slot)
-            group = self._backend.key_group(key)
+        slots = list(self._dirty)
+        addresses = [self._backend.encoded(slot) for slot in slots]
+        groups = key_groups_of([address[0] for address in addresses], self._backend.max_parallelism)
+        for slot, group, (_, encoded, identity, namespace) in zip(slots, groups, addresses, strict=True):
             self._write(slot, (group, encoded, namespace, entry_key(self._prefix, identity, namespace)), changes)
         self._dirty.clear()
         self._cache.clear()
@@ -81,6 +94,42 @@ class _OneValue(Cells):
         slot = self._backend.slot
         self._cache[slot] = value if self._expiry is None or value is None else (self._expiry.now(), value)
         self._dirty.add(slot)
+
+    def many(self, slots: set[Any]) -> dict[Any, Any]:
+        """The cells of these slots and of others, to be changed in place; for states whose values do not expire."""
+        cache = self._cache
+        missing = list(slots.difference(cache))
+        if missing:
+            _, identities = self._backend.encoded_keys(missing)
+            get, decode = self._backend.replica.get, self._decode
+            stored = map(get, entry_keys(self._prefix, identities))
+            for slot, data in zip(missing, stored, strict=True):
+                cache[slot] = None if data is None else decode(split_timestamp(data)[1])
+        self._dirty |= slots
+        return cache
+
+    def snapshot(self, changes: Changes) -> None:
+        if self._expiry is None and self._backend.simple and len(self._dirty) >= _MANY:
+            self._snapshot_columns(changes)
+        super().snapshot(changes)
+
+    def _snapshot_columns(self, changes: Changes) -> None:
+        backend, keys = self._backend, list(self._dirty)
+        encoded, identities = backend.encoded_keys(keys)
+        values = self._encoded(list(map(self._cache.__getitem__, keys)))
+        groups = key_groups_of(keys, backend.max_parallelism)
+        changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, encoded, values))
+        stored = [None if value is None else b"\0" + value for value in values]
+        changes.entries.update(zip(entry_keys(self._prefix, identities), stored, strict=True))
+        self._dirty.clear()
+
+    def _encoded(self, values: list[Any]) -> list[bytes | None]:
+        try:
+            if None in values:
+                return [None if value is None else self._encode(value) for value in values]
+            return list(map(self._encode, values))
+        except TypeError as error:
+            raise TypeError(f"State {self.descriptor.name!r}: {error}") from error
 
     def clear(self) -> None:
         if self.peek() is not None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from compiler.spark.elements import MIN_TIMESTAMP
-from compiler.spark.state.backend import Changes, KeyedBackend
+from compiler.spark.state.backend import KeyedBackend
+from compiler.spark.state.changes import Changes
 from state.delta.replica import split_timer, state_prefix, timer_key, timer_value
 from state.delta.rows import Kind, Row
 

@@ -1,0 +1,128 @@
+"""What operators and functions measure. Flink: ``MetricGroup`` and its kinds of metrics, as PyFlink offers them.
+
+A metric counts within one epoch of one subtask; its report goes to the driver with the task's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Counter:
+    """A number that goes up and down (Flink: ``Counter``)."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def inc(self, n: int = 1) -> None:
+        """Add ``n``."""
+        self._count += n
+
+    def dec(self, n: int = 1) -> None:
+        """Take ``n`` away."""
+        self._count -= n
+
+    def get_count(self) -> int:
+        """The number."""
+        return self._count
+
+    report = get_count
+
+
+class Meter:
+    """How often something happens (Flink: ``Meter``)."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def mark_event(self, value: int = 1) -> None:
+        """It happened ``value`` times."""
+        self._count += value
+
+    def get_count(self) -> int:
+        """How often it happened."""
+        return self._count
+
+    report = get_count
+
+
+class Distribution:
+    """Sum, count, least and greatest of some whole numbers (PyFlink: ``Distribution``)."""
+
+    def __init__(self) -> None:
+        self._values = {"sum": 0, "count": 0}
+
+    def update(self, value: int) -> None:
+        """Note a number."""
+        values = self._values
+        values["sum"] += value
+        values["count"] += 1
+        values["min"] = min(values.get("min", value), value)
+        values["max"] = max(values.get("max", value), value)
+
+    def report(self) -> dict[str, int]:
+        """The four numbers; without least and greatest where there were none."""
+        return self._values
+
+
+class _Gauge:
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self.report = read
+
+
+class Metrics:
+    """The metrics of an operator, by their full names."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Any] = {}
+
+    def counter(self, name: str) -> Counter:
+        """The counter of a name."""
+        return self._by_name.setdefault(name, Counter())  # type: ignore[no-any-return]
+
+    def meter(self, name: str) -> Meter:
+        """The meter of a name."""
+        return self._by_name.setdefault(name, Meter())  # type: ignore[no-any-return]
+
+    def distribution(self, name: str) -> Distribution:
+        """The distribution of a name."""
+        return self._by_name.setdefault(name, Distribution())  # type: ignore[no-any-return]
+
+    def gauge(self, name: str, read: Callable[[], Any]) -> None:
+        """Let ``read`` be asked at the end of each epoch."""
+        self._by_name[name] = _Gauge(read)
+
+    def report(self) -> dict[str, Any]:
+        """What was measured, by name."""
+        return {name: metric.report() for name, metric in self._by_name.items()}
+
+
+class MetricGroup:
+    """Where a function registers its metrics (Flink: ``MetricGroup``)."""
+
+    def __init__(self, metrics: Metrics, scope: tuple[str, ...] = ()) -> None:
+        self._metrics, self._scope = metrics, scope
+
+    def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
+        """A group inside this one; with ``extra`` a pair of key and value."""
+        return MetricGroup(self._metrics, (*self._scope, name, *(() if extra is None else (extra,))))
+
+    def counter(self, name: str) -> Counter:
+        """A counter."""
+        return self._metrics.counter(self._full(name))
+
+    def gauge(self, name: str, obj: Callable[[], int]) -> None:
+        """A number that a function gives."""
+        self._metrics.gauge(self._full(name), obj)
+
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
+        """A meter."""
+        return self._metrics.meter(self._full(name))
+
+    def distribution(self, name: str) -> Distribution:
+        """A distribution."""
+        return self._metrics.distribution(self._full(name))
+
+    def _full(self, name: str) -> str:
+        return ".".join((*self._scope, name))

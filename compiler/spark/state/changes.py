@@ -1,0 +1,68 @@
+"""What an epoch changed in a subtask: for the log as rows and as whole columns, for the replica as entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from state.delta.rows import SCHEMA, Row, table_of
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Changes of one state of many keys, in no namespace; a value of None is a tombstone."""
+
+    operator_id: str
+    kind: str
+    state: str
+    key_groups: list[int]
+    keys: list[bytes]
+    values: list[bytes | None]
+
+    def rows(self) -> Iterator[Row]:
+        """The same row by row."""
+        for group, key, value in zip(self.key_groups, self.keys, self.values, strict=True):
+            yield Row(self.operator_id, self.kind, group, self.state, key, b"", b"", value)
+
+    def table(self, epoch: int) -> pa.Table:
+        """The same as an Arrow table."""
+        count = len(self.keys)
+        values = pa.array(self.values, pa.binary())
+        empty = pa.repeat(pa.scalar(b"", pa.binary()), count)
+        columns = [
+            pa.repeat(pa.scalar(self.operator_id, pa.string()), count),
+            pa.repeat(pa.scalar(self.kind, pa.string()), count),
+            pa.array(self.key_groups, pa.int32()),
+            pa.repeat(pa.scalar(self.state, pa.string()), count),
+            pa.array(self.keys, pa.binary()),
+            empty,
+            empty,
+            values,
+            pa.nulls(count, pa.int64()),
+            pa.repeat(pa.scalar(epoch, pa.int64()), count),
+            values.is_null(),
+        ]
+        return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+@dataclass(slots=True)
+class Changes:
+    """Rows and columns for the log, and the same as entries for the replica."""
+
+    rows: list[Row] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
+    entries: dict[bytes, bytes | None] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows) + sum(len(column.keys) for column in self.columns)
+
+    def all_rows(self) -> list[Row]:
+        """Every change as a row."""
+        return [*self.rows, *(row for column in self.columns for row in column.rows())]
+
+    def table(self, epoch: int) -> pa.Table:
+        """Every change as one Arrow table."""
+        tables = [column.table(epoch) for column in self.columns]
+        return pa.concat_tables([table_of(self.rows, epoch), *tables] if self.rows else tables)
