@@ -15,6 +15,7 @@ from compat import settings as configuration
 from compat.check.findings import Level, Report
 from compat.cli.fixing import fixed, require_source
 from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
+from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
@@ -43,21 +44,24 @@ FOUND, UNDECIDED = 1, 2
 @click.option(
     "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
 )
+@savepoint_options
 @server_options(required=False)
 @origin_options
 @loading
 def check(old: str | None, new: str | None, **options: Any) -> None:
     """Can NEW restore the state of OLD?
 
-    OLD and NEW are programs (job.py), topology files or plans (job.json), or git:REF:path. Exit codes: 0 yes, 1 findings, 2
-    it could not be decided. With --server URL --job NAME, OLD is the version of that job that runs, and the check is
-    recorded there.
+    OLD and NEW are programs (job.py), topology files or plans (job.json), or git:REF:path; OLD may be a savepoint. Exit
+    codes: 0 yes, 1 findings, 2 it could not be decided. With --server URL --job NAME, OLD is the version of that job that
+    runs, and the check is recorded there.
 
     Example: compat check job_v1.py job_v2.py
     """
     if options["server"] and old is not None and new is None:
         sys.exit(_gated(old, options))
     options["job"] = _number(options["job"])
+    if options["savepoints"] and old is not None:
+        sys.exit(_savepoints(old, {**options, "new": new}))
     chosen = _settings(new, options)
     if options["fix"] and (new is None or options["pairs"]):
         raise click.UsageError("--fix repairs one NEW: compat check OLD NEW --fix.")
@@ -117,6 +121,15 @@ def _gated(new: str, options: dict[str, Any]) -> int:
         return UNDECIDED
 
 
+def _savepoints(new: str, options: dict[str, Any]) -> int:
+    """Check NEW against all savepoints of a folder; the worst exit code."""
+    chosen = _settings(new, options)
+    comparison = _comparison(options["savepoints"], new, None, options["new_args"], chosen, options)
+    results = check_all(comparison, options, lambda: prepare([one.format for one in chosen.output or (Output("text"),)]))
+    _report(results, chosen)
+    return _worst(results, chosen)
+
+
 def _number(job: str | None) -> int | None:
     if job is not None and not job.isdecimal():
         raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint="'--job'")
@@ -164,6 +177,7 @@ def _comparison(
         new_arguments=split(new_args),
         allow_non_restored=bool(chosen.allow_non_restored_state),
         job=options["job"],
+        names=options["names"],
         ignored=chosen.ignore,
         baseline=None if options["write_baseline"] else chosen.baseline,
     )

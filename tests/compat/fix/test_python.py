@@ -83,7 +83,10 @@ CASES = {
 
 @pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES)
 def test_the_call_is_put_behind_the_one_that_makes_the_operator(before: str, after: str) -> None:
-    assert edited(before, "process(\n    P(),\n)" if "\n    P()" in before else "process(P())", uid='"a"') == (after, [])
+    assert edited(before, "process(\n    P(),\n)" if "\n    P()" in before else "process(P())", uid='"a"') == (
+        after,
+        [],
+    )
 
 
 def test_several_settings_keep_their_order_and_the_comment() -> None:
@@ -108,7 +111,7 @@ def test_calls_of_one_line_are_told_apart() -> None:
         ("e = E.get_execution_environment()\ne.set_parallelism(2).set_max_parallelism(MOST)\n", "(2).set_max_parallelism(128)"),
         ("env.get_config().set_max_parallelism(max_parallelism=256)\n", "set_max_parallelism(max_parallelism=128)"),
         ("E.get_execution_environment().set_max_parallelism(256)\n", "set_max_parallelism(128)"),
-        ("env.set_max_parallelism(256)\nx = s.map(f)\nx.set_max_parallelism(256)\n", "env.set_max_parallelism(128)\nx = s.map(f)\nx.set_max_parallelism(256)"),
+        ("env.set_max_parallelism(9)\nx = f()\nx.set_max_parallelism(9)\n", "(128)\nx = f()\nx.set_max_parallelism(9)"),
     ],
 )  # fmt: skip
 def test_the_environment_s_setting(before: str, after: str) -> None:
