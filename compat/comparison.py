@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compat.check.findings import Finding, Report
+from compat.check.findings import Direction, Finding, Report
 from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
@@ -17,6 +17,7 @@ from compat.report.failure import Failure, Side, Undecided
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
+    from compat.savepoint.load import OldSavepoint
 
 SECOND_HASH_SEED = 4711
 _SAVEPOINT = "savepoint"
@@ -27,7 +28,7 @@ class Comparison:
     """What to compare and how.
 
     ``names`` is where the names of a savepoint's operators come from; ``known`` are inputs that are at
-    hand already, by argument.
+    hand already, by argument. In a rollback ``old`` is the later program, and ``new`` the one before it.
     """
 
     old: str
@@ -38,6 +39,7 @@ class Comparison:
     allow_non_restored: bool = False
     job: int | None = None
     names: str | None = None
+    direction: Direction = "forward"
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
@@ -88,6 +90,37 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
         )
 
 
+def compare_savepoints(
+    paths: Sequence[str], comparison: Comparison, meanwhile: Callable[[], object] | None = None
+) -> list[Outcomes]:
+    """Check NEW against several savepoints, loading NEW once; ``comparison.old`` is not looked at."""
+    from compat.savepoint.load import read_names, read_old
+
+    failures: list[Failure] = []
+    with ExitStack() as stack:
+        try:
+            new = comparison.known.get(comparison.new) or stack.enter_context(
+                opened(comparison.new, comparison.new_arguments, Side.NEW)
+            )
+            plans, again = _load_all({Side.NEW: new}, comparison, failures, meanwhile)
+            names = read_names(comparison.names, comparison.load, comparison.job)
+        except InputError as error:
+            failures.append(error.failure)
+        if failures:
+            return [Outcomes((_undecided(comparison, failures),), {})]
+        sources = _sources({Side.NEW: new})
+        outcomes = []
+        for path in paths:
+            one = replace(comparison, old=path)
+            try:
+                old = _savepoint(read_old(Input(path, path, "savepoint"), names), one)
+                reports = _reports({Side.OLD: old, **plans}, again, one)
+                outcomes.append(Outcomes(tuple(_after(report, one, sources) for report in reports), sources))
+            except InputError as error:
+                outcomes.append(Outcomes((_undecided(one, [error.failure]),), sources))
+        return outcomes
+
+
 def decide(
     old_plan: dict[str, Any], new_plan: dict[str, Any], comparison: Comparison, sources: Mapping[str, list[str]]
 ) -> Report:
@@ -114,7 +147,10 @@ def _load_all(
     for side, given in inputs.items():
         try:
             if given.kind == "savepoint":
-                plans[side] = _savepoint(given, comparison)
+                from compat.savepoint.load import read_names, read_old
+
+                names = read_names(comparison.names, load, comparison.job)
+                plans[side] = _savepoint(read_old(given, names), comparison)
             else:
                 plans[side] = plans_of(given, first[side], side) if side in first else (read_plan(given, side),)
         except InputError as error:
@@ -122,12 +158,9 @@ def _load_all(
     return plans, again
 
 
-def _savepoint(given: Input, comparison: Comparison) -> tuple[dict[str, Any], ...]:
-    """A savepoint in the place of a plan; one that belongs to any job of NEW that the user names."""
-    from compat.savepoint.load import read_names, read_old
-
-    names = read_names(comparison.names, comparison.load, comparison.job)
-    return ({_SAVEPOINT: read_old(given, names)},) * (1 if comparison.job is None else comparison.job + 1)
+def _savepoint(old: OldSavepoint, comparison: Comparison) -> tuple[dict[str, Any], ...]:
+    """A savepoint in the place of a plan; it belongs to whichever job of NEW the user names."""
+    return ({_SAVEPOINT: old},) * (1 if comparison.job is None else comparison.job + 1)
 
 
 def _graphs(plan: dict[str, Any]) -> dict[str, Any]:
@@ -208,10 +241,10 @@ def _report(
     if new_plan.get("error") is not None:
         report = refused(new_plan, comparison.new, _old(old_plan, None, comparison))
         if report is not None:
-            return report
+            return replace(report, direction=comparison.direction)
     new = _program(new_plan, comparison.new, Side.NEW)
     old = _old(old_plan, new, comparison)
-    options = CheckOptions(comparison.allow_non_restored, comparison.load.flink)
+    options = CheckOptions(comparison.allow_non_restored, comparison.load.flink, comparison.direction)
     return check(old, new, options, rebuilt)
 
 
@@ -272,7 +305,9 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
 
 
 def _undecided(comparison: Comparison, failures: list[Failure]) -> Undecided:
-    return Undecided(failures=tuple(failures), old=comparison.old, new=comparison.new)
+    return Undecided(
+        failures=tuple(failures), old=comparison.old, new=comparison.new, direction=comparison.direction
+    )
 
 
 def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:

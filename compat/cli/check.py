@@ -69,10 +69,11 @@ def check(old: str | None, new: str | None, **options: Any) -> None:
         sys.exit(_pairs(options["pairs"], chosen, options))
     if old is None or new is None:
         raise click.UsageError("Two programs are needed: compat check OLD NEW.")
-    directions = [(one, new, options["old_args"], options["new_args"]) for one in (old, *options["others"])]
+    olds = (old, *options["others"])
+    comparisons = [_comparison(one, new, options["old_args"], options["new_args"], chosen, options) for one in olds]
     if options["rollback"]:
-        directions.append((new, old, options["new_args"], options["old_args"]))
-    results = _results([_comparison(*direction, chosen, options) for direction in directions], new, chosen, options["fix"])
+        comparisons += [_back(comparison) for comparison in comparisons]
+    results = _results(comparisons, new, chosen, options["fix"])
     if options["write_baseline"]:
         _write_baseline(results, chosen)
         return
@@ -180,6 +181,18 @@ def _comparison(
         names=options["names"],
         ignored=chosen.ignore,
         baseline=None if options["write_baseline"] else chosen.baseline,
+    )
+
+
+def _back(comparison: Comparison) -> Comparison:
+    """Whether OLD can restore what NEW writes."""
+    return replace(
+        comparison,
+        old=comparison.new,
+        new=comparison.old,
+        old_arguments=comparison.new_arguments,
+        new_arguments=comparison.old_arguments,
+        direction="rollback",
     )
 
 

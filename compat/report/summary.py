@@ -140,6 +140,8 @@ def next_step(report: Report, context: ReportContext) -> str:
         if report.direction == "rollback":
             return f"Next: nothing to change; a savepoint of {report.old.name} can be taken back to {report.new.name}."
         flag = " -n" if report.allow_non_restored else ""
+        if report.old.kind == "savepoint" and report.new.kind == "program":
+            return f"Next: flink run -s {snapshot}{flag} -py {shlex.quote(new)}"
         if report.new.kind != "program":
             return f"Next: start {report.new.name} from {snapshot}{flag and ' with -n'}."
         return f"Next: compat run {shlex.quote(new)} -s {snapshot}{flag}"

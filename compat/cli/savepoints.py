@@ -1,0 +1,57 @@
+"""What ``compat check`` offers for savepoints: names for their operators, and all savepoints of a folder at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from compat.comparison import Comparison, Outcomes, compare_savepoints
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NOT_WITH = {
+    "new": "a second program",
+    "pairs": "--pairs",
+    "others": "--also",
+    "rollback": "--rollback",
+    "fix": "--fix",
+    "write_baseline": "--write-baseline",
+}
+
+
+def savepoint_options(function: F) -> F:
+    """The options ``--names`` and ``--savepoints``."""
+    for option in (
+        click.option(
+            "--savepoints",
+            type=click.Path(exists=True, file_okay=False),
+            metavar="DIR",
+            help="Check NEW against every savepoint below a folder: compat check --savepoints DIR NEW.",
+        ),
+        click.option(
+            "--names",
+            metavar="FILE",
+            help="Where names, uids and types of a savepoint's operators come from: the program that wrote it, or a table "
+            "of uids (.txt, .csv, .tsv).",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def check_all(comparison: Comparison, options: Mapping[str, Any], meanwhile: Callable[[], object]) -> list[Outcomes]:
+    """The outcomes for every savepoint below the folder of ``--savepoints``. Raises a usage error if there is none."""
+    from compat.savepoint.folders import find_savepoints
+
+    for option, shown in _NOT_WITH.items():
+        if options[option]:
+            raise click.UsageError(f"--savepoints checks one NEW, without {shown}.")
+    folder = options["savepoints"]
+    found = find_savepoints(folder)
+    if not found:
+        raise click.UsageError(f"There is no savepoint below {folder}: no file _metadata.")
+    return compare_savepoints([os.path.normpath(path) for path in found], replace(comparison, old=folder), meanwhile)

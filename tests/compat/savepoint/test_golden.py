@@ -1,0 +1,85 @@
+"""The verdict on real savepoints agrees with what real restores did."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.check.findings import Fate, Level, Report, Verdict
+from tests.compat.savepoint.conftest import GOLDEN, SAVEPOINTS, pairs, saved
+
+NAMES = sorted(path.stem for path in SAVEPOINTS.glob("*.json"))
+LOST = {
+    # Its keyed sum keeps the state under a name that PyFlink draws at every start.
+    "windows_no_uid_p3_canonical": "CMP413"
+}
+PAIRS = {case["name"]: case for case in pairs()}
+NEEDS_NAMES = {"state_value_type_changed"}
+"""The bytes of the values are all that is different."""
+
+
+def errors(report):
+    return {finding.rule for finding in report.findings if finding.level is Level.ERROR}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_program_that_wrote_it_restores_it(name, check):
+    case = saved(name)
+    report = check(case["path"], case["program"], options=case["configuration"])
+    assert isinstance(report, Report)
+    if name in LOST:
+        assert errors(report) == {LOST[name]}
+    else:
+        assert report.verdict is Verdict.COMPATIBLE, report.findings
+        assert {row.fate for row in report.mapping} == {Fate.RESTORED}
+
+
+@pytest.mark.parametrize(
+    "name", ["all_states_rocksdb_native", "flink_1_20_small_uid_canonical", "stateless_keyed_canonical"]
+)
+def test_with_the_program_named_nothing_is_left_to_tell(name, check):
+    case = saved(name)
+    report = check(case["path"], case["program"], options=case["configuration"], names=case["program"])
+    assert isinstance(report, Report)
+    assert report.verdict is Verdict.COMPATIBLE
+    assert "CMP504" not in {finding.rule for finding in report.findings}
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["alone", "named"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_agrees_with_the_real_restore(name, named, check):
+    case = PAIRS[name]
+    savepoint = GOLDEN / "savepoints_of_pairs" / name
+    report = check(savepoint, case["new"]["script"], names=case["old"]["script"] if named else None)
+    assert isinstance(report, Report)
+    restore = case["expected"]["restore"]
+    state = restore.get("state") or ""
+    kept = restore["outcome"] == "restored" and "LOST" not in state and "WRONG" not in state
+    if name in NEEDS_NAMES and not named:
+        assert "CMP504" in {finding.rule for finding in report.findings}
+    else:
+        assert (report.verdict is not Verdict.INCOMPATIBLE) == kept, report.findings
+    for finding in report.findings:
+        assert finding.old_line is not None
+        assert named or finding.old_line.file == str(savepoint / "_metadata")
+        assert finding.new_line is not None
+        assert finding.new_line.line > 0
+
+
+def test_the_suggested_hashes_repair_swapped_branches(check):
+    case = PAIRS["branches_swapped_no_uid"]
+    savepoint, script = GOLDEN / "savepoints_of_pairs" / case["name"], case["new"]["script"]
+    for finding in check(savepoint, script).findings:
+        if finding.rule == "CMP103":
+            script = script.replace(
+                f'.name("{finding.old.name}")', f'.name("{finding.old.name}"){finding.fixes[0].call}'
+            )
+    assert script.count("set_uid_hash") == 2
+    assert check(savepoint, script).verdict is Verdict.COMPATIBLE
+
+
+def test_non_restored_state_can_be_allowed(check):
+    case = PAIRS["operator_removed"]
+    savepoint = GOLDEN / "savepoints_of_pairs" / case["name"]
+    report = check(savepoint, case["new"]["script"], allow_non_restored=True)
+    assert report.verdict is Verdict.COMPATIBLE
+    assert {finding.rule: finding.level for finding in report.findings}["CMP101"] is Level.WARNING
