@@ -22,9 +22,9 @@ PAGE = "html="
 @click.command("plan")
 @click.argument("jobs", nargs=-1, required=True)
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "dot", "html"]), default="text", help="How to print."
+    "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", help="How to print."
 )
-@click.option("--layer", type=click.Choice(["stream", "job", "execution"]), help="Only this layer (text and dot).")
+@click.option("--layer", type=click.Choice(["stream", "job", "execution"]), help="Only this layer (text, dot, svg).")
 @click.option(
     "-o", "--output", "path", metavar="[html=]FILE", help="Write the plan as JSON, or a page to look at, to this file."
 )
@@ -44,6 +44,9 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
         timeout=options["timeout"] or DEFAULT_TIMEOUT,
         call_open=not options["no_open"],
     )
+    several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
+    if several and (options["path"] or options["form"] not in ("text", "json")):
+        raise click.UsageError("Several programs give one plan a line as JSON: leave --output away, and use --format json.")
     if len(jobs) == 1 and jobs[0].endswith(LINES):
         sys.exit(_lines(jobs[0], settings))
     if len(jobs) > 1 or os.path.isdir(jobs[0]):
@@ -119,10 +122,15 @@ def _print_json(item: dict[str, Any], job: str, number: int, count: int) -> None
 
 
 def _print(item: dict[str, Any], form: str, layer: str | None) -> None:
-    from compat.plan.text import dot, text
-
     if _complain(item):
         return
+    if form == "svg":
+        from compat.plan.svg import svg
+
+        click.echo(svg(item, layer or "job"), nl=False)
+        return
+    from compat.plan.text import dot, text
+
     click.echo(dot(item, layer or "job") if form == "dot" else text(item, layer), nl=False)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from compat.plan.drawing import Box, Plan, drawing
 from compat.report.escaping import visible
-
-Plan = Mapping[str, Any]
 
 
 def text(plan: Plan, layer: str | None = None) -> str:
@@ -56,23 +54,16 @@ def _execution(plan: Plan) -> Iterator[str]:
 
 
 def dot(plan: Plan, layer: str) -> str:
-    """The stream or job layer as a Graphviz graph."""
+    """A layer as a Graphviz graph."""
+    graph = drawing(plan, layer)
     lines = ["digraph job {", "  rankdir=LR;", "  node [shape=box, fontname=sans];"]
-    if layer == "stream":
-        for node in plan["stream_graph"]["nodes"]:
-            lines.append(f'  n{_node(node["id"])} [label="{_quoted(node["name"])}\\nx{node["parallelism"]}"];')
-        for edge in plan["stream_graph"]["edges"]:
-            lines.append(f'  n{_node(edge["source"])} -> n{_node(edge["target"])} [label="{edge["partitioner"]}"];')
-    else:
-        for vertex in plan["job_graph"]["vertices"]:
-            lines.append(f'  v{vertex["id"]} [label="{_quoted(vertex["name"])}\\nx{vertex["parallelism"]}"];')
-            for edge in vertex["inputs"]:
-                lines.append(f'  v{edge["source"]} -> v{vertex["id"]} [label="{edge["ship_strategy"]}"];')
+    lines += [f'  "{box.id}" [label="{_label(box)}"];' for box in graph.boxes]
+    lines += [f'  "{arrow.source}" -> "{arrow.target}" [label="{_quoted(arrow.label)}"];' for arrow in graph.arrows]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _node(id: int) -> str:
-    return str(id).replace("-", "m")
+def _label(box: Box) -> str:
+    return "\\n".join(_quoted(line) for line in box.lines)
 
 
 def _quoted(text: str) -> str:
