@@ -1,7 +1,9 @@
 """Reports and plans as the plain values that the page shows: everything in them can be written as JSON.
 
-Names, paths and texts of users are passed through :func:`~compat.report.escaping.visible` here, once, so that no template
-or script has to think of control characters; markup is escaped where it is written.
+A page is made from the JSON of a report (:mod:`compat.report.json_report`) and the two programs, whether the check was made
+a moment ago or is kept by a service. Names, paths and texts of users are passed through
+:func:`~compat.report.escaping.visible` here, once, so that no template or script has to think of control characters; markup
+is escaped where it is written.
 """
 
 from __future__ import annotations
@@ -9,162 +11,179 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compat.check.findings import Fate, Finding, Fix, Level, MappingRow, Report, Verdict
-from compat.plan.facts import Program
+from compat.check.findings import Fate, Report
+from compat.plan.facts import Program, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
 from compat.report.escaping import code_line, no_command, visible
 from compat.report.failure import Undecided
+from compat.report.json_report import as_dict
 from compat.view.layers import Side, joint_layers
 from compat.view.sides import Json, side_values, source_values
 
 Plan = Mapping[str, Any]
+Places = Mapping[str, int]
+"""The index of each operator of a program, by id."""
 
 VERDICT_WORDS = {
-    Verdict.COMPATIBLE: "Compatible",
-    Verdict.MIGRATION: "Compatible with migration",
-    Verdict.INCOMPATIBLE: "Incompatible",
-    Verdict.UNKNOWN: "Not known",
+    "compatible": "Compatible",
+    "compatible-with-migration": "Compatible with migration",
+    "incompatible": "Incompatible",
+    "unknown": "Not known",
 }
-LEVEL_WORDS = {Level.UNKNOWN: "open question", Level.MIGRATE: "migration"}
-FATE_KEYS = {
-    Fate.RESTORED: "restored",
-    Fate.MIGRATED: "migrated",
-    Fate.DROPPED: "dropped",
-    Fate.REFUSED: "refused",
-    Fate.WRONG_HANDS: "wrong-hands",
-    Fate.LOST: "lost",
-    Fate.UNKNOWN: "unknown",
-    Fate.EMPTY: "empty",
-}
+LEVEL_WORDS = {"unknown": "open question", "migrate": "migration"}
+FATE_WORDS = {fate.name.lower().replace("_", "-"): summary.FATE_WORDS[fate] for fate in Fate}
 
 
 def check_section(
     outcome: Report | Undecided, context: ReportContext, plans: tuple[Plan | None, Plan | None] = (None, None)
 ) -> Json:
     """One check as the page shows it. Without the plans, graphs are drawn from what the programs' facts tell."""
+    document = as_dict(outcome)
     if isinstance(outcome, Undecided):
-        return _undecided(outcome)
-    old = Side(outcome.old, plans[0] or {})
-    new = Side(outcome.new, plans[1] or {})
-    findings = summary.ordered(outcome.findings)
-    places = (_places(outcome.old), _places(outcome.new))
-    mapping = [_row(row, places) for row in outcome.mapping]
+        return failure_section(document, summary.next_step_undecided(outcome))
+    sides = Side(outcome.old, plans[0] or {}), Side(outcome.new, plans[1] or {})
+    return document_section(document, *sides, context, summary.next_step(outcome, context))
+
+
+def document_section(document: Plan, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
+    """One check as the page shows it, from the JSON of its report and the two programs."""
+    places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
     return {
-        "kind": "check",
-        "verdict": outcome.verdict.value,
-        "verdict_words": VERDICT_WORDS[outcome.verdict],
-        "title": visible(f"{outcome.old.name} → {outcome.new.name}"),
-        "sentence": visible(summary.sentence(outcome).partition(": ")[2]),
-        "tally": summary.tally(outcome),
-        "next": visible(summary.next_step(outcome, context).removeprefix("Next: ")),
-        "notes": [visible(note) for note in outcome.notes],
+        **_section("check", document["verdict"], VERDICT_WORDS[document["verdict"]]),
+        "title": visible(f"{old.program.name} → {new.program.name}"),
+        "sentence": _sentence(document),
+        "tally": _tally(document["counts"]),
+        "next": _next(next_step),
+        "notes": [visible(note) for note in document["notes"]],
         "sides": {"old": side_values(old, context), "new": side_values(new, context)},
         "layers": joint_layers(old, new),
-        "findings": [_finding(finding, context, places) for finding in findings],
+        "findings": [_finding(finding, context, places) for finding in document["findings"]],
         "suppressed": [
-            {"rule": finding.rule, "title": visible(finding.title), "reason": visible(finding.ignored or "")}
-            for finding in outcome.suppressed
+            {"rule": finding["rule"], "title": visible(finding["title"]), "reason": visible(finding["ignored"] or "")}
+            for finding in document["suppressed"]
         ],
-        "mapping": mapping,
-        "failures": [],
+        "mapping": [_row(row, places) for row in document["mapping"]],
     }
 
 
 def plan_section(program: Program, plan: Plan, context: ReportContext) -> Json:
     """One program as the page shows it: the same layers, one side."""
     side = Side(program, plan)
-    vertices, operators = len(program.vertices), len(program.operators)
+    values = side_values(side, context)
     return {
-        "kind": "plan",
-        "verdict": None,
-        "verdict_words": "Plan",
+        **_section("plan", None, "Plan"),
         "title": visible(program.name),
-        "sentence": visible(
-            f"{program.job_name}: {operators} operators in {vertices} vertices, for Flink {program.flink}"
-        ),
-        "tally": "",
-        "next": "",
-        "notes": [],
-        "sides": {"old": None, "new": side_values(side, context)},
+        "sentence": visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}"),
+        "sides": {"old": None, "new": values},
         "layers": joint_layers(None, side),
-        "findings": [],
-        "suppressed": [],
-        "mapping": [],
-        "failures": [],
     }
 
 
-def _undecided(outcome: Undecided) -> Json:
-    names = " → ".join(name for name in (outcome.old, outcome.new) if name)
+def failure_section(document: Plan, next_step: str) -> Json:
+    """A check that could not be made, from the JSON of its report."""
+    names = " → ".join(document[side]["name"] for side in ("old", "new") if document[side])
+    failures = document["failures"]
     return {
-        "kind": "failure",
-        "verdict": "failed",
-        "verdict_words": "Not decided",
-        "title": visible(names or outcome.failures[0].name),
-        "sentence": visible(summary.sentence(outcome).partition(": ")[2]),
-        "tally": "",
-        "next": visible(summary.next_step_undecided(outcome).removeprefix("Next: ")),
-        "notes": [],
-        "sides": {"old": None, "new": None},
-        "layers": {},
-        "findings": [],
-        "suppressed": [],
-        "mapping": [],
+        **_section("failure", "failed", "Not decided"),
+        "title": visible(names or failures[0]["program"]),
+        "sentence": _sentence(document),
+        "next": _next(next_step),
         "failures": [
             {
-                "rule": failure.rule,
-                "name": summary.rule_name(failure.rule),
-                "program": visible(failure.name),
-                "side": None if failure.side is None else failure.side.value,
-                "message": [visible(line) for line in failure.message.splitlines()],
-                "place": None if failure.source is None else visible(str(failure.source)),
-                "traceback": [no_command(code_line(line)) for line in (failure.traceback or "").splitlines()],
-                "hint": visible(failure.hint or ""),
+                "rule": failure["rule"],
+                "name": failure["name"],
+                "program": visible(failure["program"]),
+                "side": failure["side"],
+                "message": [visible(line) for line in failure["message"].splitlines()],
+                "place": _place(failure["source"]),
+                "traceback": [no_command(code_line(line)) for line in (failure["traceback"] or "").splitlines()],
+                "hint": visible(failure["hint"] or ""),
             }
-            for failure in outcome.failures
+            for failure in failures
         ],
     }
 
 
-def _places(program: Program) -> Mapping[str, int]:
-    return {operator.id: index for index, operator in enumerate(program.operators)}
-
-
-def _row(row: MappingRow, places: Sequence[Mapping[str, int]]) -> Json:
+def _section(kind: str, verdict: str | None, words: str) -> Json:
+    """What all sections have."""
+    lists = ("notes", "findings", "suppressed", "mapping", "failures")
     return {
-        "old": None if row.old is None else places[0].get(row.old.id),
-        "new": None if row.new is None else places[1].get(row.new.id),
-        "fate": FATE_KEYS[row.fate],
-        "words": summary.FATE_WORDS[row.fate],
-        "by": visible(row.by),
-        "note": visible(row.note),
+        "kind": kind,
+        "verdict": verdict,
+        "verdict_words": words,
+        "tally": "",
+        "next": "",
+        "sides": {"old": None, "new": None},
+        "layers": {},
+        **{name: [] for name in lists},
     }
 
 
-def _finding(finding: Finding, context: ReportContext, places: Sequence[Mapping[str, int]]) -> Json:
+def _sentence(document: Plan) -> str:
+    """The sentence without the verdict before it, which has a sign of its own."""
+    return visible(document["sentence"].partition(": ")[2])
+
+
+def _tally(counts: Mapping[str, int]) -> str:
+    parts = [
+        f"{count} {noun}" if count == 1 or level == "suppressed" else f"{count} {noun}s"
+        for level, count in counts.items()
+        if count and (noun := LEVEL_WORDS.get(level, level))
+    ]
+    return ", ".join(parts) or "no findings"
+
+
+def _next(text: str) -> str:
+    return visible(text.removeprefix("Next: "))
+
+
+def _row(row: Plan, places: Sequence[Places]) -> Json:
     return {
-        "rule": finding.rule,
-        "name": summary.rule_name(finding.rule),
-        "level": finding.level.value,
-        "level_words": LEVEL_WORDS.get(finding.level, finding.level.value),
-        "title": visible(finding.title),
-        "consequence": visible(finding.consequence),
-        "reason": [visible(line) for line in finding.reason.splitlines()],
-        "silent": finding.silent,
-        "state": None if finding.state is None else visible(finding.state),
-        "old": None if finding.old is None else places[0].get(finding.old.id),
-        "new": None if finding.new is None else places[1].get(finding.new.id),
-        "old_source": source_values(summary.old_place(finding), context),
-        "new_source": source_values(summary.new_place(finding), context),
-        "related": [{"text": visible(text), "place": visible(str(line))} for text, line in finding.related],
-        "fixes": [_fix(fix, context) for fix in finding.fixes],
+        "old": _index(row["old"], places[0]),
+        "new": _index(row["new"], places[1]),
+        "fate": row["fate"],
+        "words": FATE_WORDS[row["fate"]],
+        "by": visible(row["by"]),
+        "note": visible(row["note"]),
     }
 
 
-def _fix(fix: Fix, context: ReportContext) -> Json:
+def _finding(finding: Plan, context: ReportContext, places: Sequence[Places]) -> Json:
     return {
-        "text": visible(fix.text),
-        "call": None if fix.call is None else visible(fix.call),
-        "source": source_values(fix.at, context, fix.call),
+        "rule": finding["rule"],
+        "name": finding["name"],
+        "level": finding["level"],
+        "level_words": LEVEL_WORDS.get(finding["level"], finding["level"]),
+        "title": visible(finding["title"]),
+        "consequence": visible(finding["consequence"]),
+        "reason": [visible(line) for line in finding["reason"].splitlines()],
+        "silent": finding["silent"],
+        "state": None if finding["state"] is None else visible(finding["state"]),
+        "old": _index(finding["old"], places[0]),
+        "new": _index(finding["new"], places[1]),
+        "old_source": source_values(_line(finding["old_line"]), context),
+        "new_source": source_values(_line(finding["new_line"]), context),
+        "related": [{"text": visible(item["text"]), "place": _place(item["line"])} for item in finding["related"]],
+        "fixes": [_fix(fix, context) for fix in finding["fixes"]],
     }
+
+
+def _fix(fix: Plan, context: ReportContext) -> Json:
+    return {
+        "text": visible(fix["text"]),
+        "call": None if fix["call"] is None else visible(fix["call"]),
+        "source": source_values(_line(fix["at"]), context, fix["call"]),
+    }
+
+
+def _index(operator: Plan | None, places: Places) -> int | None:
+    return None if operator is None else places.get(operator["operator_id"])
+
+
+def _line(line: Plan | None) -> SourceLine | None:
+    return None if line is None else SourceLine(line["file"], line["line"])
+
+
+def _place(line: Plan | None) -> str | None:
+    return None if line is None else visible(str(_line(line)))

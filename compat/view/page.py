@@ -17,8 +17,9 @@ import jinja2
 import compat
 
 STYLES = ("base.css", "view.css")
+HEAD_SCRIPT = "theme.js"
+"""Runs before anything is shown, so that neither colours nor views change under the eye."""
 SCRIPTS = (
-    "theme.js",
     "dom.js",
     "data.js",
     "address.js",
@@ -37,11 +38,11 @@ WORKER = ("vendor/dagre.min.js", "layout-worker.js")
 def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
     """The page of some sections (:mod:`compat.view.model`) as the text of one HTML file."""
     styles = [static(name) for name in STYLES]
-    scripts = [static(name) for name in SCRIPTS]
+    head, *scripts = [static(name) for name in (HEAD_SCRIPT, *SCRIPTS)]
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {' '.join(map(_hash, scripts))} blob:",
+            f"script-src {' '.join(map(_hash, (head, *scripts)))} blob:",
             f"style-src {' '.join(map(_hash, styles))}",
             "worker-src blob:",
             "base-uri 'none'",
@@ -55,6 +56,7 @@ def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
             title=title,
             sections=sections,
             styles=styles,
+            head_script=head,
             scripts=scripts,
             worker="\n".join(static(name) for name in WORKER),
             policy=policy,

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 MOST_SUBTASKS = 128
 """Key groups are listed by subtask up to this parallelism."""
 
+LONGEST_NAME = 200
+
 KIND_WORDS = {
     "program": "program",
     "topology": "topology file",
@@ -101,7 +103,7 @@ def _vertices(side: Side) -> list[Json]:
     members = side.vertex_members()
     return [
         {
-            "name": visible(vertex.name),
+            "name": _clipped(visible(vertex.name)),
             "id": vertex.id,
             "parallelism": vertex.parallelism,
             "max_parallelism": _max_parallelism(side, index, members),
@@ -138,6 +140,11 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def _clipped(text: str) -> str:
+    """A vertex is called by all its operators; a name beyond what can be read is cut, its chain lists them."""
+    return text if len(text) <= LONGEST_NAME else text[:LONGEST_NAME] + "…"
 
 
 def _optional(text: Any) -> str | None:

@@ -2,6 +2,8 @@
 "use strict";
 if (typeof dagre === "undefined") importScripts("vendor/dagre.min.js");
 
+const WIDE = 850;
+
 self.onmessage = ({ data }) => {
   try {
     self.postMessage({ id: data.id, ...place(data.boxes, data.edges) });
@@ -10,9 +12,17 @@ self.onmessage = ({ data }) => {
   }
 };
 
+// From top to bottom, unless that is too wide to stand beside another one and from left to right is less so.
 function place(boxes, edges) {
+  const down = placed(boxes, edges, "TB");
+  if (down.width <= WIDE) return down;
+  const across = placed(boxes, edges, "LR");
+  return across.width < down.width ? across : down;
+}
+
+function placed(boxes, edges, rankdir) {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 30, ranksep: 34, edgesep: 14, marginx: 18, marginy: 18 });
+  graph.setGraph({ rankdir, nodesep: 30, ranksep: 34, edgesep: 14, marginx: 18, marginy: 18 });
   boxes.forEach((box, index) => graph.setNode(String(index), { width: box.width, height: box.height }));
   edges.forEach((edge, index) => {
     const label = edge.label ? { width: Math.min(edge.label, 200), height: 14, labelpos: "c" } : {};

@@ -93,6 +93,8 @@
     view.zoom(section, section.layout.scale);
     const first = canvas.querySelector(".node");
     if (first) first.tabIndex = 0;
+    const told = canvas.querySelector(".mark.error, .mark.unknown");
+    if (told) reveal(canvas, told.closest(".node"));
   }
 
   function at(element, x, y, width, height) {
@@ -220,7 +222,7 @@
     const sheet = canvas.querySelector(".sheet");
     if (!sheet) return;
     const { width, height } = section.layout;
-    const fitting = Math.max(0.35, Math.min(1, (canvas.clientWidth - 32) / width));
+    const fitting = Math.max(0.5, Math.min(1, (canvas.clientWidth - 32) / width));
     const used = scale === null ? fitting : Math.max(0.2, Math.min(2.5, scale));
     section.layout.scale = scale === null ? null : used;
     section.layout.used = used;

@@ -1,5 +1,6 @@
 // Light, dark, or as the system has it. The choice is kept where the browser lets a page keep anything.
 "use strict";
+document.documentElement.classList.add("live");
 (() => {
   const KEY = "compat-theme";
   const NEXT = { auto: "light", light: "dark", dark: "auto" };

@@ -3,7 +3,6 @@
 ((view) => {
   const sections = view.readSections();
   if (!sections.length) return;
-  document.documentElement.classList.add("live");
   let state = view.readAddress(sections);
   const here = () => sections[state.section];
 
