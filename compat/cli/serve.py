@@ -36,6 +36,8 @@ _ROLE = click.Choice(["read", "push", "admin"])
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that check (default: processors less one).")
 @click.option("--max-body", type=click.IntRange(1024), default=64 * 1024 * 1024, show_default=True, help="Bytes.")
+@click.option("--head-timeout", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds.")
+@click.option("--body-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
     """Serve the registry: the API under /api/v1, and pages for people.
 
@@ -57,6 +59,8 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
             allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
             scan_interval=options["scan_interval"],
             max_body=options["max_body"],
+            head_timeout=options["head_timeout"],
+            body_timeout=options["body_timeout"],
             secure_cookies=options["https"],
             **given,
         )
@@ -64,14 +68,14 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         raise click.BadParameter(str(error), param_hint="'--folder'") from error
     service.observe.log_to_stderr()
     try:
-        service.server.serve(service.create_app(settings), listener)
+        service.server.serve(service.create_app(settings), listener, settings.head_timeout)
     except (ValueError, service.SQLAlchemyError) as error:
         click.echo(f"The service cannot start: {error}", err=True)
         sys.exit(2)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Listen, and print the address as the first line: who calls before the rest is there waits instead of being turned away."""
+    """Listen, and print the address. Who calls before the rest is there waits, and is not turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)

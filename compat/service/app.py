@@ -45,6 +45,7 @@ def create_app(settings: ServiceSettings) -> Starlette:
         exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},
         lifespan=_lifespan,
     )
+    app.router.redirect_slashes = False
     app.state.service = parts
     app.state.registry = registry
     return app

@@ -10,15 +10,16 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD_TIMEOUT = 10.0
-"""Seconds that a client has to send the head of a request; uvicorn itself would wait for ever."""
-
 MOST_CONNECTIONS = 1000
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, which closes a connection whose request does not begin, or whose head does not end, in time."""
+    """uvicorn's HTTP/1.1, which closes a connection whose request does not begin, or whose head does not end, in time.
 
+    uvicorn itself would wait for ever.
+    """
+
+    head_timeout: float
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -37,7 +38,7 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:
-        self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._too_late)
+        self._deadline = self.loop.call_later(self.head_timeout, self._too_late)
 
     def _cancel(self) -> None:
         if self._deadline is not None:
@@ -50,11 +51,11 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
-def serve(app: Starlette, listener: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM."""
+def serve(app: Starlette, listener: socket.socket, head_timeout: float) -> None:
+    """Serve until SIGINT or SIGTERM. A client has ``head_timeout`` seconds to send the head of a request."""
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=type("Protocol", (PatientProtocol,), {"head_timeout": head_timeout}),
         ws="none",
         log_config=None,
         access_log=False,

@@ -43,6 +43,7 @@ class ServiceSettings:
     max_body: int = 64 * 1024 * 1024
     max_depth: int = 64
     heavy_body: int = 1024 * 1024
+    head_timeout: float = 10.0
     body_timeout: float = 30.0
     check_timeout: float = 60.0
     worker_memory: int = 4 * 1024**3

@@ -131,7 +131,19 @@ def serve(
     log = folder / "server.log"
     with log.open("ab") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "compat", "serve", "--database", database, "--port", "0", "--workers", "1", *options],
+            [
+                sys.executable,
+                "-m",
+                "compat",
+                "serve",
+                "--database",
+                database,
+                "--port",
+                "0",
+                "--workers",
+                "1",
+                *options,
+            ],
             stdout=subprocess.PIPE,
             stderr=errors,
             cwd=ROOT,
