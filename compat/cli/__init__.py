@@ -20,6 +20,7 @@ _COMMANDS = {
     "token": ("compat.cli.serve", "token"),
     "push": ("compat.cli.push", "push"),
     "promote": ("compat.cli.promote", "promote"),
+    "demo": ("compat.cli.demo", "demo"),
     "run": ("compat.cli.run", "run"),
     "list": ("compat.cli.jobs", "list_jobs"),
     "savepoint": ("compat.cli.jobs", "savepoint"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from compiler.spark.session import MissingJava, Spark
 from compiler.spark.task import TaskReport
 
 _plans: dict[str, Any] = {}
+_TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
 class SparkRunner:
@@ -106,8 +107,8 @@ def _level(
 
 
 def _reason(error: Exception) -> str:
-    """The line of an error that says what went wrong: Spark's messages are long."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "Exception:" in line or "Lost task" in line or "aborted" in line]
-    return f"{type(error).__name__}: {(telling or lines or [''])[0][:400]}"
-
+    """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
+    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", str(error))[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.match(line)]
+    return f"{type(error).__name__}: {(telling or lines or [''])[-1][:400]}"

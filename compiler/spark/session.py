@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from compiler.spark.java import java_home
 from compiler.spark.plan import PhysicalPlan
 from state.delta.errors import StoreError
 
@@ -143,10 +144,9 @@ def find_java() -> None:
     if (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)) or shutil.which("java"):
         return
     try:
-        from compiler.spark.java import java_home
+        os.environ["JAVA_HOME"] = java_home()
     except ModuleNotFoundError as error:
         raise MissingJava from error
-    os.environ["JAVA_HOME"] = java_home()
 
 
 def _forget(context: Any) -> None:

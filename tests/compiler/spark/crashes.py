@@ -87,7 +87,7 @@ class CrashingJob:
         """True while the driver does."""
         return self.process is not None and self.process.poll() is None
 
-    def wait_for(self, checkpoints: int, timeout: float = 90) -> None:
+    def wait_for(self, checkpoints: int, timeout: float = 300) -> None:
         """Until so many more checkpoints were told, or the driver has ended."""
         wanted, end = self.checkpoints + checkpoints, time.monotonic() + timeout
         while self.running and self.checkpoints < wanted:
@@ -103,7 +103,7 @@ class CrashingJob:
                 return False
         return bool(pids)
 
-    def finish(self, timeout: float = 180) -> None:
+    def finish(self, timeout: float = 600) -> None:
         """Run to the end of the input, starting the driver again as often as it is missing."""
         end = time.monotonic() + timeout
         while True:

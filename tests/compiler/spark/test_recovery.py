@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,21 +90,9 @@ def test_fifty_times_at_random_moments(tmp_path: Path, cluster: StandaloneCluste
                 if what == "driver":
                     assert job.process is not None
                     job.process.wait()
-            job.finish(timeout=600)
+            job.finish(timeout=1200)
             job.verify()
+            print(f"round {round}: nothing lost, nothing doubled; killed so far: {kills}", flush=True)
         finally:
             job.close()
-    print(f"killed: {kills}")
     assert sum(kills.values()) >= 45
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of four megabytes."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("a file system can only be mounted as root")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)

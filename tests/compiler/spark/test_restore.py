@@ -45,7 +45,8 @@ def stopped(cluster: Any, *, parallelism: int = 2, **shape: Any) -> tuple[list[A
     env = cluster.environment(parallelism, epochs=3, epoch_records=40)
     first = list(program(env, **shape).execute_and_collect())
     path = cluster.last.master.savepoint
-    assert path is not None and len(first) == 120
+    assert path is not None
+    assert len(first) == 120
     return first, path
 
 

@@ -1,0 +1,40 @@
+"""The Java runtime of a package, behind a wrapper that Spark can start."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compiler.spark.java import java_home
+from compiler.spark.session import find_java
+
+
+@pytest.fixture
+def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user without Java and without caches."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+@pytest.mark.usefixtures("no_java")
+def test_the_package_is_found_where_no_java_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    find_java()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    java = Path(java_home()) / "bin" / "java"
+    assert java.is_relative_to(tmp_path)
+    done = subprocess.run([java, "--add-modules=jdk.incubator.vector", "-version"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert 'version "25' in done.stderr
+
+
+def test_a_java_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    find_java()
+    assert java_home() != str(tmp_path)
