@@ -35,6 +35,8 @@ _BUILT_IN = frozenset(
     }
 )
 _BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
+_UNTOLD_KEY = "Long"
+"""What a topology file's key type is where it does not say one: nothing to hold against a savepoint."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
 
@@ -262,8 +264,10 @@ class _Translation:
             return None
         for operator in (self.known, self.partner):
             declared = None if operator is None else _key_type(operator)
-            if declared is None:
+            if operator is None or declared is None:
                 continue
+            if declared == _UNTOLD_KEY and "python" not in operator.detail:
+                return declared
             shape = of_type(declared)
             if shape is None or shape == key:
                 return declared
