@@ -6,25 +6,59 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.states import changes
+from compat.check.rules.states import StateChange, changes, retyped
+from compat.plan.facts import State
+from state.compatibility import PROCESS, STORE, Compatibility
 
 
 def find(check: Check) -> Iterator[Finding]:
-    """States whose declared type is another one."""
+    """States whose new type does not read what the old one wrote, or reads it as something a little different."""
     for change in changes(check):
-        for old, new in change.kept:
-            if None in (old.type, new.type) or old.type == new.type or old.kind is not new.kind:
-                continue
-            yield check.finding(
-                "CMP404",
-                Level.ERROR,
-                f"the state {old.name!r} of {change.pair.new.label} had the type {old.type} and has {new.type}",
-                consequence="Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the "
-                "first record, or reads wrong values.",
-                reason=f"{new.type} does not read what {old.type} wrote.",
-                old=change.pair.old,
-                new=change.pair.new,
-                state=old.name,
-                fixes=(Fix(text=f"Keep the type {old.type}, or put the new values into a state of another name."),),
-                silent=True,
-            )
+        for old, new, compatibility in retyped(change):
+            if not compatibility.readable:
+                yield _unreadable(check, change, old, new, compatibility)
+            elif compatibility.answer.rank == 0 and compatibility.changes:
+                yield _in_other_words(check, change, old, new, compatibility)
+
+
+def _unreadable(
+    check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility
+) -> Finding:
+    if change.dialect is PROCESS:
+        consequence = (
+            "Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first record, or "
+            "reads wrong values."
+        )
+    elif change.dialect is STORE:
+        consequence = "The restore is refused before the job starts."
+    else:
+        consequence = "The task fails at the first access: the new serializer must be compatible with the previous one."
+    return check.finding(
+        "CMP404",
+        Level.ERROR,
+        f"the state {old.name!r} of {change.pair.new.label} had the type {old.type} and has {new.type}",
+        consequence=consequence,
+        reason=f"{new.type} does not read what {old.type} wrote: {'; '.join(compatibility.changes)}.",
+        old=change.pair.old,
+        new=change.pair.new,
+        state=old.name,
+        fixes=(Fix(text=f"Keep the type {old.type}, or put the new values into a state of another name."),),
+        silent=change.dialect is PROCESS,
+    )
+
+
+def _in_other_words(
+    check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility
+) -> Finding:
+    return check.finding(
+        "CMP404",
+        Level.WARNING,
+        f"the state {old.name!r} of {change.pair.new.label} had the type {old.type} and has {new.type}",
+        consequence=f"Flink restores this without an error and compares nothing: {'; '.join(compatibility.changes)}.",
+        reason="The bytes are read as they are; whether they mean the same is up to the program.",
+        old=change.pair.old,
+        new=change.pair.new,
+        state=old.name,
+        fixes=(Fix(text="Nothing, if the values mean the same; else put the new ones into a state of another name."),),
+        silent=True,
+    )

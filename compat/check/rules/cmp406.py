@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.keeping import key_change
 from compat.plan.facts import Operator
 
 
@@ -13,7 +14,7 @@ def find(check: Check) -> Iterator[Finding]:
     """Keyed operators whose key has another type."""
     for pair in check.right_pairs:
         before, after = _key_type(pair.old), _key_type(pair.new)
-        if before is not None and after is not None and before != after:
+        if before is not None and after is not None and not key_change(before, after).readable:
             yield check.finding(
                 "CMP406",
                 Level.ERROR,

@@ -6,29 +6,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compat.check.context import Check
+from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
 from compat.plan.facts import State, StateKind, StateScope
+from state.compatibility import Compatibility, Dialect
 
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """What became of the program's own states in one operator."""
+    """What became of the program's own states in one operator, and how they are kept.
+
+    ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW.
+    """
 
     pair: Pair
+    dialect: Dialect
     kept: tuple[tuple[State, State], ...]
     gone: tuple[State, ...]
     added: tuple[State, ...]
     renamed: tuple[tuple[State, State], ...]
+    elements: tuple[tuple[State, State], ...]
 
 
 def changes(check: Check) -> Iterator[StateChange]:
-    """The changes of every operator that keeps its state and whose states are known on both sides."""
+    """The changes of every operator that keeps its state and whose states are known, and kept alike, on both sides."""
     for pair in check.right_pairs:
-        if pair.old.states is not None and pair.new.states is not None:
-            yield _change(pair, pair.old.states, pair.new.states)
+        dialect = dialect_of(check, pair)
+        if pair.old.states is not None and pair.new.states is not None and dialect is not None:
+            # Of records in windows a savepoint has no more than that they are bytes.
+            with_elements = check.old.kind != "savepoint"
+            yield _change(pair, dialect, pair.old.states, pair.new.states, with_elements)
 
 
-def _change(pair: Pair, old_states: tuple[State, ...], new_states: tuple[State, ...]) -> StateChange:
+def _change(
+    pair: Pair, dialect: Dialect, old_states: tuple[State, ...], new_states: tuple[State, ...], with_elements: bool
+) -> StateChange:
     old = {(state.name, _own(state)): state for state in old_states if not state.built_in}
     new = {(state.name, _own(state)): state for state in new_states if not state.built_in}
     gone = [state for key, state in old.items() if key not in new]
@@ -41,7 +53,25 @@ def _change(pair: Pair, old_states: tuple[State, ...], new_states: tuple[State, 
             gone.remove(state)
             added.remove(twin)
     kept = tuple((state, new[key]) for key, state in old.items() if key in new)
-    return StateChange(pair, kept, tuple(gone), tuple(added), tuple(renamed))
+    built_in = {state.name: state for state in new_states if state.built_in and is_kept(state)}
+    elements = tuple(
+        (state, built_in[state.name])
+        for state in old_states
+        if with_elements and state.built_in and is_kept(state) and state.name in built_in
+    )
+    return StateChange(pair, dialect, kept, tuple(gone), tuple(added), tuple(renamed), elements)
+
+
+def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:
+    """The states that are still read and whose type is another one, with what the new type makes of the old values."""
+    for old, new in (*change.kept, *change.elements):
+        if old.scope is not new.scope:
+            continue
+        if kind_change(old, new, change.dialect) in (KindChange.REFUSED, KindChange.FIRST_ONLY):
+            continue
+        found = type_change(old, new, change.dialect)
+        if found is not None and (found.changes or not found.readable):
+            yield old, new, found
 
 
 def _own(state: State) -> bool:
