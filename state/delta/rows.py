@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from state.delta.errors import StoreError
+
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""
 
@@ -81,17 +83,20 @@ def table_of(rows: Sequence[Row], epoch: int) -> pa.Table:
 
 
 def write_table(directory: str, table: pa.Table) -> DataFile:
-    """Write a Parquet file into a table's directory; gives what a commit must say about it."""
+    """Write a Parquet file into a table's directory; gives what a commit must say about it. Raises StoreError."""
     name = f"part-{uuid.uuid4().hex}.parquet"
     path = os.path.join(directory, name)
-    pq.write_table(
-        table,
-        path,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=["operator_id", "kind", "state", "key_group"],
-        write_statistics=list(_STATISTICS),
-    )
+    try:
+        pq.write_table(
+            table,
+            path,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=["operator_id", "kind", "state", "key_group"],
+            write_statistics=list(_STATISTICS),
+        )
+    except OSError as error:
+        raise StoreError(f"The store {directory} cannot be written: {error}. Nothing committed is lost.") from error
     return DataFile(name, os.path.getsize(path), _statistics(table))
 
 

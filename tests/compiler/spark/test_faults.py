@@ -1,0 +1,205 @@
+"""A fault at every step of an epoch, and a driver that dies there: nothing is lost, nothing doubled. Without Spark."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from compiler.datastream.common.serialization import Encoder
+from compiler.datastream.connectors.file_system import BucketAssigner, FileSink
+from compiler.datastream.functions import KeyedProcessFunction
+from compiler.spark.epochs import EpochLost, InProcessRunner
+from compiler.spark.inspection import state_rows
+from compiler.spark.master import JobFailed
+from compiler.spark.sinks.delta import DeltaCommitter, DeltaSink
+from compiler.spark.sinks.files import FileCommitter
+from state.delta.errors import StoreError
+from state.delta.log import SnapshotLog
+from state.descriptors import ValueStateDescriptor
+from state.types import Types
+
+NUMBERS = list(range(120))
+KEYS = 5
+PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
+
+
+class Killed(BaseException):
+    """The driver is gone."""
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value % KEYS, count
+
+
+def run(cluster: Any, folder: Path, **options: Any) -> None:
+    """Run the job to its end, with sinks in ``folder``."""
+    env = cluster.environment(2, epoch_records=30, program="job.py", **options)
+    env.enable_checkpointing(100)
+    env.configure(_restarts())
+    counted = env.from_collection(NUMBERS, Types.INT()).key_by(lambda n: n % KEYS, Types.INT()).process(Count(), PAIR)
+    counted.uid("count")
+    files = FileSink.for_row_format(str(folder / "files"), Encoder.simple_string_encoder())
+    files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    counted.map(lambda p: f"{p[0]}:{p[1]}", Types.STRING()).sink_to(files.build())
+    counted.sink_to(DeltaSink(str(folder / "table"), ["key", "count"]))
+    env.execute("counting")
+
+
+def _restarts() -> Any:
+    from compiler.datastream.common.configuration import Configuration
+
+    configuration = Configuration()
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.attempts", "3")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "1 ms")
+    return configuration
+
+
+def verify(cluster: Any, folder: Path) -> None:
+    sizes = Counter(number % KEYS for number in NUMBERS)
+    expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
+    rows = DeltaTable(str(folder / "table")).to_pyarrow_table().to_pylist()
+    assert Counter((row["key"], row["count"]) for row in rows) == expected
+    files = [file for file in (folder / "files").iterdir() if not file.name.startswith(".")]
+    lines = [line for file in files for line in file.read_text().split()]
+    assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
+    job = cluster.last.master.store.directory(cluster.last.master.job_id)
+    assert {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"} == sizes
+
+
+def failing(real: Callable[..., Any], call: int, after: bool, error: BaseException) -> Callable[..., Any]:
+    """``real``, but with ``error`` at one call, before or after the work is done."""
+    calls = itertools.count(1)
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if (now := next(calls)) == call and not after:
+            raise error
+        result = real(*arguments, **named)
+        if now == call:
+            raise error
+        return result
+
+    return fail
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+STEPS: dict[str, tuple[Any, str, BaseException]] = {
+    "epoch": (InProcessRunner, "run", EpochLost("a worker was killed")),
+    "commit": (SnapshotLog, "_write", StoreError("The store cannot be written: No space left on device.")),
+    "files": (FileCommitter, "commit", FULL),
+    "table": (DeltaCommitter, "commit", FULL),
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("call", [1, 3])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_fault_is_repaired_by_a_restart(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, call: int, after: bool
+) -> None:
+    owner, name, error = STEPS[step]
+    monkeypatch.setattr(owner, name, failing(getattr(owner, name), call, after, error))
+    run(cluster, tmp_path)
+    assert [event["event"] for event in cluster.events].count("restarting") == 1
+    verify(cluster, tmp_path)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("call", [1, 3])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_driver_that_dies_is_followed_by_another(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, call: int, after: bool
+) -> None:
+    owner, name, _ = STEPS[step]
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, failing(getattr(owner, name), call, after, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    first = cluster.last.master.job_id
+    run(cluster, tmp_path)
+    assert cluster.last.master.job_id == first
+    verify(cluster, tmp_path)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_fault_that_stays_ends_the_job_and_what_it_had_goes_on(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    owner, name, error = STEPS[step]
+    real, calls = getattr(owner, name), itertools.count()
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if next(calls) > 1:
+            raise error
+        return real(*arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, fail)
+        with pytest.raises(JobFailed, match=str(error.args[-1])[:20]):
+            run(cluster, tmp_path)
+    failed = cluster.last.master
+    assert failed.status.value == "FAILED"
+    run(cluster, tmp_path, savepoint=str(failed.store.directory(failed.job_id)))
+    verify(cluster, tmp_path)
+
+
+def test_a_driver_does_not_take_a_running_job_over(cluster: Any, tmp_path: Path) -> None:
+    run(cluster, tmp_path)
+    master = cluster.last.master
+    held = master.store.lock(master.job_id)
+    with pytest.raises(StoreError, match="run by another process"):
+        master.store.lock(master.job_id)
+    held.close()
+    master.store.lock(master.job_id).close()
+
+
+def test_two_drivers_cannot_both_commit_an_epoch(tmp_path: Path) -> None:
+    first = SnapshotLog.create(tmp_path / "log")
+    second = SnapshotLog.open(tmp_path / "log")
+    assert first.commit(1, [], {"token": "first"})
+    with pytest.raises(StoreError):
+        second.commit(1, [], {"token": "second"})
+    second.refresh()
+    assert not second.commit(1, [], {"token": "second"})
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("a file system can be mounted by root only")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Path, small_disk: Path) -> None:
+    cluster.directory = small_disk
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"0" * (2 * 1024 * 1024 - 36 * 1024))
+    replicas = str(tmp_path / "replicas")
+    with pytest.raises(JobFailed, match="No space left"):
+        run(cluster, tmp_path, replicas=replicas)
+    ballast.unlink()
+    failed = cluster.last.master
+    assert failed.coordinator.epoch > 0
+    # Where even the end could not be put down, the job counts as interrupted.
+    ended = failed.store.read(failed.job_id).ended
+    run(cluster, tmp_path, replicas=replicas, savepoint=str(failed.store.directory(failed.job_id)) if ended else None)
+    verify(cluster, tmp_path)
