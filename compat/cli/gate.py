@@ -1,7 +1,7 @@
 """``compat check --server URL --job NAME new.py``: a check against what runs, recorded where others see it.
 
 The program is compiled here, and OLD is the plan that the server keeps. The check is made twice: here, where the sources are,
-so that every option, format, comment and source line works as without a server; and there, whose verdict counts as well. What was
+so that every option, format, comment and source line works as without a server; and there, whose verdict counts too. What was
 let pass here (comments, settings, a baseline) is told to the server with its reason, and is kept with the check.
 """
 

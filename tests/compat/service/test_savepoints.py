@@ -1,0 +1,204 @@
+"""Savepoints in the operator's folders: found, read, checked against; nothing outside of the folders is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from compat.service import look
+from compat.service.registry.packing import unpack
+from compat.service.settings import Folder
+from tests.compat.service.running import OLD, RENUMBERED, plan, serve
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "savepoints"
+FLINK = sorted(path.parent for path in GOLDEN.rglob("_metadata"))[0]
+
+
+def write_snapshot(folder: Path, *names: str, description: object = None, job: bool = False) -> Path:
+    """What a job on Spark leaves behind: a savepoint, or the job's own directory."""
+    (folder / "state" / "_delta_log" if job else folder / "_delta_log").mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps(plan(*names)))
+    told = (
+        {"job_id": "0" * 32, "job_name": "counts", "name": "counts", "epoch": 7} if description is None else description
+    )
+    (folder / ("job.json" if job else "_savepoint.json")).write_text(json.dumps(told))
+    return folder
+
+
+def found(folder: Path, job: str | None = None) -> dict[str, look.Place]:
+    real = Path(os.path.realpath(folder))
+    return {os.path.relpath(place.path, real): place for place in look.places(Folder(real, job))}
+
+
+def test_snapshots_of_every_kind_are_found(tmp_path):
+    shutil.copytree(FLINK, tmp_path / "flink" / "savepoint-1")
+    write_snapshot(tmp_path / "delta" / "savepoint-2", *OLD)
+    write_snapshot(tmp_path / "delta" / "jobs" / "j", *OLD, job=True)
+    (tmp_path / "empty").mkdir()
+    kinds = {path: place.kind for path, place in found(tmp_path).items()}
+    assert kinds == {
+        "flink/savepoint-1": look.FLINK,
+        "delta/savepoint-2": look.DELTA_SAVEPOINT,
+        "delta/jobs/j": look.DELTA_JOB,
+    }
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path):
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    shutil.copytree(FLINK, outside / "flink")
+    write_snapshot(outside / "delta", *OLD)
+    write_snapshot(outside / "job", *OLD, job=True)
+    inside.mkdir()
+    (inside / "folder").symlink_to(outside / "flink")
+    for name, target in (
+        ("_metadata", outside / "flink" / "_metadata"),
+        ("_savepoint.json", outside / "delta" / "_savepoint.json"),
+    ):
+        (inside / name.strip("_")).mkdir()
+        (inside / name.strip("_") / name).symlink_to(target)
+    (inside / "job").mkdir()
+    shutil.copy(outside / "job" / "job.json", inside / "job")
+    (inside / "job" / "state").symlink_to(outside / "job" / "state")
+    assert found(inside) == {}
+
+
+def test_a_plan_behind_a_link_is_not_read(tmp_path):
+    folder = write_snapshot(tmp_path / "savepoint", *OLD)
+    (folder / "plan.json").rename(tmp_path / "plan.json")
+    (folder / "plan.json").symlink_to(tmp_path / "plan.json")
+    [place] = found(tmp_path).values()
+    assert look.read(place).status == "unreadable"
+
+
+def test_a_loop_of_links_and_a_deep_tree_end(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path)
+    deep = tmp_path.joinpath(*["d"] * 40)
+    deep.mkdir(parents=True)
+    shutil.copy(FLINK / "_metadata", deep)
+    assert found(tmp_path) == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", "[" * 100_000, "\xff"])
+def test_what_cannot_be_read_says_why(tmp_path, text):
+    folder = write_snapshot(tmp_path / "savepoint", *OLD)
+    (folder / "_savepoint.json").write_text(text, encoding="latin-1")
+    [place] = found(tmp_path).values()
+    seen = look.read(place)
+    assert (seen.status, seen.inspection) == ("unreadable", None)
+    assert "_savepoint.json" in seen.error
+
+
+def test_a_cut_off_flink_savepoint_says_why(tmp_path):
+    (tmp_path / "savepoint").mkdir()
+    (tmp_path / "savepoint" / "_metadata").write_bytes((FLINK / "_metadata").read_bytes()[:100])
+    [place] = found(tmp_path).values()
+    assert look.read(place).status == "unreadable"
+
+
+def test_a_name_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
+    folder = write_snapshot(tmp_path / "savepoint", *OLD)
+    os.rename(os.fsencode(folder), os.fsencode(tmp_path) + b"/\xff\xfe")
+    [place] = found(tmp_path).values()
+    assert place.path.encode("utf-8")
+
+
+def test_what_a_snapshot_says(tmp_path):
+    write_snapshot(tmp_path / "savepoint", *OLD)
+    [place] = found(tmp_path).values()
+    seen = look.read(place)
+    assert (seen.job, seen.checkpoint, seen.operators) == ("counts", 7, len(plan(*OLD)["operators"]))
+    assert json.loads(unpack(seen.inspection))["plan"] == plan(*OLD)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """A service that watches a folder with a savepoint of Flink and one of ours."""
+    folder = tmp_path_factory.mktemp("savepoints")
+    shutil.copytree(FLINK, folder / "flink")
+    write_snapshot(folder / "delta", *OLD)
+    running = serve(tmp_path_factory.mktemp("watched"), "--folder", f"counts={folder}", "--scan-interval", "3600")
+    running.client().post("/savepoints/scan").raise_for_status()
+    yield running, folder
+    running.stop()
+
+
+def ids(running):
+    listed = running.client("read").get("/savepoints").json()["savepoints"]
+    return {Path(one["path"]).name: one for one in listed}
+
+
+def test_savepoints_are_listed_and_inspected(watched):
+    running, _ = watched
+    listed = ids(running)
+    assert {name: (one["kind"], one["status"], one["job"]) for name, one in listed.items()} == {
+        "flink": ("flink", "ok", "counts"),
+        "delta": ("delta-savepoint", "ok", "counts"),
+    }
+    client = running.client("read")
+    flink = client.get(f"/savepoints/{listed['flink']['id']}/inspection").json()
+    assert len(flink["operators"]) == listed["flink"]["operators"]
+    assert client.get(f"/savepoints/{listed['delta']['id']}").json() == listed["delta"]
+    assert client.get("/savepoints", params={"job": "others"}).json() == {"savepoints": []}
+
+
+def test_a_plan_is_checked_against_savepoints(watched):
+    running, _ = watched
+    listed = ids(running)
+
+    def verdict(name, *operators):
+        sides = {"old": {"savepoint": listed[name]["id"]}, "new": {"plan": plan(*operators)}}
+        answer = running.client("read").post("/checks", json={**sides, "record": False})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["report"]
+
+    assert verdict("delta", *OLD)["verdict"] == "compatible"
+    assert verdict("delta", *RENUMBERED)["verdict"] == "incompatible"
+    report = verdict("flink", *OLD)
+    assert (report["verdict"], report["old"]["kind"]) == ("incompatible", "savepoint")
+    assert "CMP101" in {finding["rule"] for finding in report["findings"]}
+
+
+def test_a_check_against_a_savepoint_is_kept_with_its_job(watched):
+    running, _ = watched
+    running.push("counts", *OLD)
+    sides = {"old": {"savepoint": ids(running)["delta"]["id"]}, "new": {"plan": plan(*OLD)}}
+    check = running.client("push").post("/checks", json=sides).json()["check"]
+    assert (check["job"], check["old"]["kind"]) == ("counts", "savepoint")
+
+
+def test_a_savepoint_cannot_be_new(watched):
+    running, _ = watched
+    sides = {"old": {"plan": plan(*OLD)}, "new": {"savepoint": ids(running)["delta"]["id"]}}
+    assert running.client("push").post("/checks", json=sides).status_code == 422
+
+
+def test_what_comes_and_goes_is_noticed(watched):
+    running, folder = watched
+    write_snapshot(folder / "late", *OLD)
+    assert running.client().post("/savepoints/scan").json() == {"savepoints": 3}
+    shutil.rmtree(folder / "late")
+    assert running.client().post("/savepoints/scan").json() == {"savepoints": 2}
+    late = ids(running)["late"]
+    assert late["status"] == "gone"
+    sides = {"old": {"savepoint": late["id"]}, "new": {"plan": plan(*OLD)}}
+    assert running.client("push").post("/checks", json=sides).status_code == 404
+
+
+def test_a_savepoint_that_became_a_link_is_not_followed(watched, tmp_path):
+    running, folder = watched
+    shutil.copytree(FLINK, tmp_path / "secret")
+    shutil.copytree(FLINK, folder / "swapped")
+    running.client().post("/savepoints/scan")
+    id = ids(running)["swapped"]["id"]
+    shutil.rmtree(folder / "swapped")
+    (folder / "swapped").symlink_to(tmp_path / "secret")
+    sides = {"old": {"savepoint": id}, "new": {"plan": plan(*OLD)}, "record": False}
+    report = running.client("read").post("/checks", json=sides).json()["report"]
+    assert report["verdict"] == "unknown"
+    assert "symbolic link" in report["failures"][0]["message"]
+    (folder / "swapped").unlink()
+    running.client().post("/savepoints/scan")
