@@ -14,20 +14,14 @@ from starlette.routing import Route
 from compat.service.body import read_body
 from compat.service.context import blocking, service
 from compat.service.guard import COOKIE
+from compat.service.pages.rendering import render
 
 _DAYS = 7
-_FORM = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>compat: log in</title></head><body><main>
-<h1>Log in</h1>{note}
-<form method="post" action="/login">
-<label>Token <input type="password" name="token" autocomplete="current-password" required></label>
-<button>Log in</button></form></main></body></html>
-"""
 
 
 async def form(_: Request) -> Response:
     """The form."""
-    return HTMLResponse(_FORM.format(note=""))
+    return HTMLResponse(render("login.html", note=""))
 
 
 async def login(request: Request) -> Response:
@@ -37,7 +31,7 @@ async def login(request: Request) -> Response:
     fields = parse_qs(body[:4096].decode("ascii", "replace"), max_num_fields=10)
     token = (fields.get("token") or [""])[0]
     if await blocking(parts.registry.tokens.identify, token) is None:
-        return HTMLResponse(_FORM.format(note="<p role=alert>There is no such token.</p>"), status_code=401)
+        return HTMLResponse(render("login.html", note="There is no such token."), status_code=401)
     response = RedirectResponse("/", status_code=303)
     response.set_cookie(
         COOKIE,

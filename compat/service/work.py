@@ -87,6 +87,11 @@ def start(settings: WorkerSettings) -> None:
     _Worker.registry = Registry(Database(settings.database, settings.database_timeout, connections=1))
 
 
+def registry() -> Registry:
+    """The registry of this worker process."""
+    return _Worker.registry
+
+
 def ping() -> bool:
     """True: the worker is there."""
     return True

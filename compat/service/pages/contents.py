@@ -1,0 +1,143 @@
+"""What is in a savepoint, from its inspection: operators with states, sizes, and how evenly its key groups lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compat.report.escaping import visible
+from compat.service.pages.charts import Bar, bars
+from compat.service.pages.rendering import count, size
+
+MOST_SUBTASKS = 64
+"""Bars of subtasks are drawn up to this parallelism; beyond it only their spread is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRow:
+    """A state: its name, what it is, its size, and the key groups it has data in."""
+
+    name: str
+    type: str
+    amount: str
+    share: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorContents:
+    """An operator in a savepoint. ``balance`` tells how evenly keyed data lies, ``subtasks`` are bars of their sizes."""
+
+    name: str
+    uid: str | None
+    id: str
+    parallelism: int | None
+    max_parallelism: int | None
+    bytes: int
+    share: float
+    has_state: bool
+    states: tuple[StateRow, ...]
+    subtasks: tuple[Bar, ...]
+    balance: str
+
+
+def facts(inside: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a savepoint says of itself as a whole."""
+    properties = inside.get("properties")
+    told = [
+        ("checkpoint", inside.get("checkpoint_id", inside.get("epoch"))),
+        ("format", _field(properties, "savepoint_format") or inside.get("format_version")),
+        ("type", _field(properties, "type")),
+        ("job", inside.get("job_name", inside.get("name"))),
+        ("job id", inside.get("job_id")),
+        ("status", inside.get("status")),
+        ("program", inside.get("program")),
+        ("records so far", inside.get("records")),
+        ("checkpoints kept in the log", len(inside["checkpoints"]) if inside.get("checkpoints") else None),
+    ]
+    return [(name, visible(str(value))) for name, value in told if value not in (None, "")]
+
+
+def operators(inside: Mapping[str, Any]) -> list[OperatorContents]:
+    """The operators, the largest first. A snapshot of a job on Spark tells them by its plan, without sizes."""
+    plan = inside.get("plan")
+    found = inside.get("operators") or (_field(plan, "operators") or [])
+    described = [_operator(each) for each in found if isinstance(each, Mapping)]
+    most = max((operator["bytes"] for operator in described), default=0) or 1
+    made = [OperatorContents(**{**each, "share": round(100 * each["bytes"] / most, 2)}) for each in described]
+    return sorted(made, key=lambda operator: -operator.bytes)
+
+
+def _operator(each: Mapping[str, Any]) -> dict[str, Any]:
+    given = each.get("totals")
+    totals: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    states = totals.get("states") if "states" in totals else each.get("states")
+    uid = each.get("uid")
+    return {
+        "name": visible(str(each.get("name") or "without a name")),
+        "uid": None if uid is None else visible(str(uid)),
+        "id": visible(str(each.get("id") or each.get("operator_id") or "")),
+        "parallelism": _number(each.get("parallelism")),
+        "max_parallelism": _number(each.get("max_parallelism")),
+        "bytes": _number(totals.get("bytes")) or 0,
+        "share": 0.0,
+        "has_state": bool(each.get("has_state")),
+        "states": tuple(_states(states or [])),
+        "subtasks": tuple(_subtasks(each.get("subtasks") or [])),
+        "balance": _balance(totals.get("key_groups"), each),
+    }
+
+
+def _states(states: Sequence[Any]) -> list[StateRow]:
+    known = [state for state in states if isinstance(state, Mapping)]
+    most = max((_number(state.get("bytes")) or 0 for state in known), default=0) or 1
+    return [
+        StateRow(
+            name=visible(str(state.get("name"))),
+            type=visible(str(state.get("kind") or state.get("type") or "").replace("_", " ").lower()),
+            amount=size(_number(state.get("bytes"))),
+            share=round(100 * (_number(state.get("bytes")) or 0) / most, 2),
+            note="" if state.get("entries") is None else f"{count(state['entries'])} entries",
+        )
+        for state in known
+    ]
+
+
+def _subtasks(subtasks: Sequence[Any]) -> list[Bar]:
+    sized = [
+        (f"subtask {_number(each.get('index')) or 0}", float(_number(each.get("state_size")) or 0), _key_groups(each))
+        for each in subtasks
+        if isinstance(each, Mapping)
+    ]
+    return bars(sized, size) if 1 < len(sized) <= MOST_SUBTASKS else []
+
+
+def _key_groups(subtask: Mapping[str, Any]) -> str:
+    for handle in subtask.get("managed_keyed") or ():
+        groups = _field(handle, "key_groups")
+        if isinstance(groups, list) and len(groups) == 2:
+            return f"key groups {groups[0]} to {groups[1]}"
+    return ""
+
+
+def _balance(groups: Any, operator: Mapping[str, Any]) -> str:
+    """How evenly an operator's key groups and bytes lie on its subtasks."""
+    subtasks = [each for each in operator.get("subtasks") or () if isinstance(each, Mapping)]
+    sizes = [_number(each.get("state_size")) or 0 for each in subtasks]
+    told = []
+    if isinstance(groups, Mapping):
+        fewest, most, filled = (groups.get(key) for key in ("fewest_per_subtask", "most_per_subtask", "with_data"))
+        told.append(f"{fewest} key groups a subtask" if fewest == most else f"{fewest} to {most} key groups a subtask")
+        told.append(f"{filled} of {operator.get('max_parallelism')} hold data")
+    if len(sizes) > 1 and any(sizes):
+        told.append(f"the fullest subtask holds {max(sizes) * len(sizes) / sum(sizes):.1f} times its share")
+    return "; ".join(told)
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,51 @@
+"""The jobs of the registry, one job, one version."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from compat.service.context import blocking, path_job, path_number, service
+from compat.service.guard import COOKIE
+from compat.service.pages import sections
+from compat.service.pages.rendering import page, respond
+
+MOST = 50
+"""Of a job's versions and checks the newest so many are on its page."""
+
+
+@page
+async def index(request: Request) -> Response:
+    """All jobs with their last verdict."""
+    registry = service(request).registry
+    return respond(
+        request,
+        "jobs.html",
+        jobs=await blocking(registry.jobs.all),
+        checks=await blocking(registry.checks.list, limit=10),
+        folders=bool(service(request).settings.folders),
+    )
+
+
+@page
+async def job(request: Request) -> Response:
+    """One job: what runs, its versions, checks, promotions and savepoints."""
+    registry, name = service(request).registry, path_job(request)
+    return respond(
+        request,
+        "job.html",
+        job=await blocking(registry.jobs.get, name),
+        versions=await blocking(registry.jobs.versions, name, limit=MOST),
+        checks=await blocking(registry.checks.list, job=name, limit=MOST),
+        promotions=await blocking(registry.jobs.promotions, name, limit=MOST),
+        savepoints=await blocking(registry.savepoints.list, job=name, limit=MOST),
+    )
+
+
+@page
+async def version(request: Request) -> Response:
+    """The plan of one version."""
+    parts = service(request)
+    found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
+    text = await parts.pools.run(sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
+    return HTMLResponse(text)

@@ -1,0 +1,113 @@
+"""A job that runs on Spark, as its state table tells: epochs, throughput, watermark lag, state growth. No JVM is needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from compat.service.pages.charts import LineChart, line_chart
+from compat.service.pages.rendering import count, duration, size
+
+if TYPE_CHECKING:
+    from state.delta.history import Epoch
+
+WATERMARK = "watermark"
+"""The name under which a job on Spark keeps an operator's watermark; its own module would bring all of Spark along."""
+
+SHOWN = 400
+"""The last so many epochs are charted."""
+LISTED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Charts of a job's epochs and the last of them; ``problem`` says why there is nothing to show."""
+
+    charts: tuple[LineChart, ...] = ()
+    epochs: tuple[Row, ...] = ()
+    total: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An epoch in words."""
+
+    number: int
+    time: float
+    records: str
+    rate: str
+    lag: str
+    written: str
+    size: str
+
+
+def history(path: str) -> History:
+    """What the state table below a job's directory tells. Called in a worker process."""
+    try:
+        from state.delta.errors import StoreError
+        from state.delta.history import epochs
+        from state.delta.log import SnapshotLog
+    except ModuleNotFoundError as error:
+        return History(problem=f"{error.name} is not installed: pip install 'stream-compat[spark]'")
+    table = os.path.join(path, "state")
+    if os.path.realpath(table) != table:
+        return History(problem="The state table lies behind a symbolic link; it is not followed.")
+    try:
+        found = epochs(SnapshotLog.open(table), WATERMARK)
+    except (StoreError, OSError, ValueError, KeyError) as error:
+        return History(problem=f"The state table cannot be read: {error}")
+    return describe(found)
+
+
+def describe(found: Sequence[Epoch]) -> History:
+    """Epochs, the oldest first, as charts and rows."""
+    shown = found[-SHOWN:]
+    rates = {epoch.number: rate for before, epoch in pairwise(found) if (rate := _rate(before, epoch)) is not None}
+    lags = {epoch.number: _lag(epoch) for epoch in found if epoch.watermark is not None}
+    charts = (
+        line_chart(
+            "Records per second", [(e.number, rates[e.number]) for e in shown if e.number in rates], count, _epoch
+        ),
+        line_chart("Watermark lag", [(e.number, lags[e.number]) for e in shown if e.number in lags], duration, _epoch),
+        line_chart("State on disk", [(e.number, e.size) for e in shown if e.size is not None], size, _epoch),
+        line_chart(
+            "Time between epochs", [(b.number, (b.time - a.time) / 1000) for a, b in pairwise(shown)], _seconds, _epoch
+        ),
+    )
+    rows = tuple(
+        Row(
+            number=epoch.number,
+            time=epoch.time / 1000,
+            records="–" if epoch.records is None else count(epoch.records),
+            rate=count(rates[epoch.number]) if epoch.number in rates else "–",
+            lag=duration(lags[epoch.number]) if epoch.number in lags else "–",
+            written=size(epoch.written),
+            size=size(epoch.size),
+        )
+        for epoch in reversed(found[-LISTED:])
+    )
+    return History(tuple(chart for chart in charts if chart is not None), rows, len(found))
+
+
+def _rate(before: Epoch, epoch: Epoch) -> float | None:
+    """Records a second, over the time since the epoch before."""
+    if epoch.records is None or epoch.time <= before.time:
+        return None
+    return epoch.records * 1000 / (epoch.time - before.time)
+
+
+def _lag(epoch: Epoch) -> float:
+    assert epoch.watermark is not None
+    return max(0.0, (epoch.time - epoch.watermark) / 1000)
+
+
+def _epoch(number: float) -> str:
+    return f"epoch {number:.0f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s" if value < 10 else duration(value)

@@ -1,0 +1,75 @@
+"""Pages with graphs, rendered in a worker process: large plans must not hold up other requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.plan.decode import PlanError, decode
+from compat.plan.facts import Program
+from compat.report.context import ReportContext
+from compat.service import work
+from compat.service.pages.rendering import render
+from compat.service.records import Check, CheckSide, Version
+from compat.service.registry import NotFound, Registry
+from compat.service.snapshots import snapshot_program
+from compat.view.layers import Side
+from compat.view.model import document_section, failure_section, plan_section
+
+CONTEXT = ReportContext(sources={})
+"""The service holds plans, not programs: it tells the lines and shows none."""
+
+
+def version_page(version: Version, logged_in: bool) -> str:
+    """The page of a version's plan."""
+    plan = work.registry().plans.document(version.plan.digest)
+    program = decode(plan, name=version.label, kind="plan")
+    return render("version.html", logged_in=logged_in, version=version, sections=[plan_section(program, plan, CONTEXT)])
+
+
+def check_page(check: Check, logged_in: bool) -> str:
+    """The page of a check, from its report and what of the plans is still kept."""
+    registry = work.registry()
+    report = registry.checks.report(check.id)
+    return render("check.html", logged_in=logged_in, check=check, sections=[_section(registry, check, report)])
+
+
+def _section(registry: Registry, check: Check, report: dict[str, Any]) -> dict[str, Any]:
+    if report["failures"]:
+        return failure_section(report, "")
+    new = _side(registry, check.new, report["new"])
+    old = _side(registry, check.old, report["old"], new.program)
+    return document_section(report, old, new, CONTEXT, _next_step(report))
+
+
+def _side(registry: Registry, side: CheckSide, told: dict[str, Any], new: Program | None = None) -> Side:
+    """The program of one side; where it is not kept any more, an empty one of that name."""
+    try:
+        if side.digest is not None:
+            plan = registry.plans.document(side.digest)
+            return Side(decode(plan, name=side.label, kind=told["kind"]), plan)
+        if side.savepoint is not None and new is not None:
+            savepoint = registry.savepoints.get(side.savepoint)
+            return Side(snapshot_program(registry, savepoint, side.label, new), {})
+    except (NotFound, PlanError):
+        pass
+    return Side(_missing(side.label, told), {})
+
+
+def _missing(name: str, told: dict[str, Any]) -> Program:
+    return Program(
+        name=name,
+        kind=told["kind"] or "plan",
+        job_name=told["job_name"] or "",
+        flink=told["flink"] or "",
+        operators=(),
+        vertices=(),
+        settings=told["settings"] or {},
+    )
+
+
+def _next_step(report: dict[str, Any]) -> str:
+    """The first edit that repairs what blocks."""
+    for finding in report["findings"]:
+        if finding["level"] in ("error", "unknown"):
+            return next((str(fix["text"]) for fix in finding["fixes"]), "")
+    return ""
