@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.mapping import Pair, StateMapping
 from compat.plan.facts import Operator, Program, SourceLine
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What the user decided: whether state may be left behind, and the version of Flink to restore with."""
+    """What the user decided: whether state may be left behind, the version of Flink to restore with, and which way."""
 
     allow_non_restored: bool = False
     flink: str = "2.3"
+    direction: Direction = "forward"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Check:
         fixes: tuple[Fix, ...] = (),
         silent: bool = False,
         related: tuple[tuple[str, SourceLine], ...] = (),
+        subject: str | None = None,
     ) -> Finding:
         """A finding with a place in both programs: the operators', else their neighbours', else the submitting lines."""
         return Finding(
@@ -73,6 +75,8 @@ class Check:
             fixes=fixes,
             silent=silent,
             related=related,
+            subject=subject,
+            direction=self.options.direction,
         )
 
     @cached_property

@@ -45,6 +45,7 @@ def check(
         findings=tuple(findings),
         mapping=tuple(_rows(context, findings)),
         allow_non_restored=options.allow_non_restored,
+        direction=options.direction,
     )
 
 

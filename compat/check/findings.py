@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import Enum
+from typing import Literal
 
 from compat.plan.facts import Operator, Program, SourceLine
 from compiler.record import record
+
+Direction = Literal["forward", "rollback"]
+"""Whether the check is of the deployment, or of going back from it: then NEW's state is what OLD has to restore."""
 
 
 class Level(Enum):
@@ -66,7 +70,8 @@ class Finding:
     """One thing that the check found.
 
     ``title`` is one line; ``consequence`` what would happen at the restore, ``reason`` why. ``old`` and ``new`` are the
-    operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report.
+    operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report. ``subject``
+    is what it is about besides operators and state (an option, a uid), where one operator can have several of its rule.
     """
 
     rule: str
@@ -83,14 +88,23 @@ class Finding:
     silent: bool = False
     related: tuple[tuple[str, SourceLine], ...] = ()
     ignored: str | None = None
+    subject: str | None = None
+    direction: Direction = "forward"
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same when lines move: rule, operators by uid or name and id, state. For baselines."""
+        """What stays the same when lines move: rule, operators by uid or name and id, state, subject. For baselines.
+
+        A finding about no operator at all is told from its like by its title.
+        """
         parts = [self.rule]
         for operator in (self.old, self.new):
             parts.append("" if operator is None else operator.uid or f"{operator.name}#{operator.id[:8]}")
-        return "|".join([*parts, self.state or ""])
+        parts.append(self.state or "")
+        subject = self.subject or (self.title if self.old is None and self.new is None else None)
+        parts += [] if subject is None else [subject]
+        parts += [] if self.direction == "forward" else [self.direction]
+        return "|".join(parts)
 
 
 @record
@@ -115,5 +129,5 @@ class Report:
     mapping: tuple[MappingRow, ...]
     suppressed: tuple[Finding, ...] = ()
     allow_non_restored: bool = False
-    direction: str = "forward"
+    direction: Direction = "forward"
     notes: tuple[str, ...] = field(default=())

@@ -14,18 +14,17 @@ from compat.report.failure import Undecided
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
     """``file:line: CMP102 error message``, worst first; nothing for a check without findings."""
     lines: list[str] = []
-    for outcome in outcomes:
-        lines += _failures(outcome) if isinstance(outcome, Undecided) else _findings(outcome, len(outcomes) > 1)
+    for outcome, tag in zip(outcomes, summary.tags(outcomes), strict=True):
+        own = _failures(outcome) if isinstance(outcome, Undecided) else _findings(outcome)
+        lines += [line + tag for line in own]
     return "".join(no_command(visible(line)) + "\n" for line in lines)
 
 
-def _findings(report: Report, several: bool) -> list[str]:
-    """The lines of one report; of several snapshots, each line says which it is about, as NEW's place is the same."""
+def _findings(report: Report) -> list[str]:
     lines = []
-    which = f" [{report.old.name}]" if several and report.old.snapshot is not None else ""
     for finding in summary.ordered(report.findings):
         where = summary.place(finding) or report.new.name
-        lines.append(f"{where}: {finding.rule} {finding.level.value} {finding.title}{which}")
+        lines.append(f"{where}: {finding.rule} {finding.level.value} {finding.title}")
     if not lines and report.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):
         lines.append(f"{report.new.name}: error {summary.sentence(report)}")
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from compat.check.findings import Verdict
+from compat.check.findings import Direction, Verdict
 from compat.plan.facts import SourceLine
 from compiler.record import record
 
@@ -42,6 +42,7 @@ class Undecided:
     old: str | None = None
     new: str | None = None
     verdict: Verdict = Verdict.UNKNOWN
+    direction: Direction = "forward"
 
     def __post_init__(self) -> None:
         if not self.failures:

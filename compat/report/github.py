@@ -24,17 +24,17 @@ COMMANDS = {
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
     """``::error file=…,line=…,title=…::message``, one line a finding; nothing for a check without findings."""
     lines: list[str] = []
-    for outcome in outcomes:
-        lines += _failures(outcome, context) if isinstance(outcome, Undecided) else _findings(outcome, context)
+    for outcome, tag in zip(outcomes, summary.tags(outcomes), strict=True):
+        lines += _failures(outcome, context) if isinstance(outcome, Undecided) else _findings(outcome, tag, context)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _findings(report: Report, context: ReportContext) -> list[str]:
+def _findings(report: Report, tag: str, context: ReportContext) -> list[str]:
     lines = []
     for finding in summary.ordered(report.findings):
         level = "warning" if finding.level is Level.UNKNOWN and context.allow_unknown else COMMANDS[finding.level]
         title = f"{finding.rule} {summary.rule_name(finding.rule)}".strip()
-        lines.append(_command(level, summary.place(finding), title, _message(finding), context))
+        lines.append(_command(level, summary.place(finding), title, _message(finding) + tag, context))
     if not lines and report.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):
         lines.append(_command("error", None, "compat", summary.sentence(report), context))
     return lines

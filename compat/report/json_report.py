@@ -30,7 +30,7 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
     if isinstance(outcome, Undecided):
         return _document(
             outcome,
-            direction="forward",
+            direction=outcome.direction,
             old=_unread(outcome.old),
             new=_unread(outcome.new),
             failures=[_failure(failure) for failure in outcome.failures],

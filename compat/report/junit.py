@@ -17,18 +17,20 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
     """One test suite an outcome. A finding that makes the check fail is a failure, an open question an error."""
     root = Element("testsuites", name="compat")
     for outcome in outcomes:
-        suite = SubElement(root, "testsuite")
+        suite = SubElement(root, "testsuite", name=visible(_name(outcome)))
         if isinstance(outcome, Report):
-            suite.set("name", visible(f"{outcome.old.name} -> {outcome.new.name}"))
             _report(suite, outcome, context)
         else:
-            suite.set("name", visible(" -> ".join(name for name in (outcome.old, outcome.new) if name) or "compat"))
             _undecided(suite, outcome)
         _count(suite)
     for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _name(outcome: Report | Undecided) -> str:
+    return summary.pair(outcome) if outcome.old and outcome.new else str(outcome.old or outcome.new or "compat")
 
 
 def _report(suite: Element, report: Report, context: ReportContext) -> None:

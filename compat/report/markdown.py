@@ -34,6 +34,8 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 def _report(report: Report, context: ReportContext) -> list[str]:
     lines = [f"### {SIGNS[report.verdict]} {markdown(summary.sentence(report))}", "", markdown(summary.tally(report))]
+    roles = summary.roles(report)
+    lines += [] if roles is None else ["", markdown(roles)]
     findings = summary.ordered(report.findings)
     if findings:
         lines += ["", "| level | rule | what | where |", "| --- | --- | --- | --- |"]

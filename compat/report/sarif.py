@@ -29,7 +29,12 @@ LEVELS = {
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
     """One log with one run an outcome."""
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(outcome, context) for outcome in outcomes]}
+    runs = [_run(outcome, context) for outcome in outcomes]
+    if len(set(map(summary.pair, outcomes))) > 1:
+        # Services keep one analysis a category: runs of several pairs would replace each other.
+        for run, outcome in zip(runs, outcomes, strict=True):
+            run["automationDetails"] = {"id": f"compat/{visible(summary.pair(outcome))}"}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from compat.check.findings import Fate, Finding, Fix, Level, MappingRow, Report, Verdict
 from compat.check.rules.catalogue import RULES
@@ -31,10 +31,10 @@ def sentence(outcome: Report | Undecided) -> str:
         if outcome.old is None or outcome.new is None:
             return f"FAILED: {failed} could not be read as a job ({_number(len(outcome.failures), 'failure')})."
         return (
-            f"UNDECIDED: {outcome.new} could not be checked against {outcome.old} "
+            f"UNDECIDED: {outcome.new} could not be checked against {outcome.old}{_back(outcome)} "
             f"({_number(len(outcome.failures), 'failure')}, in {failed})."
         )
-    after = " after a rollback" if outcome.direction == "rollback" else ""
+    after = _back(outcome)
     old, new = outcome.old.name, outcome.new.name
     match outcome.verdict:
         case Verdict.COMPATIBLE:
@@ -47,6 +47,32 @@ def sentence(outcome: Report | Undecided) -> str:
             text = f"UNKNOWN: whether {new} can restore the state of {old}{after} could not be decided"
     detail = _detail(outcome)
     return text + (f" ({detail})." if detail else ".")
+
+
+def _back(outcome: Report | Undecided) -> str:
+    return " after a rollback" if outcome.direction == "rollback" else ""
+
+
+def pair(outcome: Report | Undecided) -> str:
+    """Which check it is, among several: the state that is restored, and the program that restores it."""
+    old, new = (outcome.old.name, outcome.new.name) if isinstance(outcome, Report) else (outcome.old, outcome.new)
+    way = "rollback: " if outcome.direction == "rollback" else ""
+    return f"{way}{old} -> {new}"
+
+
+def tags(outcomes: Sequence[Report | Undecided]) -> list[str]:
+    """For each outcome, what a line about it has to say so that it is not taken for one of another pair."""
+    pairs = [pair(outcome) for outcome in outcomes]
+    return [f" [{text}]" for text in pairs] if len(set(pairs)) > 1 else [""] * len(pairs)
+
+
+def roles(outcome: Report | Undecided) -> str | None:
+    """In a rollback, which program is meant by OLD and by NEW."""
+    if outcome.direction == "forward" or not isinstance(outcome, Report):
+        return None
+    return (
+        f"Going back: here OLD is {outcome.old.name}, whose state {outcome.new.name}, here NEW, would have to restore."
+    )
 
 
 def _detail(report: Report) -> str:
@@ -135,6 +161,8 @@ def next_step(report: Report, context: ReportContext) -> str:
     old = context.old_argument or report.old.name
     new = context.new_argument or report.new.name
     again = f"compat check {shlex.quote(old)} {shlex.quote(new)}"
+    if report.direction == "rollback":
+        again = f"compat check {shlex.quote(new)} {shlex.quote(old)} --rollback"
     if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
         snapshot = shlex.quote(old) if report.old.kind in ("savepoint", "snapshot") else "<savepoint>"
         if report.direction == "rollback":

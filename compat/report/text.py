@@ -77,6 +77,9 @@ class _Page:
 
     def report(self, report: Report) -> None:
         self.whole(summary.sentence(report), VERDICT_STYLES[report.verdict])
+        roles = summary.roles(report)
+        if roles is not None:
+            self.line(roles)
         for finding in summary.ordered(report.findings):
             self.finding(finding)
         if report.mapping:

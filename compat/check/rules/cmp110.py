@@ -20,6 +20,7 @@ def find(check: Check) -> Iterator[Finding]:
                 consequence="The job has no operator of this id. No state is lost by that itself: a merged operator has none.",
                 reason="Neighbouring Python operators run as one, with the uid of the first.",
                 new=operator,
+                subject=uid,
                 fixes=(
                     Fix(
                         text="Remove the uid, or keep the operator apart with .start_new_chain() or "

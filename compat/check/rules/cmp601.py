@@ -20,6 +20,7 @@ def find(check: Check) -> Iterator[Finding]:
                 Level.WARNING,
                 f"the option {option} was {before} and is {after}",
                 consequence="Generated ids of operators can move by that.",
+                subject=option,
                 reason="A generated id counts the outputs that are chained to an operator.",
                 fixes=(Fix(text=f"Set {option} to {before} again, or give every stateful operator a uid."),),
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.check import baseline
+from compat.check.findings import Level
 from tests.compat.builders import finding, operator
 
 COUNT, TOTAL = finding(new=operator("Count", uid="count")), finding(new=operator("Total", uid="total"))
@@ -59,3 +60,28 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         baseline.write(tmp_path / "none" / "baseline.json", [])
     with pytest.raises(baseline.BaselineError, match="cannot be read"):
         baseline.read(tmp_path)
+
+
+def test_findings_without_an_operator_are_told_apart_by_what_they_are_about(tmp_path: Path) -> None:
+    chaining = finding(
+        "CMP601", Level.WARNING, "the option operator_chaining was True and is False", subject="operator_chaining"
+    )
+    merging = finding("CMP601", Level.WARNING, "the option file_merging was True and is False", subject="file_merging")
+    untitled = finding("CMP602", Level.WARNING, "checkpoints are switched off")
+    other = finding("CMP602", Level.WARNING, "checkpoints come half as often")
+    path = tmp_path / "baseline.json"
+    assert baseline.write(path, [chaining, untitled]) == 2
+    assert baseline.apply([chaining, merging, untitled, other], baseline.read(path))[0] == (merging, other)
+
+
+def test_two_uids_of_one_operator_are_two_findings() -> None:
+    first, second = (finding("CMP110", new=operator("Count", uid="count"), subject=uid) for uid in ("a", "b"))
+    assert first.fingerprint != second.fingerprint
+
+
+def test_what_is_known_of_the_deployment_is_not_known_of_the_way_back() -> None:
+    """A limit of key groups that differs is the same finding on both ways, but not the same decision."""
+    count = operator("Count", uid="count")
+    forward = finding("CMP301", old=count, new=count)
+    assert forward.fingerprint != finding("CMP301", old=count, new=count, direction="rollback").fingerprint
+    assert forward.fingerprint == "CMP301|count|count|"

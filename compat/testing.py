@@ -1,0 +1,105 @@
+"""For a team's own tests: ``assert_compatible("jobs/v1.py", "jobs/v2.py")``.
+
+The pytest plugin that comes with compat gives the same function as a fixture, with paths from the root of the project.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from compat.check.findings import Level, Report
+from compat.comparison import Comparison, Outcomes, compare
+from compat.loader.inputs import LoadOptions
+from compat.loader.process import DEFAULT_TIMEOUT
+from compat.report import ReportContext, render
+from compat.settings import Settings, find
+
+Job = str | os.PathLike[str]
+"""What ``compat check`` takes: a program, a topology file, a plan, ``git:REF:path``; as OLD a savepoint too."""
+
+
+class IncompatibleError(AssertionError):
+    """NEW cannot restore the state of OLD, or it could not be decided; the message is the report."""
+
+
+def assert_compatible(
+    old: Job,
+    new: Job,
+    *,
+    allow_non_restored_state: bool | None = None,
+    allow_unknown: bool | None = None,
+    fail_on: Literal["error", "warning"] | None = None,
+    rollback: bool = False,
+    old_args: Sequence[str] = (),
+    new_args: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    job: int | None = None,
+    flink: str | None = None,
+    timeout: float | None = None,
+    call_open: bool | None = None,
+) -> tuple[Report, ...]:
+    """Fail, with the whole report, unless NEW restores the state of OLD; gives the reports, one a job.
+
+    The arguments are the options of ``compat check``: ``options`` those of ``-D``, ``rollback`` also asks whether OLD
+    restores what NEW writes. What is not given comes from the project's settings. Raises IncompatibleError.
+    """
+    __tracebackhide__ = True
+    settings = find(Path.cwd(), Path(new)).under(
+        Settings(
+            fail_on=None if fail_on is None else Level(fail_on),
+            allow_unknown=allow_unknown,
+            allow_non_restored_state=allow_non_restored_state,
+            flink=flink,
+            timeout=timeout,
+            options=dict(options or {}),
+            no_open=None if call_open is None else not call_open,
+        )
+    )
+    results = [_compare(old, new, old_args, new_args, settings, job)]
+    if rollback:
+        results.append(_compare(new, old, new_args, old_args, settings, job, direction="rollback"))
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    context = ReportContext(
+        sources={name: lines for result in results for name, lines in result.sources.items()},
+        fail_on=settings.fail_on or Level.ERROR,
+        allow_unknown=bool(settings.allow_unknown),
+    )
+    reports = tuple(outcome for outcome in outcomes if isinstance(outcome, Report))
+    failing = any(context.fails(finding.level) for report in reports for finding in report.findings)
+    if failing or len(reports) < len(outcomes):
+        raise IncompatibleError("\n" + render("text", outcomes, context))
+    return reports
+
+
+def _compare(
+    old: Job,
+    new: Job,
+    old_args: Sequence[str],
+    new_args: Sequence[str],
+    settings: Settings,
+    job: int | None,
+    **more: Any,
+) -> Outcomes:
+    load = LoadOptions(
+        options=dict(settings.options),
+        flink=settings.flink or "2.3",
+        timeout=settings.timeout or DEFAULT_TIMEOUT,
+        call_open=not settings.no_open,
+    )
+    return compare(
+        Comparison(
+            old=os.fspath(old),
+            new=os.fspath(new),
+            load=load,
+            old_arguments=tuple(old_args),
+            new_arguments=tuple(new_args),
+            allow_non_restored=bool(settings.allow_non_restored_state),
+            job=job,
+            ignored=settings.ignore,
+            baseline=settings.baseline,
+            **more,
+        )
+    )
