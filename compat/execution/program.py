@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
+
+if TYPE_CHECKING:
+    from compiler.spark.executor import SparkExecutor
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
@@ -85,19 +88,28 @@ def run_program(run: Run, narrator: Narrator) -> int:
 
 
 def _executor(run: Run, narrator: Narrator) -> Any:
-    from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import serve_pyflink
     from compiler.datastream import executor
     from compiler.datastream._program import reset, set_default_options, set_default_parallelism
-    from compiler.spark.executor import SparkExecutor
-    from compiler.spark.options import RunOptions
 
     serve_pyflink()
     reset()
     set_default_options(run.options)
     set_default_parallelism(run.parallelism)
+    made = make_executor(run, narrator)
+    executor.set_executor(made)
+    return made
+
+
+def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
+    """What runs the jobs of a program."""
+    from compat.execution.snapshots import checker, plan_of
+    from compat.loader.imports import serve_pyflink
+    from compiler.spark.executor import SparkExecutor
+    from compiler.spark.options import RunOptions
+
     path = os.path.abspath(run.program)
-    made = SparkExecutor(
+    return SparkExecutor(
         run.store,
         master=run.master,
         options=RunOptions(
@@ -108,15 +120,13 @@ def _executor(run: Run, narrator: Narrator) -> Any:
             epoch_records=run.epoch_records,
             program=path,
             plan_of=plan_of(run.program),
-            check=checker(run.program, run.allow_non_restored, narrator.say),
+            check=checker(run.program, narrator.say),
             worker_setup=serve_pyflink,
             worker_folders=(os.path.dirname(path),),
         ),
         listener=narrator.tell,
         printer=narrator.printed,
     )
-    executor.set_executor(made)
-    return made
 
 
 def _execute(run: Run) -> None:

@@ -23,21 +23,25 @@ def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
 
 
 def checker(
-    program: str, allow_non_restored: bool, note: Callable[[str], None]
-) -> Callable[[str, dict[str, Any], dict[str, Any]], None]:
+    program: str, note: Callable[[str], None]
+) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
     """What raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
     ``note`` gets the report where the check cannot tell.
     """
 
-    def check(snapshot: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    def check(snapshot: str, old: Mapping[str, Any], new: Mapping[str, Any], allow_non_restored: bool) -> None:
         from compat.check.findings import Verdict
         from compat.comparison import Comparison, decide
+        from compat.loader.inputs import InputError
         from compat.report import ReportContext, render
 
         sources = {program: _lines(program)}
         comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored)
-        report = decide(dict(old), dict(new), comparison, sources)
+        try:
+            report = decide(dict(old), dict(new), comparison, sources)
+        except InputError as error:
+            raise Refused(f"{snapshot}: {error}") from error
         if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
             return
         text = render("text", [report], ReportContext()).rstrip()

@@ -19,11 +19,17 @@ def set_executor(executor: Executor | None) -> Executor | None:
     return before
 
 
+def has_executor() -> bool:
+    """True if someone takes the jobs of this process."""
+    return _current is not None
+
+
 def current_executor() -> Executor:
     """The executor of this process; refuses if there is none."""
     if _current is None:
         raise ProgramError(
-            "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with "
-            "'compat run', for which the 'spark' extra is needed: pip install 'stream-compat[spark]'."
+            "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with 'compat run' or, "
+            "after 'import compat.pyflink' as its first line, with python itself: both need the 'spark' extra, "
+            "pip install 'stream-compat[spark]'."
         )
     return _current

@@ -1,4 +1,7 @@
-"""What the driver keeps of a job between epochs, and its way into and out of the snapshot log. Flink: ``CheckpointCoordinator``."""
+"""What the driver keeps of a job between epochs, and its way into and out of the snapshot log.
+
+Flink: ``CheckpointCoordinator``.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ class CheckpointCoordinator:
                 by_state.setdefault((row.operator_id, row.state), {})[row.map_key] = row.value
         for id, source in self.sources.items():
             source.restore(by_state.get((id, SOURCE_STATE), {}))
-        for task, spec in self.plan.operators():
+        for _, spec in self.plan.operators():
             if data := by_state.get((spec.id, STATES), {}).get(b""):
                 self.described[spec.id] = {state["name"]: state for state in json.loads(data)["states"]}
             if data := by_state.get((spec.id, WATERMARK), {}).get(b""):

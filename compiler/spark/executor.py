@@ -19,7 +19,7 @@ from compiler.executiongraph.states import JobStatus
 from compiler.job import Job
 from compiler.spark.epochs import EpochRunner, InProcessRunner
 from compiler.spark.master import JobMaster
-from compiler.spark.options import Listener, RunOptions
+from compiler.spark.options import Listener, RunOptions, with_recovery
 from compiler.spark.plan import PhysicalPlan, plan
 from compiler.spark.store import JobEntry, JobStore
 
@@ -145,7 +145,7 @@ class SparkExecutor:
 
         If the program was changed since, its last checkpoint is restored as a savepoint would be.
         """
-        options = self.options
+        options = with_recovery(self.options, made.options)
         if not options.program:
             return options, None
         before = self._store.interrupted(options.program, made.job_name, options.savepoint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -84,7 +85,17 @@ def describe_snapshot(path: str) -> dict[str, Any]:
         "job_id": read_description(snapshot.directory)["job_id"] if snapshot.is_savepoint else snapshot.directory.name,
         "operators": operators,
         "total_bytes": sum(file.size for file in files),
-        "files": [{"name": file.path, "size": file.size} for file in files],
+        "properties": {"is_savepoint": snapshot.is_savepoint},
+        "files": [
+            {
+                "name": file.path,
+                "status": "local",
+                "path": os.path.join(log.path, file.path),
+                "size": file.size,
+                "operators": sorted({*file.operators}),
+            }
+            for file in files
+        ],
         "missing_files": [],
     }
 

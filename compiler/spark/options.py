@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 Listener = Callable[[dict[str, Any]], None]
@@ -12,8 +12,11 @@ Listener = Callable[[dict[str, Any]], None]
 PlanOf = Callable[[Any], dict[str, Any]]
 """Gives the plan of a job as JSON, for the snapshots that it writes."""
 
-Check = Callable[[str, dict[str, Any], dict[str, Any]], None]
-"""Is called with a snapshot's path, its plan and the new plan before a restore; raises RestoreRefused with its report."""
+Check = Callable[[str, dict[str, Any], dict[str, Any], bool], None]
+"""Is called before a restore with a snapshot's path, its plan, the new plan and whether state may be left behind.
+
+It raises an error with its report where the restore is not to be.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +41,25 @@ class RunOptions:
     clock: Callable[[], int] | None = None
     worker_setup: Callable[[], None] | None = None
     worker_folders: tuple[str, ...] = ()
+
+
+_RECOVERY = "execution.state-recovery."
+
+
+def with_recovery(options: RunOptions, given: Mapping[str, str]) -> RunOptions:
+    """The options, with the snapshot that the program's own options name where the command line named none."""
+
+    def find(name: str, older: str) -> str | None:
+        return given.get(_RECOVERY + name) or given.get(older)
+
+    path = find("path", "execution.savepoint.path")
+    if options.savepoint is not None or not path:
+        return options
+    skip = find("ignore-unclaimed-state", "execution.savepoint.ignore-unclaimed-state") or "false"
+    claim = find("claim-mode", "execution.savepoint-restore-mode") or "no_claim"
+    return replace(
+        options,
+        savepoint=path,
+        allow_non_restored=options.allow_non_restored or skip.lower() == "true",
+        claim=options.claim or claim.lower() == "claim",
+    )

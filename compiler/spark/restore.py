@@ -184,7 +184,7 @@ def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options
     snapshot = find_snapshot(options.savepoint)
     old_plan = snapshot.plan()
     if options.check is not None and old_plan is not None and new_plan is not None:
-        options.check(options.savepoint, old_plan, new_plan)
+        options.check(options.savepoint, old_plan, new_plan, options.allow_non_restored)
     log = snapshot.open()
     saved = saved_operators(log)
     if not saved:

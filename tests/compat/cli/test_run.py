@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -22,6 +24,7 @@ from compiler.spark.epochs import InProcessRunner
 from compiler.spark.executor import SparkExecutor
 from compiler.spark.store import JobStore
 
+ROOT = Path(__file__).parents[3]
 PROGRAM = '''
 import sys
 from pyflink.common import Types
@@ -278,12 +281,42 @@ def test_savepoint_stop_and_cancel_of_a_running_job(compat: Any, tmp_path: Path)
             run = replace(run, savepoint=ended.stdout.splitlines()[-1])
 
 
-def _running() -> Any:
-    store = JobStore(".compat")
-    end = time.monotonic() + 30
+def _running(folder: Path = Path(".compat")) -> Any:
+    store = JobStore(folder)
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         found = [entry for entry in store.jobs() if entry.status == "RUNNING" and entry.epoch > 0]
         if found:
             return found[0]
         time.sleep(0.05)
     raise AssertionError("no job runs")
+
+
+@pytest.mark.spark
+def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
+    """The program as it is: with ``python``, then in the background with ``compat run``, which stops when it is asked to."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    job = program(tmp_path / "job.py", end=10**9)
+    text = Path(job).read_text()
+    plain = tmp_path / "plain.py"
+    plain.write_text("import compat.pyflink\n" + text.replace(str(10**9), "90"))
+
+    def call(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
+        )
+
+    done = call("plain.py")
+    assert done.returncode == 0, done.stderr
+    assert counts(done.stdout) == {"0": 30, "1": 30, "2": 30}
+    assert done.stderr.splitlines()[-1].endswith("finished: 90 records")
+    begun = call("-m", "compat", "run", job, "-d", "--epoch-records", "100")
+    assert begun.returncode == 0, begun.stderr
+    job_id = begun.stdout.splitlines()[-1]
+    assert begun.stderr.startswith(f"Job {job_id} started")
+    _running(tmp_path / ".compat")
+    stopped = call("-m", "compat", "stop", job_id)
+    assert stopped.returncode == 0, stopped.stderr
+    assert (Path(stopped.stdout.splitlines()[-1]) / "_savepoint.json").exists()
+    refused = call("-m", "compat", "run", job, "-d", "-s", "nowhere")
+    assert (refused.returncode, "Refused" in refused.stderr) == (2, True)

@@ -1,0 +1,39 @@
+"""``import compat.pyflink`` before a program's ``import pyflink``: ``python job.py`` then runs it on Spark.
+
+The environment variables COMPAT_STORE and COMPAT_MASTER say where jobs keep their state and which Spark runs them. Under
+``compat check`` or ``compat run`` this import changes nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from typing import Any
+
+from compat.loader.imports import serve_pyflink
+from compiler.datastream import executor
+
+
+class _Plain:
+    """Starts what runs jobs when the first one is submitted."""
+
+    def __init__(self) -> None:
+        self._executor: Any = None
+
+    def submit(self, job: Any) -> Any:
+        """Run a job on Spark."""
+        if self._executor is None:
+            from compat.execution.narration import Narrator
+            from compat.execution.program import DEFAULT_STORE, Run, make_executor
+
+            store, master = os.environ.get("COMPAT_STORE", DEFAULT_STORE), os.environ.get("COMPAT_MASTER")
+            run = Run(program=sys.argv[0], arguments=tuple(sys.argv[1:]), store=store, master=master)
+            self._executor = make_executor(run, Narrator())
+            atexit.register(self._executor.close)
+        return self._executor.submit(job)
+
+
+if not executor.has_executor():
+    serve_pyflink()
+    executor.set_executor(_Plain())
