@@ -4,45 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from typing import Any
 
 import click
 
-from compat.report.escaping import visible
-
 
 @click.command("inspect")
 @click.argument("snapshot", type=click.Path())
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "tree", "json"]),
+    default="text",
+    help="A table, a tree with types, or data.",
+)
 def inspect(snapshot: str, form: str) -> None:
     """The operators, states, key groups and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
 
-    Example: compat inspect savepoint-1a2b3c/ --format json
+    Exit codes: 0 read, 1 state files are missing, 2 it could not be read.
+
+    Example: compat inspect savepoint-1a2b3c/ --format tree
     """
     found = _read(snapshot)
     if form == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-        return
-    click.echo(f"{snapshot}: format {found['format_version']}, checkpoint {found['checkpoint_id']}")
-    click.echo(f"{len(found['operators'])} operators, {found['total_bytes']:,} bytes")
-    for operator in found["operators"]:
-        totals = operator["totals"]
-        uid = "" if not operator.get("uid") else f"  uid={visible(operator['uid'])}"
-        click.echo(f"\n{operator['id']}  {visible(operator.get('name') or '(no name recorded)')}{uid}")
-        click.echo(
-            f"    parallelism {operator['parallelism']} of at most {operator['max_parallelism']}, "
-            f"{totals['bytes']:,} bytes"
-        )
-        for state in totals["states"]:
-            size = "size not known" if state["bytes"] is None else f"{state['bytes']:,} bytes"
-            groups = state.get("key_groups")
-            within = "" if groups is None else f"  key groups {groups[0]} to {groups[1]}"
-            click.echo(f"    {visible(state['name'])}  {state['type']}  {size}{within}")
+    else:
+        from compat.report import inspection
+
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        click.echo((inspection.tree if form == "tree" else inspection.table)(found, snapshot, width), nl=False)
     if found["missing_files"]:
-        click.echo(f"\nCMP502: {len(found['missing_files'])} files are missing:")
-        for name in found["missing_files"]:
-            click.echo(f"    {visible(str(name))}")
         sys.exit(1)
 
 
