@@ -140,7 +140,8 @@ def test_the_first_and_the_last_line_are_whole_on_a_narrow_terminal() -> None:
     [
         ("program", False, "Next: compat run 'my job.py' -s <savepoint>"),
         ("program", True, "Next: compat run 'my job.py' -s <savepoint> -n"),
-        ("savepoint", False, "Next: compat run 'my job.py' -s sp-1"),
+        ("snapshot", False, "Next: compat run 'my job.py' -s sp-1"),
+        ("savepoint", False, "Next: flink run -s sp-1 -py 'my job.py'"),
     ],
 )
 def test_what_to_run_next(old: str, allowed: bool, expected: str) -> None:
