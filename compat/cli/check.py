@@ -29,6 +29,7 @@ FOUND, UNDECIDED = 1, 2
 @click.command("check")
 @click.argument("old", required=False)
 @click.argument("new", required=False)
+@click.argument("more", nargs=-1, metavar="")
 @click.option("-n", "--allow-non-restored-state", is_flag=True, default=None, help="State may be left behind.")
 @click.option("--output", "outputs", multiple=True, metavar="FORMAT[=PATH]", help="A report; repeatable.")
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")
@@ -38,6 +39,7 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
+@click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
 @click.option("--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry.")
@@ -48,7 +50,7 @@ FOUND, UNDECIDED = 1, 2
 @server_options(required=False)
 @origin_options
 @loading
-def check(old: str | None, new: str | None, **options: Any) -> None:
+def check(old: str | None, new: str | None, more: tuple[str, ...], **options: Any) -> None:
     """Can NEW restore the state of OLD?
 
     OLD and NEW are programs (job.py), topology files or plans (job.json), or git:REF:path; OLD may be a savepoint. Exit
@@ -60,6 +62,10 @@ def check(old: str | None, new: str | None, **options: Any) -> None:
     if options["server"] and old is not None and new is None:
         sys.exit(_gated(old, options))
     options["job"] = _number(options["job"])
+    if options["against"]:
+        sys.exit(_against([path for path in (old, new, *more) if path is not None], options))
+    if more:
+        raise click.UsageError(f"Two programs are compared, and {more[0]} is a third one; further OLDs go with --also.")
     if options["savepoints"] and old is not None:
         sys.exit(_savepoints(old, {**options, "new": new}))
     chosen = _settings(new, options)
@@ -120,6 +126,23 @@ def _gated(new: str, options: dict[str, Any]) -> int:
     except ServerError as error:
         click.echo(str(error), err=True)
         return UNDECIDED
+
+
+def _against(files: list[str], options: dict[str, Any]) -> int:
+    """Check files against what they were at a revision; the worst exit code. Files that are no jobs are let pass."""
+    from compat.cli.against import jobs_only, pairs
+
+    if not files or options["fix"] or options["pairs"] or options["others"]:
+        raise click.UsageError("--against takes files, and neither --fix, --pairs nor --also.")
+    chosen = _settings(files[0], options)
+    given = [(old, new, options["old_args"], options["new_args"]) for old, new in pairs(options["against"], files)]
+    comparisons = [_comparison(*one, chosen, options) for one in given]
+    if options["rollback"]:
+        comparisons += [_back(comparison) for comparison in comparisons]
+    results = jobs_only(_results(comparisons, files[0], chosen, fix=False))
+    if results:
+        _report(results, chosen)
+    return _worst(results, chosen) if results else 0
 
 
 def _savepoints(new: str, options: dict[str, Any]) -> int:

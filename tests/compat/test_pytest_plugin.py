@@ -67,7 +67,9 @@ def test_options_are_those_of_the_command(jobs: pytest.Pytester, options: str, p
 
 
 def test_the_way_back_is_checked_where_it_is_asked_for(jobs: pytest.Pytester) -> None:
-    more = OLD.replace("env.execute", spelled("numbers.COUNTED.uid('more')") + "\nenv.execute")
+    first = OLD.replace(".name('c')", ".uid('c')")
+    more = first.replace("env.execute", spelled("numbers.COUNTED.uid('more')") + "\nenv.execute")
+    (jobs.path / "jobs" / "v1.py").write_text(first)
     (jobs.path / "jobs" / "v3.py").write_text(more)
     result = outcome(
         jobs,

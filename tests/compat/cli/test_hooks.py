@@ -1,0 +1,152 @@
+"""The hook of pre-commit, the GitHub Action, and the command behind both: each job against its last revision."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from tests.compat.fix.programs import INSERTED, program
+
+ROOT = Path(__file__).parents[3]
+(HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+CHECK = ACTION["runs"]["steps"][-1]
+
+OLD = program("numbers.map(identity, L).COUNTED.name('c')")
+MOVED = program(f"{INSERTED}.COUNTED.name('c')")
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a job and a module beside it, both committed; the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("jobs").mkdir()
+    Path("jobs/count.py").write_text(OLD)
+    Path("jobs/words.py").write_text("WORDS = ['to', 'be']\n")
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *command], check=True, capture_output=True)
+    return tmp_path
+
+
+def against(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", "--against", "HEAD", "--output", "concise", *arguments])
+
+
+def test_what_did_not_change_or_is_no_job_or_is_new_passes(project: Path) -> None:
+    Path("jobs/new.py").write_text(OLD)
+    result = against("jobs/count.py", "jobs/words.py", "jobs/new.py")
+    assert result.exit_code == 0, result.output
+    assert "error" not in result.stdout
+    assert result.stderr.splitlines() == [
+        "jobs/new.py is not checked: HEAD has no such file.",
+        "jobs/words.py is not checked: git:HEAD:jobs/words.py submits no job.",
+    ]
+
+
+def test_a_moved_operator_fails_from_any_folder(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("jobs/count.py").write_text(MOVED)
+    assert against("jobs/count.py").exit_code == 1
+    monkeypatch.chdir("jobs")
+    result = against("count.py")
+    assert result.exit_code == 1
+    assert "count.py:23: CMP102 error" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--against", "nowhere", "jobs/count.py"], "knows no revision 'nowhere'"),
+        (["--against", "--upload-pack=x", "jobs/count.py"], "knows no revision"),
+        (["--against", "HEAD"], "--against takes files"),
+        (["--against", "HEAD", "jobs/count.py", "--fix"], "neither --fix"),
+        (["jobs/count.py", "jobs/count.py", "jobs/words.py"], "jobs/words.py is a third one"),
+    ],
+)
+def test_wrong_usage_is_told(project: Path, arguments: list[str], reason: str) -> None:
+    result = CliRunner().invoke(main, ["check", *arguments])
+    assert result.exit_code == 2
+    assert reason in " ".join(result.output.split())
+
+
+def test_the_hook_runs_as_pre_commit_would(project: Path) -> None:
+    command = [sys.executable, "-m", *shlex.split(HOOK["entry"])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    Path("jobs/count.py").write_text(MOVED)
+    done = subprocess.run([*command, "jobs/count.py", "jobs/words.py"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("jobs/count.py:23: CMP102 error")
+
+
+def test_the_hook_says_all_that_pre_commit_asks_for() -> None:
+    assert {"id", "name", "entry", "language"} <= HOOK.keys()
+    assert HOOK["language"] == "python"
+    assert HOOK["require_serial"] is True
+
+
+def test_the_action_is_well_formed() -> None:
+    assert {"name", "description", "runs"} <= ACTION.keys()
+    assert ACTION["runs"]["using"] == "composite"
+    for step in ACTION["runs"]["steps"]:
+        assert "uses" in step or {"run", "shell"} <= step.keys()
+        assert "${{" not in step.get("run", ""), "inputs reach a script by its environment, or they are run as code"
+    used = set(CHECK["env"]) - {"ACTION_PATH"}
+    assert {name.lower() for name in used} <= ACTION["inputs"].keys()
+
+
+def run_action(project: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[str], str, str]:
+    """Run the action's script as a runner does; gives the run, the summary and the outputs."""
+    tools, summary, outputs = project / ".tools", project / "summary.md", project / "outputs"
+    tools.mkdir()
+    (tools / "compat").write_text(f'#!/bin/sh\nexec {sys.executable} -m compat "$@"\n')
+    (tools / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    values = {name.upper(): str(given.get("default", "")) for name, given in ACTION["inputs"].items()} | inputs
+    environment = {
+        **os.environ,
+        **values,
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_OUTPUT": str(outputs),
+    }
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", CHECK["run"]]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    return done, summary.read_text(encoding="utf-8") if summary.exists() else "", outputs.read_text(encoding="utf-8")
+
+
+def test_the_action_annotates_and_fails_with_the_check(project: Path) -> None:
+    Path("jobs/count.py").write_text(MOVED)
+    done, summary, outputs = run_action(project, JOBS="jobs/*.py", AGAINST="HEAD", SARIF="report.sarif")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("::error file=jobs/count.py,line=23,title=CMP102 operator-moved::")
+    assert "INCOMPATIBLE" in summary
+    assert outputs == "exit-code=1\n"
+    assert Path("report.sarif").exists()
+
+
+def test_the_action_passes_options_on(project: Path) -> None:
+    Path("jobs/count.py").write_text(MOVED)
+    options = "--allow-non-restored-state -D 'pipeline.name=a job'"
+    done, _, outputs = run_action(project, JOBS="jobs/count.py\njobs/words.py\n", AGAINST="HEAD", OPTIONS=options)
+    assert done.returncode == 0, done.stderr
+    assert outputs == "exit-code=0\n"
+
+
+def test_the_action_checks_against_what_is_given(project: Path) -> None:
+    Path("old.py").write_text(OLD)
+    done, _, outputs = run_action(project, JOBS="jobs/count.py", OLD="old.py")
+    assert (done.returncode, outputs) == (0, "exit-code=0\n"), done.stderr
