@@ -11,7 +11,7 @@ from enum import Enum
 from compat.check.context import Check
 from compat.check.mapping import Pair
 from compat.plan.facts import State, StateKind, StateScope
-from state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect
+from state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
 from state.compatibility.answers import SAME, incompatible, worst
 from state.types import ListTypeInfo, MapTypeInfo, TypeInformation
 from state.types.spelling import parse_type
@@ -63,10 +63,10 @@ def type_change(old: State, new: State, dialect: Dialect) -> Compatibility | Non
     if before is None or after is None:
         return SAME if old.type == new.type else incompatible(f"{old.type} became {new.type}")
     if isinstance(before, MapTypeInfo) and isinstance(after, MapTypeInfo) and old.kind is new.kind is StateKind.MAP:
-        keys = dialect.resolve(before.key_type, after.key_type)
-        if dialect is STORE and keys.answer is not SAME.answer:
-            keys = incompatible(*keys.changes, "the keys of a map state are not migrated")
-        values = dialect.resolve(before.value_type, after.value_type)
+        if dialect is STORE:
+            return resolve_map(before, after)
+        keys = dialect.resolve(before.key_type, after.key_type, alone=False)
+        values = dialect.resolve(before.value_type, after.value_type, alone=False)
         return worst([keys.within("the keys"), values.within("the values")])
     if StateKind.MAP in (old.kind, new.kind) and old.kind is not new.kind:
         return None

@@ -147,13 +147,24 @@ def _python_detail(operator: Operator) -> dict[str, Any]:
         detail["timers"] = bool(_names_used(operator.function) & _TIMER_CALLS)
     arguments = operator.arguments
     if operator.kind == "window":
-        detail["window"] = str(arguments.get("assigner"))
-        detail["window_class"] = type(arguments.get("assigner")).__name__
+        detail.update(_assigner_detail(arguments.get("assigner")))
         detail["window_function"] = arguments.get("how")
         detail["trigger"] = type(arguments.get("trigger")).__name__
     if "aggregate" in arguments:
         detail["aggregate"] = arguments["aggregate"]
     return detail
+
+
+def _assigner_detail(assigner: Any) -> dict[str, Any]:
+    """A window assigner: its text and class, the clock that ends its windows, and whether windows melt into each other."""
+    from compiler.datastream.window import MergingWindowAssigner
+
+    return {
+        "window": str(assigner),
+        "window_class": type(assigner).__name__,
+        "window_clock": "event time" if assigner.is_event_time() else "processing time",
+        "window_merging": isinstance(assigner, MergingWindowAssigner),
+    }
 
 
 def _built_in_python(operator: Operator, key: str | None) -> list[State]:

@@ -12,13 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compiler.spark.checkpoints import COMMITTABLES, STATES, WATERMARK
+from compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+from compiler.spark.migrations import Unreadable, find_migrations
 from compiler.spark.options import RunOptions
 from compiler.spark.plan import PhysicalPlan, with_max_parallelism
+from compiler.streamgraph.model import Task
 from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 from state.delta.rows import Kind, read_rows
-from state.delta.savepoint import METADATA, PLAN, import_snapshot
+from state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
 from state.key_groups import HIGHEST_MAX_PARALLELISM
 
 
@@ -28,7 +30,10 @@ class RestoreRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedOperator:
-    """An operator in a snapshot: how it was configured, its states, and whether anything of it is there."""
+    """An operator in a snapshot: how it was configured, its states, and whether anything of it is there.
+
+    ``replayed`` marks a source that Flink would read anew after a restore, such as a collection. Here it goes on where it was.
+    """
 
     id: str
     name: str
@@ -37,13 +42,14 @@ class SavedOperator:
     max_parallelism: int
     states: tuple[dict[str, Any], ...]
     stateful: bool
+    replayed: bool = False
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     """The operators of a snapshot, by id."""
     facts: dict[str, dict[str, Any]] = {}
     stateful: set[str] = set()
-    hidden = pa.array([WATERMARK, COMMITTABLES, STATES])
+    hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
     for table in log.read():
         of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
         described = pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES))
@@ -61,6 +67,7 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
             max_parallelism=fact["max_parallelism"],
             states=tuple(fact["states"]),
             stateful=id in stateful or bool(fact["states"]),
+            replayed=fact.get("replayed", False),
         )
         for id, fact in facts.items()
     }
@@ -79,7 +86,7 @@ def map_operators(
     adopted: dict[int, int] = {}
     for task, spec in plan.operators():
         old = saved.get(spec.user_hash or "") or saved.get(spec.id)
-        if old is None or old.id in mapping:
+        if old is None or old.id in mapping or (old.replayed and spec.task is not Task.LEGACY_SOURCE):
             continue
         mapping[old.id] = spec.id
         if not old.stateful:
@@ -99,8 +106,9 @@ def map_operators(
             )
         elif old.max_parallelism <= HIGHEST_MAX_PARALLELISM:
             adopted[task.vertex] = old.max_parallelism
+    mapping |= _replayed_sources(saved, plan, mapping)
     for id, old in saved.items():
-        if id not in mapping and old.stateful and not allow_non_restored:
+        if id not in mapping and old.stateful and not old.replayed and not allow_non_restored:
             problems.append(
                 f"Cannot map the state of operator {old.name!r} (uid {old.uid}, id {id}) to the new program, because the "
                 f"operator is not available in the new program. Pin it with set_uid_hash({id!r}), or allow to skip its "
@@ -109,6 +117,22 @@ def map_operators(
     if problems:
         raise RestoreRefused("The snapshot cannot be restored:\n" + "\n".join(f"- {problem}" for problem in problems))
     return mapping, with_max_parallelism(plan, adopted)
+
+
+def _replayed_sources(
+    saved: Mapping[str, SavedOperator], plan: PhysicalPlan, mapping: Mapping[str, str]
+) -> dict[str, str]:
+    """Sources that Flink keeps no state of and so does not look at, found again by their names where their ids moved."""
+    taken = set(mapping.values())
+    left: dict[str, list[str]] = {}
+    for old in saved.values():
+        if old.replayed and old.id not in mapping:
+            left.setdefault(old.name, []).append(old.id)
+    found = {}
+    for _, spec in plan.operators():
+        if spec.task is Task.LEGACY_SOURCE and spec.id not in taken and left.get(spec.name):
+            found[left[spec.name].pop(0)] = spec.id
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +190,18 @@ def open_snapshot(path: str) -> SnapshotLog:
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """A restore that was found possible: the snapshot's table, new operator ids by old ones, and the plan to run."""
+    """A restore that was found possible: the snapshot's table, new operator ids by old ones, the plan to run, and what is
+    converted."""
 
     snapshot: Snapshot
     log: SnapshotLog
     mapping: dict[str, str]
     plan: PhysicalPlan
+    migrations: Migrations
 
     def into(self, target: SnapshotLog) -> None:
         """Take the state over into the empty table of a new job."""
-        import_snapshot(self.log, target, self.mapping, lambda kind: kind != Kind.TASK)
+        import_snapshot(self.log, target, self.mapping, lambda kind: kind != Kind.TASK, self.migrations)
 
 
 def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:
@@ -190,7 +216,18 @@ def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options
     if not saved:
         raise StoreError(f"{options.savepoint} holds no checkpoint yet: the job ended before its first one.")
     mapping, adopted = map_operators(saved, plan, options.allow_non_restored)
-    return Restoration(snapshot, log, mapping, adopted)
+    return Restoration(snapshot, log, mapping, adopted, _migrations(saved, mapping, new_plan))
+
+
+def _migrations(
+    saved: Mapping[str, SavedOperator], mapping: Mapping[str, str], new_plan: dict[str, Any] | None
+) -> Migrations:
+    """What is to be converted. Raises RestoreRefused for states that the new types cannot read."""
+    try:
+        return find_migrations({id: saved[id].states for id in mapping}, mapping, new_plan or {})
+    except Unreadable as error:
+        lines = "\n".join(f"- {problem}" for problem in error.problems)
+        raise RestoreRefused(f"The snapshot cannot be restored:\n{lines}") from None
 
 
 def give_up(snapshot: Snapshot) -> None:

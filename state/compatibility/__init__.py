@@ -9,6 +9,7 @@ from state.compatibility.answers import Answer, Compatibility
 from state.compatibility.dialects import JAVA, PROCESS, STORE, THREAD, Dialect
 from state.compatibility.migration import migration_of
 from state.compatibility.snapshots import SnapshotError, TypeSnapshot, snapshot_of
+from state.compatibility.states import resolve_map, resolve_state, state_migration
 
 __all__ = [
     "JAVA",
@@ -21,5 +22,8 @@ __all__ = [
     "SnapshotError",
     "TypeSnapshot",
     "migration_of",
+    "resolve_map",
+    "resolve_state",
     "snapshot_of",
+    "state_migration",
 ]

@@ -79,12 +79,21 @@ def read_description(path: str | Path) -> dict[str, Any]:
     return found
 
 
+Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
+"""What makes new values of old ones, by operator, kind of the rows, and name of the state."""
+
+
 def import_snapshot(
-    source: SnapshotLog, target: SnapshotLog, operators: Mapping[str, str], keep: Callable[[str], bool]
+    source: SnapshotLog,
+    target: SnapshotLog,
+    operators: Mapping[str, str],
+    keep: Callable[[str], bool],
+    migrations: Migrations | None = None,
 ) -> int:
     """Make ``source``'s state the first epoch of an empty table, under the operator ids that ``operators`` gives.
 
-    ``keep`` chooses among the kinds of rows. Gives the epoch that the new table stands at: epochs go on counting.
+    ``keep`` chooses among the kinds of rows; values of the states in ``migrations`` (by OLD's ids) are converted. Gives the
+    epoch that the new table stands at: epochs go on counting.
     """
     files = []
     old = pa.array(list(operators), pa.string())
@@ -93,6 +102,7 @@ def import_snapshot(
         chosen = table.filter(pc.and_(pc.is_in(table["operator_id"], old), pc.is_in(table["kind"], kinds)))
         if not chosen.num_rows:
             continue
+        chosen = _migrated(chosen, migrations or {})
         names = pc.dictionary_encode(chosen["operator_id"].combine_chunks())
         renamed = pa.array([operators[name] for name in names.dictionary.to_pylist()], pa.string()).take(names.indices)
         files.append(write_table(target.path, chosen.set_column(0, chosen.schema.field(0), renamed)))
@@ -100,6 +110,22 @@ def import_snapshot(
     if not target.commit(epoch, files, {"token": "restored"}):
         raise StoreError(f"{target.path} holds state already.")
     return epoch
+
+
+def _migrated(table: pa.Table, migrations: Migrations) -> pa.Table:
+    """The rows of a table, with the values of some states converted."""
+    for address, migrate in migrations.items():
+        masks = [
+            pc.equal(table[column], part)
+            for column, part in zip(("operator_id", "kind", "state"), address, strict=True)
+        ]
+        concerned = pc.and_(pc.and_(masks[0], masks[1]), masks[2])
+        old = table["value"].filter(concerned).to_pylist()
+        if old:
+            new = pa.array([None if value is None else migrate(value) for value in old], table.schema.field("value").type)
+            values = pc.replace_with_mask(table["value"].combine_chunks(), concerned.combine_chunks(), new)
+            table = table.set_column(table.schema.get_field_index("value"), table.schema.field("value"), values)
+    return table
 
 
 def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> Iterator[Row]:

@@ -6,26 +6,51 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.mapping import Pair
 from compat.check.rules.states import timers
 
 
 def find(check: Check) -> Iterator[Finding]:
-    """Window operators whose windows are of another type, or of another size."""
+    """Window operators whose windows are of another type, end in another way, or are of another size."""
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window"), pair.new.detail.get("window")
         if before is None or after is None or before == after:
             continue
-        was, now = timers(pair.old.states), timers(pair.new.states)
-        other_type = was is not None and now is not None and was.namespace_type != now.namespace_type
+        refused, stranded = _other_type(pair), _stranded(pair)
+        if refused:
+            consequence = "The task fails when it starts: the windows in the state are of another type."
+        elif stranded:
+            consequence = f"Flink restores this without an error, but {stranded}: what they hold is lost."
+        else:
+            consequence = "Windows that are open at the savepoint end as they began; new ones follow the new rule."
         yield check.finding(
             "CMP407",
-            Level.ERROR if other_type else Level.WARNING,
+            Level.ERROR if refused or stranded else Level.WARNING,
             f"the windows of {pair.new.label} were {before} and are {after}",
-            consequence="The task fails when it starts: the windows in the state are of another type."
-            if other_type
-            else "Windows that are open at the savepoint end as they began; new ones follow the new rule.",
+            consequence=consequence,
             reason="Windows are part of the state's address.",
             old=pair.old,
             new=pair.new,
             fixes=(Fix(text="Keep the assigner, or give the new windows an operator with a uid of its own."),),
+            silent=stranded is not None and not refused,
         )
+
+
+def _other_type(pair: Pair) -> bool:
+    was, now = timers(pair.old.states), timers(pair.new.states)
+    return was is not None and now is not None and was.namespace_type != now.namespace_type
+
+
+def _stranded(pair: Pair) -> str | None:
+    """Why open windows never end in NEW, if so.
+
+    A merging assigner only knows windows of its own set, and the others look for contents under the window itself, while
+    merged windows keep them under one that they were made of. A timer of the other clock is not for the new trigger.
+    """
+    merged, merges = (operator.detail.get("window_merging") for operator in (pair.old, pair.new))
+    if None not in (merged, merges) and merged != merges:
+        return "windows that are open at the savepoint are not found any more"
+    was, now = (operator.detail.get("window_clock") for operator in (pair.old, pair.new))
+    if None not in (was, now) and was != now:
+        return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
+    return None

@@ -16,11 +16,15 @@ def find(check: Check) -> Iterator[Finding]:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
         if before is None or after is None or (before in _INCREMENTAL) == (after in _INCREMENTAL):
             continue
+        one_left = after in _INCREMENTAL
         yield check.finding(
             "CMP414",
-            Level.WARNING,
+            Level.ERROR if one_left else Level.WARNING,
             f"{pair.new.label} was a window {before} and is a window {after}",
-            consequence="Flink restores this without an error; what an open window held counts as one element of it.",
+            consequence="Flink restores this without an error; of each open window the first element is kept, the others are "
+            "lost."
+            if one_left
+            else "Flink restores this without an error; what an open window held counts as one element of it.",
             reason="An incremental function keeps one value a window, the others keep all records.",
             old=pair.old,
             new=pair.new,

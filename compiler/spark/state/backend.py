@@ -18,6 +18,7 @@ from compiler.spark.state.cells import (
     ValueCells,
 )
 from compiler.spark.state.changes import Changes
+from state.compatibility import Answer, resolve_state
 from state.delta.replica import Reader
 from state.descriptors import (
     AggregatingStateDescriptor,
@@ -166,16 +167,21 @@ class KeyedBackend(KeyedStateStore):
         before = self.restored.get(descriptor.name)
         if before is None:
             return
-        now = descriptor.to_json()
+        found = resolve_state(before, now := descriptor.to_json())
         if before["kind"] != now["kind"]:
             raise StateMigrationError(
                 f"Incompatible key/value state types. Was [{before['kind']}], registered with [{now['kind']}]: state "
                 f"{descriptor.name!r} of operator {self.operator_id} in the snapshot is of another kind."
             )
-        if before["type"] != now["type"]:
+        if not found.readable:
             raise StateMigrationError(
                 f"The new state serializer must not be incompatible with the old one: state {descriptor.name!r} of "
                 f"operator {self.operator_id} holds {before['type']} in the snapshot, and the program declares {now['type']}."
+            )
+        if found.answer is Answer.AFTER_MIGRATION:
+            raise StateMigrationError(
+                f"State {descriptor.name!r} of operator {self.operator_id} was not migrated when the snapshot was restored, "
+                "because nothing said then that the program declares it: ask for it in open()."
             )
 
 

@@ -36,6 +36,8 @@ RULES = (
         summary="A state changed its kind: value, list, map, reducing, aggregating.",
         why="The kinds lie differently in the store. Value to map fails at the first access; value to list and back, "
         "which PyFlink stores alike, is read as something it is not.",
+        when="warning where PyFlink reads the old values all the same: from a state of one value to another such or to a "
+        "list, in process mode",
         old='get_state(ValueStateDescriptor("seen", Types.LONG()))',
         new='get_map_state(MapStateDescriptor("seen", Types.LONG(), Types.LONG()))',
         fix="Give the new state a new name and fill it from the old one while processing; remove the old one in a "
@@ -48,6 +50,8 @@ RULES = (
         summary="The type of a state cannot read the bytes that OLD wrote.",
         why="In PyFlink's process mode Flink sees bytes only and lets this pass. The job fails in Python at the first "
         "record of an old key, or decodes garbage.",
+        when="warning where the bytes are read as they are and may mean something else: a field was renamed, or old values "
+        "come back pickled in their old form",
         old='ValueStateDescriptor("count", Types.LONG())',
         new='ValueStateDescriptor("count", Types.STRING())',
         fix="Keep the type, or declare the new type under a new name and convert while processing.",
@@ -57,10 +61,11 @@ RULES = (
         name="state-type-migrates",
         level=Level.MIGRATE,
         summary="The type of a state changed in a way that the old bytes can be converted to.",
-        why="Some serializers know how to read what an earlier form of them wrote, for instance after a field was "
-        "added. The state is converted while it is restored, or at first access.",
-        old="a POJO or Avro type with the fields a, b",
-        new="the same type with the fields a, b, c",
+        why="A snapshot in a store names the fields of rows and the schemas of Avro records: fields may come, go and move, "
+        "and all values are converted while they are restored. PyFlink converts nothing, but does not look at what follows the "
+        "last field that is still declared.",
+        old='Types.ROW_NAMED(["user", "count", "note"], [Types.STRING(), Types.LONG(), Types.STRING()])',
+        new='Types.ROW_NAMED(["user", "count"], [Types.STRING(), Types.LONG()])',
         fix="Nothing. Take a savepoint before: the converted state cannot be read by OLD any more.",
     ),
     RuleInfo(
@@ -84,8 +89,8 @@ RULES = (
         old="keyed.window(TumblingEventTimeWindows.of(Time.minutes(5)))",
         new="keyed.count_window(100)",
         fix="Give the new window another uid, and let the old one run out first if its results matter.",
-        when="warning if only the size, slide or gap changed: open windows of the old size fire once more beside the "
-        "new",
+        when="error also from merging (session) windows to others and back, and between event and processing time: open "
+        "windows never end; warning if only the size, slide or gap changed: open windows of the old size end beside the new",
     ),
     RuleInfo(
         id="CMP408",
@@ -164,5 +169,6 @@ RULES = (
         old='windowed.reduce(add).uid("window")',
         new='windowed.process(CountAll()).uid("window")',
         fix="Give the new window operator another uid, or restore when no window is open that matters.",
+        when="error from process or apply to reduce or aggregate: of each open window only the first element is kept",
     ),
 )
