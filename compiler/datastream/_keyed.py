@@ -86,7 +86,7 @@ class KeyedStream(DataStream):
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """For each record the combination of it and all before it of the same key."""
         _build.require(func, ReduceFunction, "reduce")
-        return self._keyed("Reduce", "keyed_reduce", func, self._original_data_type_info)
+        return self._reduced(func, {})
 
     def filter(self, func: Callable[[Any], Any] | FilterFunction) -> DataStream:
         """The records for which ``func`` is true."""
@@ -260,7 +260,12 @@ class KeyedStream(DataStream):
                 f"{how.name.lower()} takes the number or the name of a field, not {type(position).__name__}."
             )
         arguments = {"aggregate": how.name.lower(), "field": position}
-        return self._keyed("Reduce", "keyed_reduce", None, self._original_data_type_info, arguments)
+        return self._reduced(None, arguments)
+
+    def _reduced(self, function: Any, arguments: dict[str, Any]) -> DataStream:
+        """``value_type`` stays with the operator when others are merged into it, which changes the type of its output."""
+        value_type = self._original_data_type_info
+        return self._keyed("Reduce", "keyed_reduce", function, value_type, {**arguments, "value_type": value_type})
 
     def _values(self) -> DataStream:
         return self._keyed(KEYED_STREAM_VALUES, "keyed_values", same, self._original_data_type_info)

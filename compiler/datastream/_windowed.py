@@ -20,7 +20,7 @@ from compiler.datastream.state import (
     ListStateDescriptor,
     ReducingStateDescriptor,
 )
-from compiler.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
+from compiler.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
 from compiler.transformations.operators import PythonOperator
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class _Windowed:
         self._allowed_lateness = 0
         self._late_data_output_tag: OutputTag | None = None
         self._window_trigger: Trigger[Any, Any] | None = None
+        self._evictor: Evictor[Any] | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._keyed_stream.get_execution_environment()
@@ -117,6 +118,7 @@ class _Windowed:
                 "late_data_output_tag": self._late_data_output_tag,
                 "state_descriptor": state,
                 "window_serializer": assigner.get_window_serializer(),
+                **({} if self._evictor is None else {"evictor": self._evictor}),
                 "input_type": self.get_input_type(),
             },
         )
@@ -147,6 +149,11 @@ class WindowedStream(_Windowed):
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream:
         """When windows fire, in the place of the assigner's default."""
         self._window_trigger = trigger
+        return self
+
+    def evictor(self, evictor: Evictor[Any]) -> WindowedStream:
+        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        self._evictor = evictor
         return self
 
     def allowed_lateness(self, time_ms: int) -> WindowedStream:
@@ -213,6 +220,11 @@ class AllWindowedStream(_Windowed):
                 "cannot be merged: use a trigger whose can_merge() is True."
             )
         self._window_trigger = trigger
+        return self
+
+    def evictor(self, evictor: Evictor[Any]) -> AllWindowedStream:
+        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        self._evictor = evictor
         return self
 
     def allowed_lateness(self, time_ms: int) -> AllWindowedStream:

@@ -138,9 +138,7 @@ class KeyedReduce(KeyedOperator):
             combine = accumulator(arguments["aggregate"], arguments["field"])
         else:
             combine = call_of(self.function, "reduce")
-        self.state = self.backend.cells(
-            ReducingStateDescriptor("_reduce_state", combine, self.context.spec.output_type)
-        )
+        self.state = self.backend.cells(ReducingStateDescriptor("_reduce_state", combine, arguments["value_type"]))
         self._combine = combine
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 KEYS = 7
-JOB = '''
+JOB = """
 from pyflink.common import Encoder, Types
 from pyflink.common.watermark_strategy import WatermarkStrategy
 from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -43,7 +43,7 @@ files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).b
 counted.map(lambda p: "%d:%d" % p, Types.STRING()).uid("text").sink_to(files).uid("files")
 counted.sink_to(DeltaSink("{folder}/table", ["key", "count"])).uid("table")
 env.execute("counting")
-'''
+"""
 
 
 class CrashingJob:

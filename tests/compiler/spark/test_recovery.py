@@ -73,7 +73,9 @@ def test_fifty_times_at_random_moments(tmp_path: Path, cluster: StandaloneCluste
         folder = tmp_path / f"round-{round}"
         folder.mkdir()
         on_cluster = cluster if round % 2 else None
-        job = CrashingJob(folder, 40_000, ("--epoch-records", "300", *(["--master", cluster.url] if on_cluster else [])))
+        job = CrashingJob(
+            folder, 40_000, ("--epoch-records", "300", *(["--master", cluster.url] if on_cluster else []))
+        )
         job.start()
         try:
             for _ in range(10):

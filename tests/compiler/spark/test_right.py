@@ -1,0 +1,76 @@
+"""Whatever the epochs, the parallelism and the chaining: the results are those of plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from compiler.configuration import PYTHON_CHAINING
+from compiler.job import Job
+from compiler.spark.executor import InProcessExecutor, RunningJob
+from tests.compiler.spark.conftest import Cluster
+from tests.compiler.spark.programs import PROGRAMS, Events, Program
+
+_PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+_TIMES = st.integers(0, 2000)
+_EVENTS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", "", "é"]), _TIMES, st.integers(0, 40)), min_size=1, max_size=40
+)
+_SHAPES = st.fixed_dictionaries(
+    {
+        "parallelism": st.sampled_from([1, 2, 5]),
+        "epoch_records": st.sampled_from([None, 1, 3, 7, 20]),
+        "chained": st.booleans(),
+        "merged": st.booleans(),
+    }
+)
+
+
+class WithLoops(InProcessExecutor):
+    """Runs jobs as Flink 1.20 did, which had iterations."""
+
+    def submit(self, job: Job) -> RunningJob:
+        return super().submit(replace(job, settings=replace(job.settings, flink="1.20")))
+
+
+def run(cluster: Any, program: Program, events: Events, shape: dict[str, Any]) -> list[Any]:
+    if program.name == "iterated":
+        cluster = Cluster(cluster.directory, WithLoops)
+    env = cluster.environment(shape["parallelism"], epoch_records=shape["epoch_records"])
+    if not shape["chained"]:
+        env.disable_operator_chaining()
+    env.configuration.set_boolean(PYTHON_CHAINING, shape["merged"])
+    return list(program.build(env, events).execute_and_collect())
+
+
+def counted(records: Any) -> Counter[str]:
+    return Counter(map(repr, records))
+
+
+def distinct(events: Events) -> Events:
+    """No two events of a key have the same time, where a program finds an event again by its time."""
+    return list({(key, time): (key, time, number) for key, time, number in events}.values())
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=_PHASES)
+@given(events=_EVENTS, shape=_SHAPES)
+def test_results_are_those_of_plain_python(
+    cluster: Any, program: Program, events: Events, shape: dict[str, Any]
+) -> None:
+    events = distinct(events)
+    assert counted(run(cluster, program, events, shape)) == counted(program.expected(events))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=_PHASES)
+@given(events=_EVENTS, shape=_SHAPES)
+def test_whatever_the_events(cluster: Any, program: Program, events: Events, shape: dict[str, Any]) -> None:
+    events = distinct(events)
+    assert counted(run(cluster, program, events, shape)) == counted(program.expected(events))
