@@ -42,12 +42,12 @@ def inspect(snapshot: str, form: str) -> None:
 def _read(snapshot: str) -> dict[str, Any]:
     """What is in a snapshot; ends the command where it cannot be read."""
     from state.delta.errors import StoreError
-    from state.flink import SavepointError
-    from state.flink import inspect as read
+    from compat.savepoint.remote import read_savepoint
+    from state.flink import SavepointError, inspect_savepoint
 
     try:
         if not _is_delta(snapshot):
-            return read(snapshot)
+            return inspect_savepoint(read_savepoint(snapshot))
         from compiler.spark.inspection import describe_snapshot
 
         return describe_snapshot(snapshot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compat.plan.facts import StateKind, StateScope
+from compat.savepoint.remote import read_savepoint
 from compat.savepoint.shapes import VOID, Shape, of_snapshot
 from state.flink import (
     HeaderReader,
@@ -14,7 +15,6 @@ from state.flink import (
     Savepoint,
     StateMeta,
     native_backend,
-    read_metadata,
     read_states,
     summarize,
 )
@@ -95,8 +95,8 @@ class Recorded:
 
 
 def read(path: str) -> Recorded:
-    """Read the savepoint at a path. Raises :class:`state.flink.SavepointError`, and nothing else."""
-    return recorded(read_metadata(path))
+    """Read the savepoint at a path or URI. Raises :class:`state.flink.SavepointError`, and nothing else."""
+    return recorded(read_savepoint(path))
 
 
 def recorded(savepoint: Savepoint) -> Recorded:

@@ -9,13 +9,14 @@ moved alike.
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 
 from state.flink.handles import RelativeFile, Segment, StateFile
 from state.flink.model import Savepoint
+from state.flink.storage import Storage
 
 LOCAL = "local"
+"""In the savepoint's own folders, wherever these are."""
 MISSING = "missing"
 SHORT = "shorter than recorded"
 REMOTE = "remote"
@@ -30,7 +31,7 @@ _DEEPEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a state file is: `status` is one of this module's constants, `path` the local file if any."""
+    """Where a state file is: `status` is one of this module's constants, `path` the file if any."""
 
     status: str
     name: str
@@ -38,7 +39,7 @@ class Location:
 
 
 def locate(savepoint: Savepoint, file: StateFile | RelativeFile | Segment) -> Location:
-    """Find the local file that a handle means. Opens nothing, fetches nothing, raises nothing."""
+    """Find the file in the savepoint's folders that a handle means. Opens nothing, fetches nothing, raises nothing."""
     name = file.relative_path if isinstance(file, RelativeFile) else file.uri
     needed = file.start + file.size if isinstance(file, Segment) else file.size
     if "\0" in name:
@@ -49,20 +50,20 @@ def locate(savepoint: Savepoint, file: StateFile | RelativeFile | Segment) -> Lo
         scheme, parts = _split(name)
         remote = scheme not in ("", "file")
         candidate, root = _candidate(savepoint, parts)
-    return _judge(name, candidate, root, needed, remote)
+    return _judge(savepoint.storage, name, candidate, root, needed, remote)
 
 
-def _judge(name: str, candidate: str, root: str, needed: int, remote: bool) -> Location:
+def _judge(storage: Storage, name: str, candidate: str, root: str, needed: int, remote: bool) -> Location:
     try:
-        real = os.path.realpath(candidate)
-        if not _within(real, os.path.realpath(root)):
+        real = storage.resolve(candidate)
+        if not _within(real, storage.resolve(root)):
             return Location(REFUSED, name)
-        status = os.stat(real)
+        size = storage.size(real)
     except (OSError, ValueError):
         return Location(REMOTE if remote else MISSING, name)
-    if not stat.S_ISREG(status.st_mode):
+    if size is None:
         return Location(MISSING, name)
-    return Location(SHORT if status.st_size < needed else LOCAL, name, real)
+    return Location(SHORT if size < needed else LOCAL, name, real)
 
 
 def _split(uri: str) -> tuple[str, list[str]]:

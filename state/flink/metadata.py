@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +15,7 @@ from state.flink.errors import (
     UnreadableSavepoint,
 )
 from state.flink.model import Contents, Savepoint
+from state.flink.storage import LOCAL_FILES, Storage
 
 METADATA_FILE = "_metadata"
 MAGIC = 0x4960672D
@@ -25,18 +25,22 @@ MAX_METADATA_BYTES = 1 << 30
 """Flink builds the file in one go in the memory of its coordinator; a gigabyte of it is not a savepoint."""
 
 
-def read_metadata(path: str | os.PathLike[str]) -> Savepoint:
+def read_metadata(path: str | os.PathLike[str], storage: Storage | None = None) -> Savepoint:
     """Read a savepoint's or checkpoint's metadata; state files are not opened.
 
-    `path` is the folder that holds `_metadata`, or that file; `file:` URIs are understood. Raises a
-    `SavepointError` and nothing else, whatever the bytes are. The layouts are those of Flink's
-    `MetadataV2Serializer` to `MetadataV6Serializer`.
+    `path` is the folder that holds `_metadata`, or that file; `file:` URIs are understood. With `storage` it is an
+    absolute path there. Raises a `SavepointError` and nothing else, whatever the bytes are. The layouts are those of
+    Flink's `MetadataV2Serializer` to `MetadataV6Serializer`.
     """
-    file = locate_metadata(path)
-    return parse_metadata(_read_all(file), str(file))
+    if storage is not None:
+        there = os.fspath(path).rstrip("/")
+        there = there if os.path.basename(there) == METADATA_FILE else f"{there}/{METADATA_FILE}"
+        return parse_metadata(_read_all(there, storage), there, storage)
+    file = str(locate_metadata(path))
+    return parse_metadata(_read_all(file, LOCAL_FILES), file)
 
 
-def parse_metadata(data: bytes, path: str) -> Savepoint:
+def parse_metadata(data: bytes, path: str, storage: Storage = LOCAL_FILES) -> Savepoint:
     """Read metadata from bytes that were taken from `path`, a name for errors and for finding state files."""
     reader = ByteReader(data, path)
     if len(data) < 8 or reader.integer() != MAGIC:
@@ -52,6 +56,7 @@ def parse_metadata(data: bytes, path: str) -> Savepoint:
         master_states=contents.master_states,
         operators=contents.operators,
         properties=contents.properties,
+        storage=storage,
     )
 
 
@@ -91,14 +96,15 @@ def _reader_of(version: int, path: str) -> Callable[[ByteReader], Contents]:
     return read
 
 
-def _read_all(file: Path) -> bytes:
+def _read_all(file: str, storage: Storage) -> bytes:
     try:
-        with file.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise NotASavepoint("not a regular file", path=str(file))
-            if status.st_size > MAX_METADATA_BYTES:
-                raise SavepointTooLarge(f"{status.st_size} bytes of metadata", path=str(file))
-            return stream.read(MAX_METADATA_BYTES)
-    except OSError as error:
-        raise UnreadableSavepoint("cannot read this file", path=str(file), why=str(error)) from error
+        size = storage.size(file)
+        if size is None:
+            raise NotASavepoint("not a regular file", path=file)
+        if size > MAX_METADATA_BYTES:
+            raise SavepointTooLarge(f"{size} bytes of metadata", path=file)
+        return storage.read(file, 0, MAX_METADATA_BYTES)
+    except FileNotFoundError as error:
+        raise NotASavepoint(f"no file `{METADATA_FILE}` here", path=file) from error
+    except (OSError, ValueError) as error:
+        raise UnreadableSavepoint("cannot read this file", path=file, why=str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from state.flink.handles import Channel, InlineBytes, Keyed, OperatorStream
+from state.flink.storage import LOCAL_FILES, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ class Contents:
 class Savepoint:
     """A savepoint or checkpoint.
 
-    `path` is its `_metadata` file, `folder` the folder that holds it, `metadata_bytes` the file's size.
+    `path` is its `_metadata` file, `folder` the folder that holds it, `metadata_bytes` the file's size. `storage` is
+    where `folder` is.
     """
 
     path: str
@@ -113,3 +115,4 @@ class Savepoint:
     master_states: tuple[MasterState, ...]
     operators: tuple[OperatorState, ...]
     properties: Properties | None
+    storage: Storage = LOCAL_FILES

@@ -30,8 +30,6 @@ def read_window(savepoint: Savepoint, stream: Stream, start: int, length: int) -
         length = min(length, max(0, stream.size - start))
         start += stream.start
     try:
-        with open(found.path, "rb") as file:
-            file.seek(start)
-            return file.read(length)
+        return savepoint.storage.read(found.path, start, length)
     except (OSError, OverflowError, ValueError) as error:
         raise UnreadableSavepoint("cannot read a state file", path=found.path, why=str(error)) from error

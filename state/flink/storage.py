@@ -1,0 +1,46 @@
+"""Where a savepoint's files are: the machine's own file system, or whatever else can tell sizes and hand out bytes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Storage(Protocol):
+    """Files by their paths. What goes wrong is raised as `OSError` or `ValueError`."""
+
+    def resolve(self, path: str) -> str:
+        """The path without links and `..`, so that it shows in which folder it really is."""
+
+    def size(self, path: str) -> int | None:
+        """The size of a regular file in bytes; None for what is none. Raises if there is nothing."""
+
+    def read(self, path: str, start: int, length: int) -> bytes:
+        """Up to `length` bytes from `start` on; fewer where the file ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFiles:
+    """The file system of this machine."""
+
+    def resolve(self, path: str) -> str:
+        """The path without links."""
+        return os.path.realpath(path)
+
+    def size(self, path: str) -> int | None:
+        """The size of a regular file."""
+        status = os.stat(path)
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def read(self, path: str, start: int, length: int) -> bytes:
+        """A piece of a file."""
+        with open(path, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("not a regular file")
+            file.seek(start)
+            return file.read(length)
+
+
+LOCAL_FILES = LocalFiles()
