@@ -63,8 +63,8 @@ def _differences(old: Operator, new: Operator) -> Iterator[str]:
     if old.position != new.position:
         yield f"it is operator number {new.position} of the graph, it was number {old.position}"
     if old.chained_outputs != new.chained_outputs:
-        yield f"{new.chained_outputs} outputs are chained to it, it were {old.chained_outputs}"
+        yield f"the outputs chained to it are {new.chained_outputs}, they were {old.chained_outputs}"
     if len(old.inputs) != len(new.inputs):
-        yield f"it has {len(new.inputs)} inputs, it had {len(old.inputs)}"
+        yield f"its inputs are {len(new.inputs)}, they were {len(old.inputs)}"
     elif old.inputs != new.inputs:
         yield "the id of an input moved"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 from compat.plan.facts import Operator, Program, SourceLine
 from compiler.record import record
@@ -119,8 +119,54 @@ class MappingRow:
 
 
 @record
+class Passage:
+    """What becomes of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
+
+    ``way`` is what moved its id: the operator itself, then the inputs, up to where it began.
+    """
+
+    old: Operator
+    new: Operator | None
+    fate: Fate
+    sentences: tuple[str, ...]
+    way: tuple[str, ...] = ()
+
+
+@record
+class Change:
+    """One value that is different: ``kind`` is ``changed``, ``added`` or ``removed``, ``path`` where it stands."""
+
+    kind: str
+    path: tuple[str, ...]
+    was: Any
+    now: Any
+
+
+@record
+class OperatorChanges:
+    """What is different about an operator."""
+
+    old: Operator
+    new: Operator
+    changes: tuple[Change, ...]
+
+
+@record
+class Difference:
+    """What is different between two programs, as data. ``removed`` and ``added`` are operators without a partner."""
+
+    settings: tuple[Change, ...]
+    operators: tuple[OperatorChanges, ...]
+    removed: tuple[Operator, ...]
+    added: tuple[Operator, ...]
+
+
+@record
 class Report:
-    """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline."""
+    """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
+
+    ``story`` and ``difference`` are there where an explanation was asked for.
+    """
 
     old: Program
     new: Program
@@ -131,3 +177,5 @@ class Report:
     allow_non_restored: bool = False
     direction: Direction = "forward"
     notes: tuple[str, ...] = field(default=())
+    story: tuple[Passage, ...] = ()
+    difference: Difference | None = None

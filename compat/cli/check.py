@@ -38,6 +38,7 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
+@click.option("--explain", is_flag=True, help="Tell where each state goes and why, and what is different.")
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option("--old-args", help="Arguments of the program OLD.")
@@ -79,7 +80,7 @@ def check(old: str | None, new: str | None, more: tuple[str, ...], **options: An
     comparisons = [_comparison(one, new, options["old_args"], options["new_args"], chosen, options) for one in olds]
     if options["rollback"]:
         comparisons += [_back(comparison) for comparison in comparisons]
-    results = _results(comparisons, new, chosen, options["fix"])
+    results = _results(comparisons, new, chosen, options)
     if options["write_baseline"]:
         _write_baseline(results, chosen)
         return
@@ -87,19 +88,31 @@ def check(old: str | None, new: str | None, more: tuple[str, ...], **options: An
     sys.exit(_worst(results, chosen))
 
 
-def _results(comparisons: list[Comparison], new: str, chosen: Settings, fix: bool) -> list[Outcomes]:
+def _results(comparisons: list[Comparison], new: str, chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
     formats = [output.format for output in chosen.output or (Output("text"),)]
 
-    def run() -> list[Outcomes]:
-        return [compare(comparison, meanwhile=lambda: prepare(formats)) for comparison in comparisons]
+    def meanwhile() -> None:
+        prepare(formats)
+        if options["explain"]:
+            import deepdiff  # noqa: F401 - takes as long as the programs do
 
-    if fix:
+    def run() -> list[Outcomes]:
+        return [compare(comparison, meanwhile=meanwhile) for comparison in comparisons]
+
+    if options["fix"]:
         require_source(new)
     results = run()
-    if fix:
+    if options["fix"]:
         aside = any(output.path is None and output.format != "text" for output in chosen.output or ())
         results = fixed(results, new, run, _context(chosen).fails, aside=aside)
-    return results
+    return [_explained(result) for result in results] if options["explain"] else results
+
+
+def _explained(result: Outcomes) -> Outcomes:
+    from compat.check.story import explained
+
+    outcomes = tuple(explained(one) if isinstance(one, Report) else one for one in result.outcomes)
+    return replace(result, outcomes=outcomes)
 
 
 def _gated(new: str, options: dict[str, Any]) -> int:
@@ -119,7 +132,7 @@ def _gated(new: str, options: dict[str, Any]) -> int:
         with gate.running(server, name) as old:
             given = _comparison(old.label, new, None, options["new_args"], chosen, options)
             comparison = replace(given, known={old.label: old.input})
-            results = _results([comparison], new, chosen, options["fix"])
+            results = _results([comparison], new, chosen, options)
             _report(results, chosen)
             agreed = gate.record(server, name, old, comparison, results[0], origin(new, options["commit"], options["author"]))
             return max(_worst(results, chosen), 0 if agreed else FOUND)
@@ -139,7 +152,7 @@ def _against(files: list[str], options: dict[str, Any]) -> int:
     comparisons = [_comparison(*one, chosen, options) for one in given]
     if options["rollback"]:
         comparisons += [_back(comparison) for comparison in comparisons]
-    results = jobs_only(_results(comparisons, files[0], chosen, fix=False))
+    results = jobs_only(_results(comparisons, files[0], chosen, options))
     if results:
         _report(results, chosen)
     return _worst(results, chosen) if results else 0

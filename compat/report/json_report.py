@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import compat
-from compat.check.findings import Finding, Fix, MappingRow, Report
+from compat.check.findings import Change, Difference, Finding, Fix, MappingRow, Passage, Report
 from compat.plan.facts import Operator, Program, SourceLine, State
 from compat.report import summary
 from compat.report.context import ReportContext
@@ -35,6 +35,12 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
             new=_unread(outcome.new),
             failures=[_failure(failure) for failure in outcome.failures],
         )
+    explained: dict[str, Any] = {}
+    if outcome.difference is not None:
+        explained = {
+            "story": [_passage(passage) for passage in outcome.story],
+            "difference": _difference(outcome.difference),
+        }
     return _document(
         outcome,
         direction=outcome.direction,
@@ -46,6 +52,7 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
         suppressed=[_finding(finding) for finding in outcome.suppressed],
         mapping=[_row(row) for row in outcome.mapping],
         notes=list(outcome.notes),
+        **explained,
     )
 
 
@@ -170,6 +177,32 @@ def _row(row: MappingRow) -> dict[str, Any]:
         "by": row.by,
         "note": row.note,
     }
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    return {
+        "old": passage.old.id,
+        "new": None if passage.new is None else passage.new.id,
+        "fate": passage.fate.name.lower().replace("_", "-"),
+        "sentences": list(passage.sentences),
+        "way": list(passage.way),
+    }
+
+
+def _difference(difference: Difference) -> dict[str, Any]:
+    return {
+        "settings": [_change(change) for change in difference.settings],
+        "operators": [
+            {"old": item.old.id, "new": item.new.id, "changes": [_change(change) for change in item.changes]}
+            for item in difference.operators
+        ],
+        "removed": [operator.id for operator in difference.removed],
+        "added": [operator.id for operator in difference.added],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"change": change.kind, "path": list(change.path), "was": plain(change.was), "now": plain(change.now)}
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def _report(report: Report, context: ReportContext) -> list[str]:
             lines += ["", f"Details of {len(findings) - MOST_DETAILS} more findings are left out."]
     if report.mapping:
         lines += ["", *_mapping(report)]
+    lines += _story(report)
     if report.suppressed:
         lines += ["", f"Suppressed ({len(report.suppressed)}):", ""]
         for finding in report.suppressed:
@@ -59,6 +60,18 @@ def _report(report: Report, context: ReportContext) -> list[str]:
     for note in report.notes:
         lines += ["", f"Note: {markdown(note)}"]
     return [*lines, "", f"**{markdown(summary.next_step(report, context))}**"]
+
+
+def _story(report: Report) -> list[str]:
+    lines = []
+    for passage in report.story:
+        head = f"{_operator(passage.old)}: {summary.FATE_WORDS[passage.fate]}"
+        lines += ["", f"**{head}**", "", " ".join(map(markdown, passage.sentences))]
+        lines += ["", *(f"1. {markdown(step)}" for step in passage.way)] if passage.way else []
+    if report.difference is not None:
+        for title, texts in summary.differences(report.difference):
+            lines += ["", f"**{markdown(title)}**", "", *(f"- {markdown(text)}" for text in texts)]
+    return lines
 
 
 def _details(finding: Finding, context: ReportContext) -> list[str]:

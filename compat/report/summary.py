@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterable, Sequence
 
-from compat.check.findings import Fate, Finding, Fix, Level, MappingRow, Report, Verdict
+from compat.check.findings import Change, Difference, Fate, Finding, Fix, Level, MappingRow, Report, Verdict
 from compat.check.rules.catalogue import RULES
 from compat.plan.facts import Operator, SourceLine
 from compat.report.context import ReportContext
@@ -145,6 +146,32 @@ def label(operator: Operator) -> str:
 def ids(operator: Operator) -> str:
     """The hashes by which Flink knows an operator."""
     return operator.id + (f", user hash {operator.user_hash}" if operator.user_hash is not None else "")
+
+
+def change_words(change: Change) -> str:
+    """A difference in words: ``states.count.type: LONG -> STRING``."""
+    path = ".".join(change.path)
+    match change.kind:
+        case "added":
+            return f"{path}: new, {_value(change.now)}"
+        case "removed":
+            return f"{path}: gone, was {_value(change.was)}"
+        case _:
+            return f"{path}: {_value(change.was)} -> {_value(change.now)}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def differences(difference: Difference) -> list[tuple[str, list[str]]]:
+    """The differences in words, under headings."""
+    blocks = [("Settings", [change_words(change) for change in difference.settings])]
+    for item in difference.operators:
+        blocks.append((label(item.new), [change_words(change) for change in item.changes]))
+    blocks.append(("Only in OLD", [label(operator) for operator in difference.removed]))
+    blocks.append(("Only in NEW", [label(operator) for operator in difference.added]))
+    return [(title, lines) for title, lines in blocks if lines]
 
 
 def by_old_operator(mapping: Iterable[MappingRow]) -> list[tuple[Operator, list[MappingRow]]]:

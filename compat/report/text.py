@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
+from compat.check.findings import Difference, Fate, Finding, Level, MappingRow, Passage, Report, Verdict
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
@@ -84,6 +84,10 @@ class _Page:
             self.finding(finding)
         if report.mapping:
             self.mapping(report)
+        if report.story:
+            self.story(report.story)
+        if report.difference is not None:
+            self.differences(report.difference)
         if report.suppressed:
             self.suppressed(report.suppressed)
         if report.notes:
@@ -198,6 +202,27 @@ class _Page:
             self.console.print(table)
         if left_out:
             self.line(f"and {left_out} operators whose state is restored")
+
+    def story(self, passages: Sequence[Passage]) -> None:
+        self.line()
+        self.line("Where the state goes, and why:", style="bold")
+        for passage in passages:
+            place = f" ({passage.old.source})" if passage.old.source is not None else ""
+            self.line()
+            self.line(f"{summary.label(passage.old)}{place}: {summary.FATE_WORDS[passage.fate]}", 2, "bold")
+            for sentence in passage.sentences:
+                self.line(sentence, 4)
+            for step in passage.way:
+                self.line(f"- {step}", 6)
+
+    def differences(self, difference: Difference) -> None:
+        self.line()
+        blocks = summary.differences(difference)
+        self.line("What is different:" if blocks else "Nothing else is different.", style="bold")
+        for title, lines in blocks:
+            self.line(title, 2)
+            for line in lines:
+                self.line(line, 4)
 
     def suppressed(self, findings: Sequence[Finding]) -> None:
         self.line()

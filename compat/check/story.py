@@ -1,0 +1,86 @@
+"""The state mapping as a story: for each stateful operator of OLD, where its state goes, and why its id moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from compat.check.difference import difference
+from compat.check.explain import Step, steps
+from compat.check.findings import Fate, MappingRow, Passage, Report
+from compat.check.mapping import BY_GENERATED_ID, BY_UID, map_state
+from compat.plan.facts import Operator
+
+_FOUND = {
+    BY_UID: "by its uid, which no edit moves",
+    BY_GENERATED_ID: "by its generated id, which came out the same",
+}
+
+
+def explained(report: Report) -> Report:
+    """The report with its story and what is different; as it is where NEW is no job at all."""
+    if not report.new.operators:
+        return report
+    return replace(report, story=tell(report), difference=difference(report))
+
+
+def tell(report: Report) -> tuple[Passage, ...]:
+    """A passage for each row of the mapping that is about state of OLD, in the order of the mapping."""
+    successors = _successors(report)
+    return tuple(_passage(row, successors.get(row.old.id), report) for row in report.mapping if row.old is not None)
+
+
+def _successors(report: Report) -> dict[str, Operator]:
+    """The operator of NEW that does the work of one of OLD now, by OLD's id, where the state does not reach it."""
+    by_id = {operator.id: operator for operator in report.new.operators}
+    found = dict(map_state(report.old, report.new).successors)
+    for finding in (*report.findings, *report.suppressed):
+        ids = [fix.operator_id for fix in finding.fixes[:1] if fix.operator_id is not None]
+        if finding.old is not None and finding.rule == "CMP103" and ids:
+            found[finding.old.id] = by_id[ids[0]]
+    return found
+
+
+def _passage(row: MappingRow, successor: Operator | None, report: Report) -> Passage:
+    assert row.old is not None
+    sentences = [*_where(row, successor), *_problems(row.old, report)]
+    way: list[str] = []
+    if successor is not None and successor.id != row.old.id:
+        sentences.append(f"The id moved from {row.old.id} to {successor.id}:")
+        way = [_step(step) for step in steps(row.old, successor, report.old, report.new)]
+    return Passage(old=row.old, new=row.new or successor, fate=row.fate, sentences=tuple(sentences), way=tuple(way))
+
+
+def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
+    if row.new is None:
+        if row.fate is Fate.LOST:
+            yield "The operator of this id takes other state, by its user hash, and passes this one over."
+        elif successor is None:
+            yield "No operator of NEW has its id, and none was found that does its work now."
+        else:
+            yield f"No operator of NEW has its id. Its work is done by {_called(successor)} now."
+    elif row.fate is Fate.WRONG_HANDS:
+        yield f"Its state goes to {_called(row.new)}, which has the id now and is another operator."
+        if successor is not None:
+            yield f"Its work is done by {_called(successor)} now."
+    else:
+        assert row.old is not None
+        found = _FOUND.get(row.by, f"by its {row.by}, {row.old.id}")
+        renamed = "" if row.new.name == row.old.name else " It has another name now, which moves no state."
+        yield f"Its state goes to {_called(row.new)}, found {found}.{renamed}"
+
+
+def _problems(old: Operator, report: Report) -> Iterator[str]:
+    """What findings say of the states themselves."""
+    for finding in report.findings:
+        if finding.old is not None and finding.old.id == old.id and finding.rule.startswith(("CMP3", "CMP4", "CMP6")):
+            yield f"{finding.rule}: {finding.title}. {finding.consequence}"
+
+
+def _step(step: Step) -> str:
+    what = "; ".join(step.differences) or "nothing of its own differs"
+    return f"{_called(step.new)}: {what}"
+
+
+def _called(operator: Operator) -> str:
+    return operator.label + (f" ({operator.source})" if operator.source is not None else "")
