@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compiler.datastream.connectors.base import DeliveryGuarantee
 from compiler.datastream.connectors.kafka_offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -24,6 +25,7 @@ from compiler.datastream.functions import SinkFunction, SourceFunction
 from state.types import TypeInformation
 
 __all__ = [
+    "DeliveryGuarantee",
     "FlinkKafkaConsumer",
     "FlinkKafkaProducer",
     "KafkaOffsetResetStrategy",

@@ -320,3 +320,9 @@ def test_the_package_gives_each_name(name: str) -> None:
     home = importlib.import_module(connectors._HOME[name])
     assert getattr(connectors, name) is getattr(home, name)
     assert name in home.__all__
+
+
+def test_a_connectors_module_has_what_pyflinks_examples_import_from_it():
+    from compiler.datastream.connectors import base, kafka
+
+    assert kafka.DeliveryGuarantee is base.DeliveryGuarantee
