@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compat.plan.facts import Program
+from compat.plan.facts import Operator, Program, Vertex
 from compat.view.alignment import Slot, match_groups, match_operators, slots
 
 Json = dict[str, Any]
@@ -23,10 +23,30 @@ class Side:
     program: Program
     plan: Mapping[str, Any]
 
+    @property
+    def vertices(self) -> tuple[Vertex, ...]:
+        """The vertices that hold operators; an operator that is in none, as in a savepoint, stands for itself."""
+        here = {operator.id for operator in self.program.operators}
+        held = {id for vertex in self.program.vertices for id in vertex.operators}
+        return (
+            *(vertex for vertex in self.program.vertices if here.intersection(vertex.operators)),
+            *(_alone(operator) for operator in self.program.operators if operator.id not in held),
+        )
+
     def vertex_members(self) -> list[list[int]]:
         """The operators of each vertex, by index, the head first."""
         places = {operator.id: index for index, operator in enumerate(self.program.operators)}
-        return [[places[id] for id in vertex.operators if id in places] for vertex in self.program.vertices]
+        return [[places[id] for id in vertex.operators if id in places] for vertex in self.vertices]
+
+
+def _alone(operator: Operator) -> Vertex:
+    return Vertex(
+        id=operator.id,
+        name=operator.name,
+        operators=(operator.id,),
+        parallelism=operator.parallelism,
+        max_parallelism=operator.max_parallelism,
+    )
 
 
 def joint_layers(old: Side | None, new: Side | None) -> dict[str, Json]:
@@ -35,7 +55,7 @@ def joint_layers(old: Side | None, new: Side | None) -> dict[str, Json]:
     matched = {} if old is None or new is None else match_operators(old.program, new.program)
     members = [[] if side is None else side.vertex_members() for side in (old, new)]
     vertices = match_groups(members[0], members[1], matched)
-    operator_boxes = slots(_range(old, "operators"), _range(new, "operators"), matched)
+    operator_boxes = slots(_operators(old), _operators(new), matched)
     vertex_boxes = slots(range(len(members[0])), range(len(members[1])), vertices)
     inner = [
         slots(members[0][one] if one is not None else [], members[1][other] if other is not None else [], matched)
@@ -48,8 +68,8 @@ def joint_layers(old: Side | None, new: Side | None) -> dict[str, Json]:
     }
 
 
-def _range(side: Side | None, field: str) -> range:
-    return range(0 if side is None else len(getattr(side.program, field)))
+def _operators(side: Side | None) -> range:
+    return range(0 if side is None else len(side.program.operators))
 
 
 def _layer(boxes: Sequence[Slot], inner: Sequence[Sequence[Slot]] | None, links: Sequence[Sequence[Link]]) -> Json:
@@ -104,7 +124,7 @@ def _job_links(side: Side | None) -> list[Link]:
     """The edges of the JobGraph; without a plan, the inputs that cross from one vertex to another."""
     if side is None:
         return []
-    places = {vertex.id: index for index, vertex in enumerate(side.program.vertices)}
+    places = {vertex.id: index for index, vertex in enumerate(side.vertices)}
     vertices = _list(side.plan.get("job_graph"), "vertices")
     if vertices:
         return [
@@ -126,7 +146,7 @@ def _execution_links(side: Side | None) -> list[Link]:
     """The exchanges between subtasks, with the pattern and the number of connections."""
     if side is None:
         return []
-    places = {vertex.id: index for index, vertex in enumerate(side.program.vertices)}
+    places = {vertex.id: index for index, vertex in enumerate(side.vertices)}
     vertices = _list(side.plan.get("execution_graph"), "vertices")
     if not vertices:
         return _job_links(side)

@@ -32,7 +32,7 @@ KIND_WORDS = {
 def side_values(side: Side, context: ReportContext) -> Json:
     """The program of one side, plain."""
     program = side.program
-    places = {vertex.id: index for index, vertex in enumerate(program.vertices)}
+    places = {member: index for index, members in enumerate(side.vertex_members()) for member in members}
     return {
         "name": visible(program.name),
         "kind": KIND_WORDS.get(program.kind, program.kind),
@@ -40,7 +40,9 @@ def side_values(side: Side, context: ReportContext) -> Json:
         "flink": visible(program.flink),
         "settings": pairs(program.settings),
         "summary": _summary(side),
-        "operators": [_operator(operator, places, context) for operator in program.operators],
+        "operators": [
+            _operator(operator, places.get(index), context) for index, operator in enumerate(program.operators)
+        ],
         "vertices": _vertices(side),
     }
 
@@ -58,7 +60,7 @@ _TOTALS = (("total_subtasks", "subtask"), ("total_slots", "slot"))
 _PLURALS = {"vertex": "vertices"}
 
 
-def _operator(operator: Operator, vertices: Mapping[str, int], context: ReportContext) -> Json:
+def _operator(operator: Operator, vertex: int | None, context: ReportContext) -> Json:
     return {
         "name": visible(operator.name),
         "kind": visible(operator.kind.replace("_", " ")),
@@ -69,7 +71,7 @@ def _operator(operator: Operator, vertices: Mapping[str, int], context: ReportCo
         "parallelism_configured": operator.parallelism_configured,
         "max_parallelism": operator.max_parallelism,
         "max_parallelism_configured": operator.max_parallelism_configured,
-        "vertex": vertices.get(operator.vertex),
+        "vertex": vertex,
         "source": source_values(operator.source, context),
         "has_state": operator.has_state,
         "states": None if operator.states is None else [_state(state) for state in operator.states],
@@ -111,14 +113,14 @@ def _vertices(side: Side) -> list[Json]:
             "operators": members[index],
             "key_groups": _key_groups(_max_parallelism(side, index, members), vertex.parallelism),
         }
-        for index, vertex in enumerate(side.program.vertices)
+        for index, vertex in enumerate(side.vertices)
     ]
 
 
 def _max_parallelism(side: Side, index: int, members: Sequence[Sequence[int]]) -> int:
     """That of the execution graph, which the operators carry; a JobVertex has -1 where none was set."""
     if not members[index]:
-        return side.program.vertices[index].max_parallelism
+        return side.vertices[index].max_parallelism
     return side.program.operators[members[index][0]].max_parallelism
 
 

@@ -60,7 +60,7 @@ def facts(inside: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def operators(inside: Mapping[str, Any]) -> list[OperatorContents]:
-    """The operators, the largest first. A snapshot of a job on Spark tells them by its plan, without sizes."""
+    """The operators, the largest first. Where nothing was measured, those of the plan are told, without sizes."""
     plan = inside.get("plan")
     found = inside.get("operators") or (_field(plan, "operators") or [])
     described = [_operator(each) for each in found if isinstance(each, Mapping)]
@@ -110,7 +110,8 @@ def _subtasks(subtasks: Sequence[Any]) -> list[Bar]:
         for each in subtasks
         if isinstance(each, Mapping)
     ]
-    return bars(sized, size) if 1 < len(sized) <= MOST_SUBTASKS else []
+    filled = any(amount for _, amount, _ in sized)
+    return bars(sized, size) if filled and 1 < len(sized) <= MOST_SUBTASKS else []
 
 
 def _key_groups(subtask: Mapping[str, Any]) -> str:

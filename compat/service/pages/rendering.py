@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from compat.report.escaping import visible
 from compat.service.guard import COOKIE, require
+from compat.service.pool import Busy, WorkFailed
 from compat.service.records import Role, moment
 from compat.service.registry import NotFound
 from compat.service.untrusted import RefusedBody
@@ -37,7 +38,9 @@ def page(handler: Handler) -> Handler:
         except RefusedBody as error:
             return respond(request, "error.html", status=404, title="Not found", message=str(error))
         except HTTPException as error:
-            return respond(request, "error.html", status=error.status_code, title="Not now", message=error.detail)
+            return respond(request, "error.html", status=error.status_code, title="Not allowed", message=error.detail)
+        except (WorkFailed, Busy) as error:
+            return respond(request, "error.html", status=503, title="Not now", message=str(error))
 
     return guarded
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compat.service.pages.charts import LineChart, line_chart
 from compat.service.pages.rendering import count, duration, size
@@ -45,22 +45,35 @@ class Row:
     size: str
 
 
-def history(path: str) -> History:
-    """What the state table below a job's directory tells. Called in a worker process."""
+def look_into(path: str, is_job: bool) -> tuple[History | None, list[dict[str, Any]]]:
+    """The epochs of a job, and the operators of a job or a savepoint with their states as ``compat inspect`` measures them.
+
+    Called in a worker process, with the directory. Nothing outside of it is opened.
+    """
     try:
+        from compiler.spark.inspection import describe_snapshot
         from state.delta.errors import StoreError
         from state.delta.history import epochs
         from state.delta.log import SnapshotLog
     except ModuleNotFoundError as error:
-        return History(problem=f"{error.name} is not installed: pip install 'stream-compat[spark]'")
-    table = os.path.join(path, "state")
+        return History(problem=f"{error.name} is not installed: pip install 'stream-compat[spark]'"), []
+    table = os.path.join(path, "state") if is_job else path
     if os.path.realpath(table) != table:
-        return History(problem="The state table lies behind a symbolic link; it is not followed.")
+        return History(problem="The state table lies behind a symbolic link; it is not followed."), []
     try:
-        found = epochs(SnapshotLog.open(table), WATERMARK)
+        log = SnapshotLog.open(table)
+        stray = next((file.path for file in log.files() if not _is_below(table, file.path)), None)
+        if stray is not None:
+            return History(problem=f"The state table names a file outside of it: {stray}"), []
+        found = describe(epochs(log, WATERMARK)) if is_job else None
+        return found, [] if "@" in path else describe_snapshot(path)["operators"]  # an @ would name a checkpoint
     except (StoreError, OSError, ValueError, KeyError) as error:
-        return History(problem=f"The state table cannot be read: {error}")
-    return describe(found)
+        return History(problem=f"The state table cannot be read: {error}"), []
+
+
+def _is_below(table: str, name: str) -> bool:
+    path = os.path.join(table, name)
+    return path.startswith(table + os.sep) and os.path.realpath(path) == path
 
 
 def describe(found: Sequence[Epoch]) -> History:
@@ -110,4 +123,4 @@ def _epoch(number: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.1f} s" if value < 10 else duration(value)
+    return duration(value) if value >= 10 else f"{value:.1f} s" if value >= 1 else f"{value * 1000:.0f} ms"

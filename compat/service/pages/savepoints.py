@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -30,20 +32,21 @@ async def savepoint(request: Request) -> Response:
         inside = await blocking(parts.registry.savepoints.inspection, found.id)
     except NotFound:
         inside = {}
-    epochs = await _epochs(parts, found)
+    history, measured = await _measured(parts, found)
     return respond(
         request,
         "savepoint.html",
         savepoint=found,
         facts=contents.facts(inside),
-        operators=contents.operators(inside),
-        history=epochs,
+        operators=contents.operators({**inside, "operators": measured or inside.get("operators")}),
+        history=history,
         missing=[str(name) for name in inside.get("missing_files") or ()],
     )
 
 
-async def _epochs(parts: Service, found: Savepoint) -> running.History | None:
-    """The epochs of a job's own state table, read in a worker process."""
-    if found.kind != look.DELTA_JOB or found.status != "ok":
-        return None
-    return await parts.pools.run(running.history, found.path, size=parts.settings.heavy_body)
+async def _measured(parts: Service, found: Savepoint) -> tuple[running.History | None, list[dict[str, Any]]]:
+    """The epochs of a job on Spark, and the operators of its snapshot, read in a worker process."""
+    if found.kind == look.FLINK or found.status != "ok":
+        return None, []
+    is_job = found.kind == look.DELTA_JOB
+    return await parts.pools.run(running.look_into, found.path, is_job, size=parts.settings.heavy_body)

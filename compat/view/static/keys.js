@@ -21,25 +21,24 @@
     });
   };
 
-  // To the nearest box in a direction; what lies straight ahead is nearer than what lies aside.
+  // To the nearest box in a direction; what lies straight ahead comes before what lies aside.
   function move(node, [dx, dy]) {
-    const here = centre(node);
+    const here = node.getBoundingClientRect();
     let best = null;
     let least = Infinity;
     for (const other of node.closest(".sheet").querySelectorAll(".node")) {
       if (other === node) continue;
-      const there = centre(other);
-      const ahead = (there.x - here.x) * dx + (there.y - here.y) * dy;
-      const aside = Math.abs((there.x - here.x) * dy) + Math.abs((there.y - here.y) * dx);
-      const far = ahead + aside * 3;
+      const there = other.getBoundingClientRect();
+      const ahead = (there.left - here.left) * dx + (there.top - here.top) * dy;
+      const aside = dx ? gap(here.top, here.bottom, there.top, there.bottom) : gap(here.left, here.right, there.left, there.right);
+      const far = ahead + aside * 20;
       if (ahead > 4 && far < least) [best, least] = [other, far];
     }
     if (best) view.focusNode(best);
   }
 
-  function centre(node) {
-    const { left, top, height } = node.getBoundingClientRect();
-    return { x: left, y: top + height / 2 };
+  function gap(start, end, otherStart, otherEnd) {
+    return Math.max(0, otherStart - end, start - otherEnd);
   }
 
   view.focusNode = (node) => {

@@ -14,6 +14,7 @@ self.onmessage = ({ data }) => {
 
 // From top to bottom, unless that is too wide to stand beside another one and from left to right is less so.
 function place(boxes, edges) {
+  if (!boxes.length) return { width: 0, height: 60, boxes: [], edges: [] };
   const down = placed(boxes, edges, "TB");
   if (down.width <= WIDE) return down;
   const across = placed(boxes, edges, "LR");

@@ -1,0 +1,89 @@
+"""A real browser. Every page is watched: an error in its console or a request to another host fails the test."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+TIMEOUT = 30_000
+"""Milliseconds that anything on a page may take; the machine may have other things to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address in a window of its own; ``problems`` are gathered and must be none at the end."""
+    problems: list[str] = []
+    contexts = []
+
+    def open_one(address: str, *, width: int = 1280, height: int = 860, errors: bool = True, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        context.set_default_timeout(TIMEOUT)
+        contexts.append(context)
+        page = context.new_page()
+        host = urlsplit(address).netloc
+
+        def on_console(message: Any) -> None:
+            if message.type in ("error", "warning") and errors:
+                problems.append(f"console: {message.text}")
+
+        def on_request(request: Any) -> None:
+            parts = urlsplit(request.url)
+            if parts.scheme not in ("file", "blob", "data") and parts.netloc != host:
+                problems.append(f"request: {request.url}")
+
+        page.on("console", on_console)
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("request", on_request)
+        page.on("dialog", lambda dialog: (problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.goto(address)
+        if options.get("java_script_enabled", True):
+            with contextlib.suppress(LookupError):
+                settle(page)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def settle(page: Any) -> None:
+    """Wait until the view shows what its address says."""
+    if page.locator(".stage").count():
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.section')].some(e => !e.hidden && "
+            "(e.dataset.ready === (location.hash || '#') || !e.querySelector('.stage')))"
+        )

@@ -1,0 +1,99 @@
+"""Pages to look at: made of topologies, checked as the command does, written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from compat.check.context import CheckOptions
+from compat.check.decision import check
+from compat.check.findings import Fate, MappingRow, Report, Verdict
+from compat.loader.topology import plan_of
+from compat.plan.decode import decode
+from compat.report import ReportContext, render
+from compat.report.html import render_plans
+from tests.compat.builders import operator, program, report
+
+OLD = ("count", "sum")
+NEW = ("filtered", "count", "sum")
+"""With an operator before the others, so that generated ids move."""
+
+
+def plan(*names: str, parallelism: int = 2) -> dict[str, Any]:
+    """A chain of keyed operators of these names, then a print, as a plan."""
+    ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source", "name": "words"}]
+    for name in names:
+        ops.append({"id": f"key {name}", "kind": "key_by", "inputs": [ops[-1]["id"]]})
+        ops.append({"id": name, "kind": "keyed_process", "name": name, "inputs": [f"key {name}"]})
+    ops.append({"id": "out", "kind": "print", "inputs": [ops[-1]["id"]]})
+    found = plan_of({"name": "words", "ops": ops}, "2.3", {"parallelism.default": str(parallelism)})
+    assert found["error"] is None, found["error"]
+    return found
+
+
+def wide_plan(branches: int) -> dict[str, Any]:
+    """A source that feeds many keyed operators: twice as many operators and a source, in as many vertices and one."""
+    ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source"}]
+    for number in range(branches):
+        ops.append({"id": f"key {number}", "kind": "key_by", "inputs": ["in"]})
+        ops.append(
+            {"id": f"p{number}", "kind": "keyed_process", "name": f"count {number}", "inputs": [f"key {number}"]}
+        )
+        ops.append({"id": f"s{number}", "kind": "print", "inputs": [f"p{number}"]})
+    found = plan_of({"name": "wide", "ops": ops}, "2.3", {})
+    assert found["error"] is None, found["error"]
+    return found
+
+
+def check_page(folder: Path, old: dict[str, Any], new: dict[str, Any], *, allow_non_restored: bool = False) -> str:
+    """The address of the page of a check."""
+    outcome = check(
+        decode(old, name="old.py", kind="program"),
+        decode(new, name="new.py", kind="program"),
+        CheckOptions(allow_non_restored),
+    )
+    return report_page(folder, outcome, plans=[(old, new)])
+
+
+def report_page(folder: Path, *outcomes: Any, plans: Sequence[Any] = ()) -> str:
+    """The address of a page of outcomes."""
+    return _written(folder, render("html", outcomes, ReportContext(sources={}, plans=plans)))
+
+
+def plan_page(folder: Path, *plans: Any) -> str:
+    """The address of the page of plans."""
+    return _written(folder, render_plans(plans, "job.py", ReportContext(sources={})))
+
+
+def all_fates() -> Report:
+    """A report in which state meets every fate that there is, an operator each."""
+    olds = [operator(f"old {fate.name.lower()}") for fate in Fate if fate is not Fate.EMPTY]
+    news = [operator(f"new {fate.name.lower()}") for fate in Fate]
+    gone = (Fate.DROPPED, Fate.REFUSED, Fate.LOST)
+    rows = [
+        MappingRow(
+            old=None if fate is Fate.EMPTY else olds[index],
+            new=None if fate in gone else news[index],
+            fate=fate,
+            by="uid",
+        )
+        for index, fate in enumerate(Fate)
+    ]
+    return report(
+        Verdict.INCOMPATIBLE,
+        mapping=tuple(rows),
+        old=program("old.py", *(_at(each, index) for index, each in enumerate(olds))),
+        new=program("new.py", *(_at(each, index) for index, each in enumerate(news))),
+    )
+
+
+def _at(each: Any, place: int) -> Any:
+    return replace(each, node=place + 1, position=place)
+
+
+def _written(folder: Path, text: str) -> str:
+    path = folder / "page.html"
+    path.write_text(text, encoding="utf-8")
+    return path.as_uri()
