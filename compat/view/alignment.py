@@ -20,8 +20,8 @@ Slot = tuple[int | None, int | None]
 def match_operators(old: Program, new: Program) -> dict[int, int]:
     """For operators of OLD, by index, the operator of NEW that is the same one to a reader.
 
-    Those that a restore pairs come first, unless they are not alike or the state would reach wrong hands; then the
-    successors that the check names; then what is alike among the rest.
+    Those that a restore pairs come first, unless they are not alike or the state would reach wrong hands; then what is
+    alike among the rest.
     """
     mapping = map_state(old, new)
     strays = find_wrong_hands(mapping, new)
@@ -31,10 +31,6 @@ def match_operators(old: Program, new: Program) -> dict[int, int]:
         if pair.old.id not in strays and similarity(pair.old, pair.new) > 0
     }
     taken = set(matched.values())
-    for old_id, successor in mapping.successors.items():
-        if old_id not in matched and successor.id not in taken:
-            matched[old_id] = successor.id
-            taken.add(successor.id)
     alike = find_successors(
         [operator for operator in old.operators if operator.id not in matched],
         [operator for operator in new.operators if operator.id not in taken],
