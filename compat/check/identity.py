@@ -31,7 +31,7 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
 def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | None:
     old, new = pair.old, pair.new
     if family(old) != family(new):
-        if not new.has_state and pair.by != BY_GENERATED_ID:
+        if pair.by != BY_GENERATED_ID and (not new.has_state or _takes_over(old, new)):
             return None
         return f"OLD's is a {family(old)}, NEW's is a {family(new)}"
     if pair.by != BY_GENERATED_ID:
@@ -45,6 +45,17 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
     if here == _ONLY_THE_SORT and state_names(old) and new.states is not None and _comparable(old, new):
         return "name, function and declared states all differ"
     return None
+
+
+def _takes_over(old: Operator, new: Operator) -> bool:
+    """True if an operator of another sort declares all that the program kept in the old one, in windows of one type."""
+    kept = {state.name for state in old.states or () if not state.built_in}
+    declared = {state.name for state in new.states or () if not state.built_in}
+    return bool(kept) and kept <= declared and _window_types(old) == _window_types(new)
+
+
+def _window_types(operator: Operator) -> set[str]:
+    return {state.namespace_type for state in operator.states or () if state.namespace_type is not None}
 
 
 def _belongs_to_its_own(old: Operator, other: Operator, takes: Mapping[str, Operator]) -> bool:

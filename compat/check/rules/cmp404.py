@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.rules.states import StateChange, changes, retyped
-from compat.plan.facts import State
+from compat.plan.facts import State, StateKind
 from state.compatibility import PROCESS, STORE, Compatibility
+
+_CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -19,6 +21,29 @@ def find(check: Check) -> Iterator[Finding]:
                 yield _unreadable(check, change, old, new, compatibility)
             elif compatibility.answer.rank == 0 and compatibility.changes:
                 yield _in_other_words(check, change, old, new, compatibility)
+    yield from _other_connectors(check)
+
+
+def _other_connectors(check: Check) -> Iterator[Finding]:
+    """Sources and sinks that became another connector's, whose splits or files are in bytes of its own form."""
+    for pair in check.right_pairs:
+        before, after = pair.old.detail.get("class"), pair.new.detail.get("class")
+        if pair.old.kind not in _CONNECTED or None in (before, after) or before == after:
+            continue
+        state = next((state for state in pair.old.states or () if state.kind is StateKind.LIST), None)
+        if state is None or not any(other.name == state.name for other in pair.new.states or ()):
+            continue
+        yield check.finding(
+            "CMP404",
+            Level.ERROR,
+            f"{pair.new.label} was a {before} and is a {after}",
+            consequence=f"The task fails when it starts: a {after} does not read what a {before} keeps.",
+            reason=f"What is in {state.name!r} is written by the connector itself.",
+            old=pair.old,
+            new=pair.new,
+            state=state.name,
+            fixes=(Fix(text=f"Give the {after} a uid of its own, and restore with -n if the old positions may go."),),
+        )
 
 
 def _unreadable(

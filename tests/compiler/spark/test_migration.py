@@ -144,7 +144,7 @@ REFUSED: list[tuple[TypeInformation, TypeInformation]] = [
 @pytest.mark.parametrize(("old", "new"), REFUSED)
 def test_refused_before_the_job_starts(cluster: Any, old: TypeInformation, new: TypeInformation) -> None:
     values = {L: lambda n: n, AB: made, P: lambda n: n, Types.TUPLE([L]): lambda n: (n,)}
-    with pytest.raises(RestoreRefused, match="State 's' of operator .* became|fields"):
+    with pytest.raises(RestoreRefused, match=r"State 's' of operator .*(became|fields)"):
         restored(
             cluster, (ValueStateDescriptor("s", old), values[old]), (ValueStateDescriptor("s", new), lambda n: None)
         )
