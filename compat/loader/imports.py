@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -17,6 +17,15 @@ _TABLE = (
     "DataStream programs; for a Table program, export its plan as a topology file."
 )
 _TREES = {"datastream": "compiler.datastream", "common": "compiler.datastream.common"}
+_PACKAGES = ("datastream", "common", "datastream.connectors", "datastream.formats")
+_SIBLINGS = (
+    *_TREES.values(),
+    "compiler.datastream.state",
+    "compiler.datastream.functions",
+    "compiler.datastream.window",
+    "compiler.datastream.connectors",
+    "compiler.datastream.common.typeinfo",
+)
 
 
 class PyFlinkFinder:
@@ -59,11 +68,34 @@ def _module(rest: str) -> ModuleType:
         )
     ours = _TREES[tree] + (f".{below}" if below else "")
     try:
-        return importlib.import_module(ours)
+        module = importlib.import_module(ours)
     except ModuleNotFoundError as error:
         if error.name != ours:
             raise
         raise ModuleNotFoundError(f"No module named 'pyflink.{rest}'", name=f"pyflink.{rest}") from None
+    if rest not in _PACKAGES and not isinstance(vars(module).get("__getattr__"), _Siblings):
+        vars(module)["__getattr__"] = _Siblings(f"pyflink.{rest}", vars(module).get("__getattr__"))
+    return module
+
+
+class _Siblings:
+    """Looks up what a module does not define: PyFlink's modules also give the classes that they import from one another."""
+
+    def __init__(self, module: str, own: Callable[[str], object] | None) -> None:
+        self.module = module
+        self.own = own
+
+    def __call__(self, name: str) -> object:
+        if self.own is not None:
+            try:
+                return self.own(name)
+            except AttributeError:
+                pass
+        if name[:1].isupper():
+            for sibling in map(importlib.import_module, _SIBLINGS):
+                if name in vars(sibling) or name in getattr(sibling, "__all__", ()):
+                    return getattr(sibling, name)
+        raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
 
 
 def _made(name: str, **attributes: object) -> ModuleType:

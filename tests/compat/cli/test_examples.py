@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
@@ -51,3 +52,26 @@ def test_lines_of_topologies_give_lines_of_plans(tmp_path):
     plans = [json.loads(line) for line in result.output.splitlines()]
     assert [plan["error"] is None for plan in plans] == [True, False, True]
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("job", "code", "rules"),
+    [
+        ("word_count", 1, {"CMP103"}),
+        ("window_word_count", 1, {"CMP102"}),
+        ("fraud_detection", 1, {"CMP401", "CMP404"}),
+        ("enrichment", 1, {"CMP404", "CMP406"}),
+        ("sessions", 0, {"CMP407", "CMP110"}),
+    ],
+)
+def test_what_the_check_says_of_each_example(job, code, rules):
+    old, new = str(EXAMPLES / job / "v1.py"), str(EXAMPLES / job / "v2.py")
+    assert run("check", old, old).exit_code == 0
+    result = run("check", old, new, "--output", "json")
+    assert result.exit_code == code
+    found = {finding["rule"] for finding in json.loads(result.output)["findings"] if finding["level"] != "note"}
+    assert found >= rules
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| `{job}` |")]
+    assert all(rule in row for rule in rules)
+    assert ("compatible" in row) == (code == 0)
