@@ -10,7 +10,8 @@ from compat.execution.failures import Refused
 
 
 def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
-    """What gives the plan of a job of ``program`` (as the user named it)."""
+    """What gives the plan of a job of ``program`` (as the user named it), as Spark runs it."""
+    from compat.plan.as_run import as_run
     from compat.plan.compilation import compile_job
     from compat.plan.encode import Encoding, plan_json
 
@@ -19,7 +20,7 @@ def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda job: plan_json(compile_job(job), Encoding(show_path=show))
+    return lambda job: as_run(plan_json(compile_job(job), Encoding(show_path=show)))
 
 
 def checker(

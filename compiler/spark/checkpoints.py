@@ -15,6 +15,7 @@ from typing import Any
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.sourcing import SourceCoordinator
 from compiler.spark.task import TaskReport
+from compiler.streamgraph.model import Task
 from state.delta.compaction import COMPACT_AFTER, compact
 from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
@@ -189,6 +190,7 @@ class CheckpointCoordinator:
                 "name": spec.name,
                 "uid": spec.uid,
                 "user_hash": spec.user_hash,
+                "replayed": spec.task is Task.LEGACY_SOURCE,
                 "parallelism": task.parallelism,
                 "max_parallelism": task.max_parallelism,
                 "states": list(self.described.get(spec.id, {}).values()),

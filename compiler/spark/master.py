@@ -20,7 +20,7 @@ from compiler.spark.options import Listener, RunOptions
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.restarts import RestartStrategy
 from compiler.spark.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
-from compiler.spark.savepoints import plan_as_run, take_savepoint
+from compiler.spark.savepoints import take_savepoint, with_adopted
 from compiler.spark.sinks import committer_of
 from compiler.spark.store import JobEntry, JobStore
 from compiler.spark.task import TaskReport
@@ -109,7 +109,7 @@ class JobMaster:
         if restoration is not None and restoration.snapshot.is_savepoint:
             self.coordinator.pending.clear()  # published before it was taken
         if self._plan_json is not None:
-            self._plan_json = plan_as_run(self._plan_json, self.plan)
+            self._plan_json = with_adopted(self._plan_json, self.plan)
             self.store.write_plan(self.job_id, self._plan_json)
         self._to(JobStatus.CREATED)
 

@@ -33,25 +33,13 @@ def take_savepoint(
     return write_savepoint(coordinator.log, target, description, plan_json)
 
 
-def plan_as_run(plan_json: Mapping[str, Any], plan: PhysicalPlan) -> dict[str, Any]:
-    """The plan with what is known from running it: adopted maximum parallelism, and states that have names of their own.
-
-    PyFlink draws the names of some states at random at every start; here they are as stable as any.
-    """
+def with_adopted(plan_json: Mapping[str, Any], plan: PhysicalPlan) -> dict[str, Any]:
+    """The plan with the maximum parallelism that the job runs with, which may be that of the snapshot it came from."""
     highest = {task.id: task.max_parallelism for task in plan.tasks}
-    operators = [
-        {
-            **operator,
-            "max_parallelism": highest.get(operator["vertex"], operator["max_parallelism"]),
-            "states": None
-            if operator["states"] is None
-            else [{name: value for name, value in state.items() if name != "unstable"} for state in operator["states"]],
-        }
-        for operator in plan_json["operators"]
-    ]
-    job_graph = dict(plan_json["job_graph"])
-    job_graph["vertices"] = [
-        {**vertex, "max_parallelism": highest.get(vertex["id"], vertex["max_parallelism"])}
-        for vertex in job_graph["vertices"]
-    ]
-    return {**plan_json, "operators": operators, "job_graph": job_graph}
+
+    def adopt(item: Mapping[str, Any], vertex: str) -> dict[str, Any]:
+        return {**item, "max_parallelism": highest.get(vertex, item["max_parallelism"])}
+
+    operators = [adopt(operator, operator["vertex"]) for operator in plan_json["operators"]]
+    vertices = [adopt(vertex, vertex["id"]) for vertex in plan_json["job_graph"]["vertices"]]
+    return {**plan_json, "operators": operators, "job_graph": {**plan_json["job_graph"], "vertices": vertices}}
