@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
+from compat.savepoint.evidence import contradiction
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import PYTHON_PREFIX, Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
@@ -165,11 +166,26 @@ class _Translation:
             detail["records_in_flight"] = [
                 place for place, there in zip(("before", "behind"), recorded.channels, strict=True) if there
             ]
+        contradictions = self.contradictions() if self.mode == PROCESS else {}
+        if contradictions:
+            detail["contradicted_types"] = contradictions
         if recorded.unreadable:
             detail["known_states"] = [self.declared_name(state) for state in recorded.states]
         return detail
 
     # States
+
+    def contradictions(self) -> dict[str, str]:
+        """For each state whose bytes are not of the type that NEW declares for it, why not."""
+        declared = {} if self.partner is None else {state.name: state for state in self.partner.states or ()}
+        found: dict[str, str] = {}
+        for state in self.recorded.states:
+            twin = declared.get(self.declared_name(state))
+            if state.elements and twin is not None and not twin.built_in and self.stored_alike(state, twin):
+                why = contradiction(twin.type, twin.kind.value, state.elements)
+                if why is not None:
+                    found[twin.name] = why
+        return found
 
     def states(self) -> tuple[State, ...]:
         """The states, each with the kind and type of a declared one that is stored in the same way, if there is one."""

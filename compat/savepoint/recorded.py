@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from compat.plan.facts import StateKind, StateScope
 from compat.savepoint.remote import read_savepoint
-from compat.savepoint.shapes import VOID, Shape, of_snapshot
+from compat.savepoint.shapes import BYTES, VOID, Shape, of_snapshot
 from state.flink import (
     HeaderReader,
     NeededFile,
@@ -16,6 +18,7 @@ from state.flink import (
     StateMeta,
     native_backend,
     read_states,
+    sample_values,
     summarize,
 )
 
@@ -38,6 +41,7 @@ class RecordedState:
 
     ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
     None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
+    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list.
     """
 
     name: str
@@ -47,6 +51,7 @@ class RecordedState:
     namespace: Shape | None = None
     ttl: bool = False
     bytes: int | None = None
+    elements: tuple[builtins.bytes, ...] = ()
 
     @property
     def timers(self) -> bool:
@@ -121,6 +126,7 @@ def _operator(
     found = read_states(savepoint, operator, headers)
     sizes = {total.name: total.bytes for total in totals.states}
     metas = (*found.keyed, *found.lists, *found.broadcast)
+    samples = sample_values(savepoint, operator, headers)
     return RecordedOperator(
         id=operator.id,
         name=operator.name,
@@ -130,7 +136,7 @@ def _operator(
         has_state=operator.has_state,
         coordinated=operator.coordinator is not None,
         key=of_snapshot(found.key_serializer),
-        states=tuple(_state(meta, sizes.get(meta.name)) for meta in metas),
+        states=tuple(_with_elements(_state(meta, sizes.get(meta.name)), samples.get(meta.name, ())) for meta in metas),
         unreadable=found.unreadable,
         finished=_finished(operator),
         channels=(
@@ -179,3 +185,24 @@ def _without_ttl(value: Shape | None) -> tuple[Shape | None, bool]:
         assert inner is not None
         return Shape(value.name, (*value.parts[:-1], inner)), True
     return value, False
+
+
+_ARRAYS = {StateKind.LIST: (Shape("List", (BYTES,)), 0), StateKind.MAP: (Shape("Map", (BYTES, BYTES)), 1)}
+_TIME = 8
+
+
+def _with_elements(state: RecordedState, samples: tuple[bytes, ...]) -> RecordedState:
+    """The state with the byte arrays inside the stored values, if it is one of byte arrays."""
+    shape, nulls = _ARRAYS.get(state.kind, (None, 0)) if state.kind is not None else (None, 0)
+    if shape is None or state.value != shape or state.scope is not StateScope.KEYED:
+        return state
+    return replace(state, elements=tuple(_arrays(samples, nulls + _TIME * state.ttl)))
+
+
+def _arrays(samples: tuple[bytes, ...], skipped: int) -> Iterator[bytes]:
+    """The first byte array in each value, behind what says that it is not null and when it was last used."""
+    for value in samples:
+        begin = skipped + 4
+        length = int.from_bytes(value[skipped:begin], "big", signed=True)
+        if 0 <= length <= len(value) - begin:
+            yield value[begin : begin + length]

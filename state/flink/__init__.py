@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from state.flink.inspection import inspect, inspect_savepoint
     from state.flink.metadata import parse_metadata, read_metadata
     from state.flink.model import MasterState, OperatorState, Properties, Savepoint, SubtaskState
+    from state.flink.samples import sample_values
     from state.flink.snapshots import SerializerSnapshot
     from state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
     from state.flink.summary import KeyGroupBalance, OperatorSummary, StateTotal, Summary, summarize
@@ -70,6 +71,7 @@ __all__ = [
     "parse_metadata",
     "read_metadata",
     "read_states",
+    "sample_values",
     "summarize",
 ]
 
@@ -80,6 +82,7 @@ _HOMES = {
     "inspection": "inspect inspect_savepoint",
     "metadata": "parse_metadata read_metadata",
     "model": "MasterState OperatorState Properties Savepoint SubtaskState",
+    "samples": "sample_values",
     "snapshots": "SerializerSnapshot",
     "states": "HeaderReader OperatorStates find_operator read_states",
     "summary": "KeyGroupBalance OperatorSummary StateTotal Summary summarize",

@@ -52,7 +52,7 @@ class Budget:
         return True
 
 
-class _OtherLayout(Exception):
+class OtherLayout(Exception):
     """The bytes are not entries behind their lengths."""
 
 
@@ -89,31 +89,34 @@ def _entry_bytes(
     try:
         # Key groups stand one behind the other; each is walked at most once even if offsets repeat.
         for offset in sorted({offset for offset in handle.offsets if offset > 0}):
-            for state, size in _entries(data, offset):
-                totals[state] += size
-    except (_OtherLayout, struct.error, IndexError):
+            for state, start, _, end in entries(data, offset):
+                totals[state] += end - start
+    except (OtherLayout, struct.error, IndexError):
         return None
     if sum(totals) > len(data):
         return None
     return {state.name: total for state, total in zip(header.states, totals, strict=True)}
 
 
-def _entries(data: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """The state's number and the size of each entry of the key group that begins at `at`."""
+def entries(data: bytes, at: int) -> Iterator[tuple[int, int, int, int]]:
+    """Each entry of the key group that begins at `at`: the state's number, where it starts, where its value does, its end.
+
+    Raises `OtherLayout`, and what reading past the end raises.
+    """
     state = _SHORT.unpack_from(data, at)[0]
     at += 2
     while state != _END_OF_KEY_GROUP:
         key_length = _INT.unpack_from(data, at)[0]
         key = at + 4
         if key_length <= 0:
-            raise _OtherLayout
+            raise OtherLayout
         value_length = _INT.unpack_from(data, key + key_length)[0]
         if value_length < 0:
-            raise _OtherLayout
+            raise OtherLayout
         end = key + key_length + 4 + value_length
         if end > len(data):
-            raise _OtherLayout
-        yield state, end - at
+            raise OtherLayout
+        yield state, at, end - value_length, end
         at = end
         if data[key] & _ANOTHER_STATE_FOLLOWS:
             state = _SHORT.unpack_from(data, at)[0]

@@ -53,4 +53,15 @@ RULES = (
         new='ValueStateDescriptor("count", Types.STRING())',
         fix="Name the program that wrote the savepoint: compat check SAVEPOINT new.py --names old.py.",
     ),
+    RuleInfo(
+        id="CMP505",
+        name="bytes-of-another-type",
+        level=Level.ERROR,
+        summary="The bytes of a state in the savepoint cannot be of the type that the new program declares.",
+        why="PyFlink's coders write a Long as 8 bytes and a String behind its length: a few stored values are held against "
+        "the declared type. What contradicts it, the program cannot read; Flink does not notice, as it sees bytes only.",
+        old='ValueStateDescriptor("count", Types.LONG())     # 8 bytes in the savepoint',
+        new='ValueStateDescriptor("count", Types.STRING())',
+        fix="Keep the type that wrote the state, or put the new values into a state of another name.",
+    ),
 )

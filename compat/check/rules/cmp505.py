@@ -1,0 +1,35 @@
+"""CMP505 bytes-of-another-type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """States of a savepoint whose bytes cannot be of the type that NEW declares.
+
+    Where the program that wrote the savepoint is known, its types are compared instead (CMP404).
+    """
+    if check.old.snapshot is None or check.old.snapshot.types_known:
+        return
+    for pair in check.right_pairs:
+        declared = {state.name: state.type for state in pair.new.states or ()}
+        for name, why in pair.old.detail.get("contradicted_types", {}).items():
+            yield check.finding(
+                "CMP505",
+                Level.ERROR,
+                f"the bytes of state {name!r} of {pair.new.label} are not of the type {declared.get(name)}",
+                consequence="Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first "
+                "record, or reads wrong values.",
+                reason=f"A stored value has {why}.",
+                old=pair.old,
+                new=pair.new,
+                state=name,
+                fixes=(
+                    Fix(text="Keep the type that wrote the state, or put the new values into a state of another name."),
+                ),
+                silent=True,
+            )

@@ -1,0 +1,54 @@
+"""A few stored values of keyed states, as bytes: from canonical snapshots, whose entries stand behind their lengths."""
+
+from __future__ import annotations
+
+import struct
+
+from state.flink.errors import SavepointError
+from state.flink.handles import KeyGroups
+from state.flink.measure import OtherLayout, entries
+from state.flink.model import OperatorState, Savepoint
+from state.flink.states import HeaderReader
+from state.flink.streams import read_window
+
+SAMPLES = 16
+"""Values of each state that are taken of one subtask."""
+
+_WINDOW = 1 << 20
+
+
+def sample_values(savepoint: Savepoint, operator: OperatorState, headers: HeaderReader) -> dict[str, tuple[bytes, ...]]:
+    """Up to `SAMPLES` values of each keyed state, as the state's value serializer wrote them, by the state's name.
+
+    Only the first subtask that has any is looked at, and of its state no more than a megabyte. Raises nothing: what is not
+    canonical, or cannot be read, has no samples.
+    """
+    for subtask in operator.subtasks:
+        handle = subtask.managed_keyed
+        if isinstance(handle, KeyGroups) and handle.canonical:
+            try:
+                found = _of_handle(savepoint, handle, headers)
+            except SavepointError:
+                continue
+            if found:
+                return found
+    return {}
+
+
+def _of_handle(savepoint: Savepoint, handle: KeyGroups, headers: HeaderReader) -> dict[str, tuple[bytes, ...]]:
+    header = headers.keyed(handle)
+    begun = sorted({offset for offset in handle.offsets if offset > 0})
+    if header is None or header.compressed or header.unreadable or not begun:
+        return {}
+    first = begun[0]
+    data = read_window(savepoint, handle, first, _WINDOW)
+    found: dict[str, list[bytes]] = {}
+    try:
+        for offset in begun:
+            for state, _, value, end in entries(data, offset - first):
+                values = found.setdefault(header.states[state].name, [])
+                if len(values) < SAMPLES:
+                    values.append(data[value:end])
+    except (OtherLayout, struct.error, IndexError):
+        pass  # the window ends within an entry, or this is not what it seems; what was found before is whole
+    return {name: tuple(values) for name, values in found.items()}
