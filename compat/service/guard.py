@@ -37,7 +37,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-OPEN_PATHS = ("/livez", "/readyz", "/login", "/static/", "/api/v1/openapi.json")
+OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
 """What may be asked for by everybody; a name that ends with a slash stands for all below it."""
 
 _SAFE = ("GET", "HEAD", "OPTIONS")

@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from state.delta.errors import StoreError
 from state.delta.log import LogFile, SnapshotLog
 
+MOST_COMMITS = 5000
+"""Older commits are not looked at."""
+
 LARGEST_COMMIT = 64_000_000
 """Commit files beyond this many bytes are not read."""
 
@@ -26,57 +29,64 @@ class Epoch:
     """One committed epoch.
 
     ``time`` is in milliseconds since 1970; ``records`` what was read from the sources, None where the commit does not say.
-    ``written`` are the bytes of the files it added and ``size`` those of all files afterwards, None where the log does not
-    reach back to it. ``watermark`` is the lowest one of those operators that have one, in milliseconds, None where none has
-    or the input ended.
+    ``written`` are the bytes of the files it added and ``size`` those of all files afterwards. ``watermark`` is the lowest
+    one of those operators that have one, in milliseconds, None where none has or the input ended.
     """
 
     number: int
     version: int
     time: int
     records: int | None
-    written: int | None
-    size: int | None
+    written: int
+    size: int
     watermark: int | None
 
 
 def epochs(log: SnapshotLog, watermark_state: str) -> list[Epoch]:
-    """The epochs in the log, the oldest first. Raises StoreError.
+    """The epochs of the last commits in the log, the oldest first. Raises StoreError.
 
     ``watermark_state`` is the name under which operators keep their watermark: decimal digits, written when it changes.
     Those of epochs before the last compaction are forgotten.
     """
     files = log.files()
-    sizes = _sizes(Path(log.path), log.version, sum(file.size for file in files))
-    found = [
-        Epoch(
-            number=entry["epoch"],
-            version=entry["version"],
-            time=entry["time"],
-            records=entry.get("records"),
-            written=sizes.get(entry["version"], (None, None))[0],
-            size=sizes.get(entry["version"], (None, None))[1],
-            watermark=None,
-        )
-        for entry in reversed(log.checkpoints())
-    ]
-    marks = _watermarks(log, files, watermark_state)
-    return list(_with_watermarks(found, marks))
-
-
-def _sizes(path: Path, version: int, total: int) -> dict[int, tuple[int, int]]:
-    """Bytes added by each version and in all files after it, walking back from the newest as far as commits are kept."""
-    found = {}
-    while version >= 0:
-        actions = _commit(path, version)
+    size = sum(file.size for file in files)
+    found: dict[int, Epoch] = {}
+    for version in range(log.version, max(log.version - MOST_COMMITS, -1), -1):
+        actions = _commit(Path(log.path), version)
         if actions is None:
             break
-        added = sum(_bytes(action.get("add")) for action in actions)
-        removed = sum(_bytes(action.get("remove")) for action in actions)
-        found[version] = (added, total)
-        total += removed - added
-        version -= 1
-    return found
+        added, removed = (sum(_bytes(action.get(name)) for action in actions) for name in ("add", "remove"))
+        epoch = _epoch(actions, version, added, size)
+        if epoch is not None:
+            found[epoch.number] = epoch  # compactions carry the number too, after the commit that made the epoch
+        size += removed - added
+    marks = _watermarks(log, files, watermark_state)
+    return list(_with_watermarks(sorted(found.values(), key=lambda epoch: epoch.number), marks))
+
+
+def _epoch(actions: list[dict[str, Any]], version: int, written: int, size: int) -> Epoch | None:
+    info: dict[str, Any] = next(
+        (action["commitInfo"] for action in actions if isinstance(action.get("commitInfo"), dict)), {}
+    )
+    number, records = _number(info.get("epoch")), _number(info.get("records"))
+    if number is None:
+        return None
+    return Epoch(
+        number=number,
+        version=version,
+        time=_number(info.get("timestamp")) or 0,
+        records=records,
+        written=written,
+        size=size,
+        watermark=None,
+    )
+
+
+def _number(text: Any) -> int | None:
+    try:
+        return int(text)
+    except (TypeError, ValueError):
+        return None
 
 
 def _commit(path: Path, version: int) -> list[dict[str, Any]] | None:

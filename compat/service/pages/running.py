@@ -86,7 +86,7 @@ def describe(found: Sequence[Epoch]) -> History:
             "Records per second", [(e.number, rates[e.number]) for e in shown if e.number in rates], count, _epoch
         ),
         line_chart("Watermark lag", [(e.number, lags[e.number]) for e in shown if e.number in lags], duration, _epoch),
-        line_chart("State on disk", [(e.number, e.size) for e in shown if e.size is not None], size, _epoch),
+        line_chart("State on disk", [(e.number, e.size) for e in shown], size, _epoch),
         line_chart(
             "Time between epochs", [(b.number, (b.time - a.time) / 1000) for a, b in pairwise(shown)], _seconds, _epoch
         ),
