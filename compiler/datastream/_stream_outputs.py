@@ -93,9 +93,9 @@ class StreamOutputs(OperatorSettings):
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Write the records to the standard output of the tasks, behind ``sink_identifier`` where one is given."""
-        return self._printable()._legacy_sink(
-            "Print to Std. Out", Operator(kind="print", arguments={"identifier": sink_identifier})
-        )
+        stream = self._printable()
+        arguments = {"identifier": sink_identifier, "type": stream._transformation.output_type}
+        return stream._legacy_sink("Print to Std. Out", Operator(kind="print", arguments=arguments))
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

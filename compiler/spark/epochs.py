@@ -88,6 +88,7 @@ def pack(plan: PhysicalPlan) -> bytes:
     """A plan as tasks need it."""
     from pyspark import cloudpickle
 
+    dumps: Any = cloudpickle.dumps
     payloads: dict[int, bytes] = {}
     tasks = []
     for task in plan.tasks:
@@ -95,11 +96,11 @@ def pack(plan: PhysicalPlan) -> bytes:
             operator = spec.operator
             if operator is not None and operator.kind == "collection":
                 operator = replace(operator, function=None)
-            payloads[spec.node] = cloudpickle.dumps(operator)
+            payloads[spec.node] = dumps(operator)
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
     stateful = {task.vertex for task in plan.tasks if _stateful(task)}
     packed = PackedPlan(tasks=tuple(tasks), partitions=plan.partitions, payloads=payloads, batch=plan.batch)
-    return bytes(cloudpickle.dumps((packed, stateful)))
+    return bytes(dumps((packed, stateful)))
 
 
 def _stateful(task: TaskSpec) -> bool:

@@ -22,6 +22,7 @@ from compiler.spark.master import JobMaster
 from compiler.spark.options import Listener, RunOptions, with_recovery
 from compiler.spark.plan import PhysicalPlan, plan
 from compiler.spark.store import JobEntry, JobStore
+from compiler.spark.support import refuse_unsupported
 
 _END = object()
 
@@ -121,6 +122,7 @@ class SparkExecutor:
         """Plan the job, restore what is to be restored, and start it."""
         self.check()
         made = plan(job)
+        refuse_unsupported(made)
         options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:

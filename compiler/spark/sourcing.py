@@ -32,8 +32,9 @@ class SourceCoordinator:
             self._changed.add(split["id"])
 
     def has_work(self) -> bool:
-        """True when a split can be read."""
-        return bool(self._live())
+        """True when a split can be read, and has something to read as far as its enumerator can tell."""
+        ready = getattr(self._enumerator, "ready", None)
+        return any(ready is None or ready(split) for split in self._live())
 
     def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
         """What each subtask reads in the next epoch, at most ``bound`` records in all."""
@@ -51,7 +52,7 @@ class SourceCoordinator:
             limit = limits.get(subtask, 0)
             chosen = [fill(split, limit) if fill else split for split in splits]
             last = drain or self._enumerator.complete
-            work[subtask] = SourceWork(tuple(chosen), limit, last)
+            work[subtask] = SourceWork(tuple(chosen), limit, last, getattr(self._enumerator, "concurrent", False))
         self.full = False
         return work
 

@@ -32,6 +32,18 @@ class WatermarkValve:
         self.idle = all_idle
         return changed, self._passed()
 
+    def add(self, channel: Hashable) -> None:
+        """A channel more, which has no watermark yet."""
+        if channel not in self._watermarks:
+            self._watermarks[channel] = MIN_TIMESTAMP
+            self.idle = False
+
+    def remove(self, channel: Hashable) -> int | None:
+        """A channel less; gives the watermark to pass on, if it grew."""
+        self._watermarks.pop(channel)
+        self._idle.discard(channel)
+        return self._passed() if self._watermarks else None
+
     def _passed(self) -> int | None:
         if len(self._idle) == len(self._watermarks):
             smallest = max(self._watermarks.values(), default=MIN_TIMESTAMP)

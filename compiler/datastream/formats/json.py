@@ -6,10 +6,20 @@ from types import MappingProxyType
 from typing import Any
 
 from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compiler.datastream.connectors.file_source import StreamFormat
 from compiler.datastream.formats._values import from_plain, to_plain
 from state.types import RowTypeInfo, TypeInformation
 
-__all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+__all__ = ["JsonReaderFormat", "JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+
+
+class JsonReaderFormat(StreamFormat):
+    """Files with a JSON value on each line as a source; Flink's DataStream API has none."""
+
+    @staticmethod
+    def for_type(type_info: TypeInformation) -> JsonReaderFormat:
+        """Files whose values are of this type: objects for rows, arrays for tuples and lists."""
+        return JsonReaderFormat("json", produced_type=type_info)
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):

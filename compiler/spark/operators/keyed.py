@@ -200,7 +200,7 @@ def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
             return twin
         return value
 
-    operation = {"sum": add, "min": min, "max": max}.get(how)
+    operation: Any = {"sum": add, "min": min, "max": max}.get(how)
     if operation is not None:
 
         def combine(left: Any, right: Any) -> Any:

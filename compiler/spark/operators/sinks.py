@@ -11,6 +11,7 @@ from typing import Any
 
 from compiler.spark.elements import Timestamps, Values
 from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compiler.spark.operators.texts import text_of
 from compiler.spark.sinks import WriterContext, writer_of
 from compiler.spark.state.changes import Changes
 from compiler.transformations.operators import Operator
@@ -32,13 +33,16 @@ class ReportingSink(StreamOperator):
 class PrintSink(ReportingSink):
     """Lines for the standard output, marked with the subtask where there are several."""
 
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+        super().__init__(context, output, operator)
+        prefix = operator.arguments.get("identifier") or ""
+        if context.parallelism > 1:
+            prefix += f"{':' if prefix else ''}{context.subtask + 1}"
+        self._prefix = f"{prefix}> " if prefix else ""
+        self._text = text_of(operator.arguments.get("type"))
+
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        identifier = self.operator.arguments.get("identifier") or ""
-        prefix = identifier
-        if self.context.parallelism > 1:
-            prefix += f"{':' if identifier else ''}{self.context.subtask + 1}"
-        prefix = f"{prefix}> " if prefix else ""
-        self.published.append(("print", [f"{prefix}{value}" for value in values]))
+        self.published.append(("print", [f"{self._prefix}{self._text(value)}" for value in values]))
 
 
 class CollectSink(ReportingSink):

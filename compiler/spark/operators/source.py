@@ -4,64 +4,148 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.spark.elements import BUFFER_RECORDS, MAX_WATERMARK, MIN_TIMESTAMP
+from compiler.spark.elements import BUFFER_RECORDS, MAX_WATERMARK, MIN_TIMESTAMP, LatencyMarker, Timestamps, Values
 from compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
-from compiler.spark.operators.factory import link
 from compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compiler.spark.sources import SourceWork, Split, reader_of
+from compiler.spark.sources import reader_of
+from compiler.spark.sources.splits import SourceWork, Split
 from compiler.spark.state.changes import Changes
+from compiler.spark.valve import WatermarkValve
 from compiler.transformations.operators import Operator
+
+LATENCY_INTERVAL = "metrics.latency.interval"
 
 
 class SourceOperator(StreamOperator):
-    """Reads the splits of a subtask, with the timestamps and watermarks of the source's strategy."""
+    """Reads the splits of a subtask, with the timestamps and watermarks of the source's strategy.
+
+    Each split has watermarks of its own, and the source's is the smallest of those that are being read.
+    """
 
     def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
         super().__init__(context, output)
+        self._operator = operator
         self._reader = reader_of(operator, context.spec.output_type)
         strategy = operator.arguments.get("watermark_strategy")
         self._assigner = None if strategy is None else strategy.timestamp_assigner
-        self.marks: TimestampsAndWatermarks | None = None
-        self._target: Any = output
-        if strategy is not None and (strategy.kind != "none" or strategy.idle_timeout is not None):
-            self.marks = TimestampsAndWatermarks(context, output, operator)
-            self.marks._timed = False
-            self._target = link(self.marks, 0)
+        self._marked = strategy is not None and (strategy.kind != "none" or strategy.idle_timeout is not None)
+        self._valve = WatermarkValve(())
+        self._marks: dict[str, TimestampsAndWatermarks] = {}
         self.splits: list[tuple[Split, bool]] = []
         self.count = 0
 
     def initialize_state(self) -> None:
-        if self.marks is not None:
-            self.marks.initialize_state()
+        if self.context.restored is not None:
+            valve, marks = self.context.restored
+            self._valve.restore(valve)
+            for id, restored in marks.items():
+                self._mark(id).restore(restored)
+
+    def open(self) -> None:
+        if self.context.restored is None and self.context.floor > MIN_TIMESTAMP:
+            self._valve.watermark = self.context.floor
+            self.output.watermark(self.context.floor)
 
     def run(self, work: SourceWork) -> None:
         """Read what the driver assigned; at the end of the input the last watermark follows."""
+        if int(self.context.options.get(LATENCY_INTERVAL, "0").split()[0]) > 0:
+            self.output.latency(LatencyMarker(self.context.clock(), self.context.spec.id, self.context.subtask))
+        if work.concurrent:
+            for split in work.splits:
+                self._mark(split["id"])
         left = work.limit
-        for split in work.splits:
-            try:
-                read = self._reader.read(split, max(left, 0))
-            except Exception as error:
-                self.fail(NO_RECORD, error)
-            self.splits.append((read.split, read.done))
-            left -= len(read.values)
-            self.count += len(read.values)
-            times = read.timestamps
-            if self._assigner is not None:
-                times = [self._assigner.extract_timestamp(value, MIN_TIMESTAMP) for value in read.values]
-            for start in range(0, len(read.values), BUFFER_RECORDS):
-                end = start + BUFFER_RECORDS
-                self._target.records(read.values[start:end], None if times is None else times[start:end])
-        if self.marks is not None:
-            self.marks.emit_periodically()
+        for place, split in enumerate(work.splits):
+            share = -(-left // (len(work.splits) - place)) if work.concurrent else left
+            left -= self._read(split, max(share, 0))
+        for mark in self._marks.values():
+            mark.emit_periodically()
+        for split, done in self.splits:
+            if done:
+                self._release(split["id"])
         if work.last and all(done for _, done in self.splits):
             self.output.watermark(MAX_WATERMARK)
             self.watermark_now = MAX_WATERMARK
 
+    def _read(self, split: Split, limit: int) -> int:
+        id = split["id"]
+        try:
+            read = self._reader.read(split, limit)
+            times = read.timestamps
+            if self._assigner is not None:
+                before = times if times is not None else [MIN_TIMESTAMP] * len(read.values)
+                times = list(map(self._assigner.extract_timestamp, read.values, before))
+        except Exception as error:
+            self.fail(NO_RECORD, error)
+        self.splits.append((read.split, read.done))
+        self.count += len(read.values)
+        target: Any = self.output if not self._marked or not read.values else self._mark(id)
+        for start in range(0, len(read.values), BUFFER_RECORDS):
+            end = start + BUFFER_RECORDS
+            part, part_times = read.values[start:end], None if times is None else times[start:end]
+            if target is self.output:
+                self.output.records(part, part_times)
+            else:
+                target.process(0, part, part_times)
+        if read.done:
+            self._release(id)
+        return len(read.values)
+
+    def _mark(self, id: str) -> TimestampsAndWatermarks:
+        if id not in self._marks and self._marked:
+            self._valve.add(id)
+            self._marks[id] = TimestampsAndWatermarks(self.context, _OfSplit(self, id), self._operator, timed=False)
+        return self._marks[id] if self._marked else None  # type: ignore[return-value]
+
+    def _release(self, id: str) -> None:
+        """A split that was read to its end holds nobody back any more; what it had reached counts."""
+        mark = self._marks.pop(id, None)
+        if mark is not None:
+            mark.emit_periodically()
+            self.split_watermark(self._valve.remove(id))
+
+    def split_watermark(self, passed: int | None) -> None:
+        """The smallest watermark of the splits grew."""
+        if passed is not None:
+            self.watermark_now = passed
+            self.output.watermark(passed)
+
+    def split_status(self, id: str, idle: bool) -> None:
+        """A split became idle or active."""
+        changed, passed = self._valve.set_idle(id, idle)
+        if changed is False:
+            self.output.status(False)
+        self.split_watermark(passed)
+        if changed:
+            self.output.status(True)
+
+    def advance(self, id: str, timestamp: int) -> None:
+        """The watermark of a split grew."""
+        self.split_watermark(self._valve.advance(id, timestamp))
+
     def next_timer(self) -> int | None:
-        return None if self.marks is None else self.marks.next_timer()
+        due = [timer for mark in self._marks.values() if (timer := mark.next_timer()) is not None]
+        return min(due, default=None)
 
     def snapshot_state(self, changes: Changes) -> Any:
-        return None if self.marks is None else self.marks.snapshot_state(changes)
+        marks = {id: mark.snapshot_state(changes) for id, mark in self._marks.items()}
+        return (self._valve.snapshot(), marks) if self._marked else None
+
+
+class _OfSplit(Output):
+    """The output of one split: its records go on, its watermarks are held against those of the other splits."""
+
+    def __init__(self, source: SourceOperator, id: str) -> None:
+        super().__init__()
+        self._source, self._id = source, id
+
+    def records(self, values: Values, timestamps: Timestamps) -> None:
+        self._source.output.records(values, timestamps)
+
+    def watermark(self, timestamp: int) -> None:
+        self._source.advance(self._id, timestamp)
+
+    def status(self, idle: bool) -> None:
+        self._source.split_status(self._id, idle)
 
 
 class IterationHead(StreamOperator):

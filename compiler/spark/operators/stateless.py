@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import compress, repeat
+from operator import length_hint
 from typing import Any
 
 from compiler.datastream.timerservice import TimerService
@@ -52,7 +53,7 @@ class MapOperator(FunctionOperator):
         try:
             made = [call(value) for value in rest]
         except Exception as error:
-            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+            self.fail(values[len(values) - length_hint(rest) - 1], error)
         self.output.records(made, timestamps)
 
 
@@ -66,7 +67,7 @@ class FilterOperator(FunctionOperator):
         try:
             kept = [call(value) for value in rest]
         except Exception as error:
-            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+            self.fail(values[len(values) - length_hint(rest) - 1], error)
         times = None if timestamps is None else list(compress(timestamps, kept))
         self.output.records(list(compress(values, kept)), times)
 
@@ -161,7 +162,7 @@ class KeyByMap(FunctionOperator):
         try:
             made = [(call(value), value) for value in rest]
         except Exception as error:
-            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+            self.fail(values[len(values) - length_hint(rest) - 1], error)
         self.output.records(made, timestamps)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from operator import length_hint
 from typing import Any
 
 from compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
@@ -30,7 +30,7 @@ class ExtractTimestamp(StreamOperator):
                 before = [MIN_TIMESTAMP if each is None else each for each in timestamps]
                 made = [(value, extract(value, each)) for value, each in zip(rest, before, strict=True)]
         except Exception as error:
-            self.fail(values[len(values) - rest.__length_hint__() - 1], error)
+            self.fail(values[len(values) - length_hint(rest) - 1], error)
         self.output.records(made, timestamps)
 
 
@@ -47,13 +47,14 @@ class RemoveTimestamp(StreamOperator):
 class TimestampsAndWatermarks(StreamOperator):
     """Makes watermarks: after records that call for one, and at the end of an epoch.
 
-    Watermarks from upstream are dropped, but for the last one, as in Flink.
+    Watermarks from upstream are dropped, but for the last one, as in Flink; in a batch there is only the last one.
+    ``timed`` says that records are (record, timestamp).
     """
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: Operator, timed: bool | None = None) -> None:
         super().__init__(context, output)
         self._strategy = operator.arguments["watermark_strategy"]
-        self._timed = self._strategy.timestamp_assigner is not None
+        self._timed = self._strategy.timestamp_assigner is not None if timed is None else timed
         self._generator = self._strategy.create_watermark_generator()
         self._last = MIN_TIMESTAMP
         self._idle = False
@@ -63,8 +64,14 @@ class TimestampsAndWatermarks(StreamOperator):
 
     def initialize_state(self) -> None:
         if self.context.restored is not None:
-            self._generator, self._last, self._idle, self._active_at = self.context.restored
-        elif self.context.floor > MIN_TIMESTAMP:
+            self.restore(self.context.restored)
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on where :meth:`snapshot_state` was."""
+        self._generator, self._last, self._idle, self._active_at = snapshot
+
+    def open(self) -> None:
+        if self.context.restored is None and self.context.floor > MIN_TIMESTAMP:
             self._emit(self.context.floor)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
@@ -123,14 +130,9 @@ class TimestampsAndWatermarks(StreamOperator):
         return None if self._timeout is None or self._idle else self._active_at + self._timeout + 1
 
     def _emit(self, mark: int) -> None:
-        if mark > self._last:
-            self._last = mark
+        if mark > self._last and (mark == MAX_WATERMARK or not self.context.batch):
+            self._last = self.watermark_now = mark
             self.output.watermark(mark)
 
     def snapshot_state(self, changes: Changes) -> Any:
         return self._generator, self._last, self._idle, self._active_at
-
-
-def system_clock() -> int:
-    """Milliseconds since 1970."""
-    return int(time.time() * 1000)

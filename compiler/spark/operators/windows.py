@@ -52,6 +52,8 @@ class WindowOperator(KeyedOperator):
 
     def close(self) -> None:
         close_function(self.function)
+        for name in ("reduce_function", "aggregate_function"):
+            close_function(self.operator.arguments.get(name))
 
     def encode_window(self, window: Any) -> bytes:
         """A window as a namespace."""
@@ -322,10 +324,10 @@ class _TriggerContext(Trigger.OnMergeContext):
         self._operator = operator
         self._timers = operator.timers
         self.merged: list[Any] = []
-        self.register_processing_time_timer = operator.timers.processing.register  # type: ignore[method-assign]
-        self.register_event_time_timer = operator.timers.event.register  # type: ignore[method-assign]
-        self.delete_processing_time_timer = operator.timers.processing.delete  # type: ignore[method-assign]
-        self.delete_event_time_timer = operator.timers.event.delete  # type: ignore[method-assign]
+        self.register_processing_time_timer = operator.timers.processing.register  # type: ignore[method-assign, assignment]
+        self.register_event_time_timer = operator.timers.event.register  # type: ignore[method-assign, assignment]
+        self.delete_processing_time_timer = operator.timers.processing.delete  # type: ignore[method-assign, assignment]
+        self.delete_event_time_timer = operator.timers.event.delete  # type: ignore[method-assign, assignment]
 
     def get_current_processing_time(self) -> int:
         return self._timers.clock()

@@ -39,25 +39,48 @@ class Committer(Protocol):
         """Publish; again with the same arguments changes nothing."""
 
 
+def unsupported_sink(sink: Any) -> str | None:
+    """Why a sink cannot be run; None for one that can."""
+    if hasattr(sink, "create_writer"):
+        return None
+    connector = getattr(sink, "connector", None)
+    if connector == "filesystem":
+        from compiler.spark.sinks.files import unsupported
+
+        return unsupported(sink.settings)
+    if connector == "delta":
+        merges = sink.settings.get("merge_schema")
+        return "the Delta sink adds no columns to a table: take with_merge_schema out" if merges else None
+    return (
+        f"there is no writer for the sink {type(sink).__name__}: use print(), execute_and_collect(), a FileSink, a DeltaSink, "
+        "or write one with create_writer() and create_committer()"
+    )
+
+
 def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
     """The writer of a sink."""
     if hasattr(sink, "create_writer"):
         return sink.create_writer(context)  # type: ignore[no-any-return]
-    if getattr(sink, "connector", None) == "filesystem":
-        from compiler.spark.sinks.files import FileWriter
+    if sink.connector == "delta":
+        from compiler.spark.sinks.delta import DeltaWriter
 
-        return FileWriter(sink.settings, context)
-    raise NotImplementedError(
-        f"The sink {sink!r} cannot be run yet: use a FileSink, a DeltaSink, print() or a sink in Python."
-    )
+        return DeltaWriter(sink.settings)
+    from compiler.spark.sinks.files import FileWriter
+
+    return FileWriter(sink.settings, context)
 
 
 def committer_of(sink: Any) -> Committer | None:
     """The committer of a sink; None where there is nothing to publish."""
     if hasattr(sink, "create_committer"):
         return sink.create_committer()  # type: ignore[no-any-return]
-    if getattr(sink, "connector", None) == "filesystem":
-        from compiler.spark.sinks.files import FileCommitter
+    connector = getattr(sink, "connector", None)
+    if hasattr(sink, "create_writer") or connector not in ("filesystem", "delta"):
+        return None
+    if connector == "delta":
+        from compiler.spark.sinks.delta import DeltaCommitter
 
-        return FileCommitter()
-    return None
+        return DeltaCommitter(sink.settings)
+    from compiler.spark.sinks.files import FileCommitter
+
+    return FileCommitter()

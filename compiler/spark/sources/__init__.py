@@ -1,53 +1,43 @@
 """Sources: split enumerators on the driver, readers in tasks. Flink: FLIP-27 (``SplitEnumerator``, ``SourceReader``).
 
 A source of one's own extends ``compiler.datastream.connectors.base.Source`` and has ``create_enumerator(parallelism)`` and
-``create_reader()``; see :class:`SplitEnumerator` and :class:`SourceReader`. A split is a dict of plain data with an ``id``; the
-position inside it is part of it, so that a split is all that a checkpoint needs.
+``create_reader()``; see :class:`SplitEnumerator` and :class:`SourceReader`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
-Split = dict[str, Any]
+from compiler.spark.sources.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What a reader made of a split: records, their timestamps (or None), the split as it is now, and whether it is done."""
-
-    values: list[Any]
-    timestamps: list[int | None] | None
-    split: Split
-    done: bool
-
-
-class SplitEnumerator(Protocol):
-    """Finds splits, on the driver."""
-
-    def discover(self, known: set[str]) -> list[Split]:
-        """Splits whose ids are not known yet."""
-
-    @property
-    def complete(self) -> bool:
-        """True when no further split will be found."""
+__all__ = [
+    "Read",
+    "SourceReader",
+    "SourceWork",
+    "Split",
+    "SplitEnumerator",
+    "enumerator_of",
+    "reader_of",
+    "unsupported_source",
+]
 
 
-class SourceReader(Protocol):
-    """Reads splits, in a task."""
-
-    def read(self, split: Split, limit: int) -> Read:
-        """At most ``limit`` records from where the split stands; none if there are none at the moment."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceWork:
-    """What a source's subtask is to do in an epoch; ``last`` when nothing follows for it."""
-
-    splits: tuple[Split, ...]
-    limit: int
-    last: bool
+def unsupported_source(operator: Any) -> str | None:
+    """Why a source cannot be run; None for one that can."""
+    source = operator.function
+    if operator.kind == "collection" or hasattr(source, "create_enumerator"):
+        return None
+    connector = getattr(source, "connector", None)
+    if operator.kind == "input_format":
+        known = type(source).__name__ == "AvroInputFormat"
+        return None if known else f"the input format {type(source).__name__} has no reader here: use a FileSource"
+    if connector not in _CONNECTORS:
+        return (
+            f"there is no reader for the source {type(source).__name__}: use from_collection, a number sequence, a data "
+            "generator, files, a socket or a Delta table, or write one with create_enumerator() and create_reader()"
+        )
+    return _CONNECTORS[connector][2](source)
 
 
 def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
@@ -57,16 +47,13 @@ def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
     source = operator.function
     if operator.kind == "collection":
         return builtin.CollectionEnumerator(source)
-    if hasattr(source, "create_enumerator"):
-        return source.create_enumerator(parallelism)  # type: ignore[no-any-return]
-    connector = getattr(source, "connector", None)
-    if connector == "number-sequence":
-        return builtin.NumberEnumerator(source.start, source.end, parallelism)
-    if connector == "filesystem":
+    if operator.kind == "input_format":
         from compiler.spark.sources.files import FileEnumerator
 
-        return FileEnumerator(source)
-    raise NotImplementedError(f"The source {source!r} cannot be run yet.")
+        return FileEnumerator((source.settings["path"],))
+    if hasattr(source, "create_enumerator"):
+        return source.create_enumerator(parallelism)  # type: ignore[no-any-return]
+    return _CONNECTORS[source.connector][0](source, parallelism)
 
 
 def reader_of(operator: Any, output_type: Any) -> SourceReader:
@@ -76,10 +63,99 @@ def reader_of(operator: Any, output_type: Any) -> SourceReader:
     source = operator.function
     if operator.kind == "collection":
         return builtin.CollectionReader(output_type)
+    if operator.kind == "input_format":
+        from compiler.spark.sources.files import FileReader
+        from compiler.spark.sources.formats import read_avro
+
+        return FileReader(read_avro)
     if hasattr(source, "create_reader"):
         return source.create_reader()  # type: ignore[no-any-return]
-    if getattr(source, "connector", None) == "number-sequence":
-        return builtin.NumberReader()
-    from compiler.spark.sources.files import FileReader
+    return _CONNECTORS[source.connector][1](source)
 
-    return FileReader(source)
+
+def _anything(source: Any) -> str | None:
+    return None
+
+
+def _numbers(source: Any, parallelism: int) -> SplitEnumerator:
+    from compiler.spark.sources.builtin import NumberEnumerator
+
+    return NumberEnumerator(source.start, source.end, parallelism)
+
+
+def _number_reader(source: Any) -> SourceReader:
+    from compiler.spark.sources.builtin import NumberReader
+
+    return NumberReader()
+
+
+def _generated(source: Any, parallelism: int) -> SplitEnumerator:
+    from compiler.spark.sources.builtin import GeneratorEnumerator
+
+    return GeneratorEnumerator(source.settings["count"], source.settings["rate"], parallelism)
+
+
+def _generator_reader(source: Any) -> SourceReader:
+    from compiler.spark.sources.builtin import GeneratorReader
+
+    return GeneratorReader(source.settings["function"])
+
+
+def _files(source: Any, parallelism: int) -> SplitEnumerator:
+    from compiler.spark.sources.files import FileEnumerator
+
+    return FileEnumerator(source.paths, source.settings.get("discovery_interval"))
+
+
+def _file_reader(source: Any) -> SourceReader:
+    from compiler.spark.sources.files import FileReader
+    from compiler.spark.sources.formats import reader_of_format
+
+    read = reader_of_format(source.format)
+    assert read is not None
+    return FileReader(read)
+
+
+def _unknown_format(source: Any) -> str | None:
+    from compiler.spark.sources.formats import reader_of_format
+
+    if reader_of_format(source.format) is not None:
+        return None
+    return f"there is no reader for files of the format {source.format.name!r}: there are text, json, csv, parquet and avro"
+
+
+def _socket(source: Any, parallelism: int) -> SplitEnumerator:
+    from compiler.spark.sources.socket import SocketEnumerator
+
+    return SocketEnumerator(source.settings["host"], source.settings["port"], source.settings["delimiter"])
+
+
+def _socket_reader(source: Any) -> SourceReader:
+    from compiler.spark.sources.socket import LinesReader
+
+    return LinesReader()
+
+
+def _delta(source: Any, parallelism: int) -> SplitEnumerator:
+    from compiler.spark.sources.delta import DeltaEnumerator
+
+    return DeltaEnumerator(source.settings, source.bounded)
+
+
+def _delta_reader(source: Any) -> SourceReader:
+    from compiler.spark.sources.delta import DeltaReader
+
+    return DeltaReader(source.get_produced_type(), source.settings.get("column_names"))
+
+
+_CONNECTORS: dict[
+    str,
+    tuple[Callable[[Any, int], SplitEnumerator], Callable[[Any], SourceReader], Callable[[Any], str | None]],
+] = {
+    "number-sequence": (_numbers, _number_reader, _anything),
+    "data-generator": (_generated, _generator_reader, _anything),
+    "filesystem": (_files, _file_reader, _unknown_format),
+    "socket": (_socket, _socket_reader, _anything),
+    "delta": (_delta, _delta_reader, _anything),
+}
+"""By connector: the enumerator, the reader, and why a source of it cannot be run."""

@@ -1,4 +1,4 @@
-"""Files: text lines, CSV, JSON lines and Parquet. Flink: ``FileSource``, ``StaticFileSplitEnumerator`` and its continuous sibling."""
+"""Files and directories that may grow. Flink: ``FileSource`` with its static and its continuous split enumerator."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from compiler.spark.sources import Read, Split
+from compiler.spark.sources.formats import ReadFile
+from compiler.spark.sources.splits import Read, Split
 from state.time import milliseconds_of
 
 
 class FileEnumerator:
-    """One split a file. A source that monitors looks for new files again and again."""
+    """One split a file, read one after the other. A source that monitors looks for new files again and again.
 
-    def __init__(self, source: Any) -> None:
-        self._paths = [Path(str(path).removeprefix("file://")) for path in source.paths]
-        interval = source.settings.get("discovery_interval")
+    A file counts as whole when it is seen: put it there under another name, or a hidden one, and rename it.
+    """
+
+    def __init__(self, paths: tuple[str, ...], interval: Any = None) -> None:
+        self._paths = [Path(str(path).removeprefix("file://")) for path in paths]
         self._interval = None if interval is None else milliseconds_of(interval) / 1000
         self._looked = 0.0
         self.complete = interval is None
@@ -33,49 +36,18 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.exists():
-        raise FileNotFoundError(f"The file source's path {path} does not exist.")
+        raise FileNotFoundError(f"The file source's path {path} does not exist: give a file or a directory.")
     hidden = (".", "_")
     files = [Path(top) / name for top, _, names in os.walk(path) for name in names]
     return [file for file in files if not any(part.startswith(hidden) for part in file.relative_to(path).parts)]
 
 
 class FileReader:
-    """Reads records of a file from a position: bytes for lines, rows for the others."""
+    """Reads the files of splits by their format."""
 
-    def __init__(self, source: Any) -> None:
-        self._format = source.format
-        name = self._format.name.lower()
-        self._lines = "csv" not in name and "parquet" not in name
-        self._charset = self._format.settings.get("charset", "UTF-8")
+    def __init__(self, read: ReadFile) -> None:
+        self._read = read
 
     def read(self, split: Split, limit: int) -> Read:
-        return self._read_lines(split, limit) if self._lines else self._read_rows(split, limit)
-
-    def _read_lines(self, split: Split, limit: int) -> Read:
-        values: list[Any] = []
-        with open(split["path"], "rb") as file:
-            file.seek(split["next"])
-            done = False
-            while len(values) < limit:
-                line = file.readline()
-                if not line:
-                    done = True
-                    break
-                values.append(line.rstrip(b"\n").removesuffix(b"\r").decode(self._charset))
-            return Read(values, None, {**split, "next": file.tell()}, done)
-
-    def _read_rows(self, split: Split, limit: int) -> Read:
-        from compiler.spark.records import converter
-
-        start = split["next"]
-        convert = converter(self._format.get_produced_type()) or (lambda row: row)
-        if "parquet" in self._format.name.lower():
-            import pyarrow.parquet as pq
-
-            table = pq.read_table(split["path"]).slice(start, limit)
-        else:
-            from pyarrow import csv
-
-            table = csv.read_csv(split["path"]).slice(start, limit)
-        values = [convert(row) for row in table.to_pylist()]
-        return Read(values, None, {**split, "next": start + len(values)}, len(values) < limit)
+        values, position, done = self._read(split["path"], split["next"], limit)
+        return Read(values, None, {**split, "next": position}, done)

@@ -213,7 +213,7 @@ class ReducingCells(_OneValue, ReducingState[Any]):
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
-        self.fold = descriptor.get_reduce_function().reduce
+        self.fold = descriptor.get_reduce_function().reduce  # type: ignore[method-assign]
 
     def get(self) -> Any:
         return self.read()
@@ -229,7 +229,7 @@ class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
         self._function = descriptor.get_agg_function()
-        self.fold = self._function.merge
+        self.fold = self._function.merge  # type: ignore[method-assign]
 
     def get(self) -> Any:
         accumulator = self.read()
@@ -409,15 +409,15 @@ class MapCells(Cells, MapState[Any, Any]):
         cell.dirty.add(key)
         self._dirty.add(self._backend.slot)
 
-    def items(self) -> list[tuple[Any, Any]]:  # type: ignore[override]
+    def items(self) -> list[tuple[Any, Any]]:
         cell = self._cell()
         self._complete(cell)
         return [(key, value) for key in list(cell.entries) if (value := self._find(key)) is not _MISSING]
 
-    def keys(self) -> list[Any]:  # type: ignore[override]
+    def keys(self) -> list[Any]:
         return [key for key, _ in self.items()]
 
-    def values(self) -> list[Any]:  # type: ignore[override]
+    def values(self) -> list[Any]:
         return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
@@ -455,7 +455,7 @@ class MapCells(Cells, MapState[Any, Any]):
             cell.entries[key] = found
         if self._expiry is None or found is _MISSING:
             return found
-        timestamp, value = found
+        timestamp, value = found  # type: ignore[misc]
         if self._expiry.expired(timestamp):
             self.remove(key)
             return value if self._expiry.shows_expired else _MISSING
@@ -492,7 +492,7 @@ class MapCells(Cells, MapState[Any, Any]):
         cell = self._cache[slot]
         for key in cell.dirty:
             name = self._keys.encode(key)
-            found = cell.entries[key]
+            found: Any = cell.entries[key]
             if found is _MISSING:
                 changes.rows.append(self._row(address, name, None, None))
                 changes.entries[map_entry(address[3], name, b"")[0]] = None

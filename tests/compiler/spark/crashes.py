@@ -21,7 +21,7 @@ from pyflink.datastream.connectors.file_system import BucketAssigner, FileSink
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.state import ValueStateDescriptor
 
-from compiler.spark.sinks.delta import DeltaSink
+from compiler.datastream.connectors.delta import DeltaSink
 
 class Count(KeyedProcessFunction):
     def open(self, runtime_context):
@@ -41,7 +41,8 @@ counted = numbers.key_by(lambda n: n % {keys}, Types.LONG()).process(Count(), pa
 files = FileSink.for_row_format("{folder}/files", Encoder.simple_string_encoder())
 files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
 counted.map(lambda p: "%d:%d" % p, Types.STRING()).uid("text").sink_to(files).uid("files")
-counted.sink_to(DeltaSink("{folder}/table", ["key", "count"])).uid("table")
+counts = Types.ROW_NAMED(["key", "count"], [Types.LONG(), Types.LONG()])
+counted.sink_to(DeltaSink.for_row_data("{folder}/table", counts).build()).uid("table")
 env.execute("counting")
 """
 

@@ -14,12 +14,13 @@ import pytest
 from deltalake import DeltaTable
 
 from compiler.datastream.common.serialization import Encoder
+from compiler.datastream.connectors.delta import DeltaSink
 from compiler.datastream.connectors.file_system import BucketAssigner, FileSink
 from compiler.datastream.functions import KeyedProcessFunction
 from compiler.spark.epochs import EpochLost, InProcessRunner
 from compiler.spark.inspection import state_rows
 from compiler.spark.master import JobFailed
-from compiler.spark.sinks.delta import DeltaCommitter, DeltaSink
+from compiler.spark.sinks.delta import DeltaCommitter
 from compiler.spark.sinks.files import FileCommitter
 from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
@@ -29,6 +30,7 @@ from state.types import Types
 NUMBERS = list(range(120))
 KEYS = 5
 PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
+COUNTS = Types.ROW_NAMED(["key", "count"], [Types.INT(), Types.LONG()])
 
 
 class Killed(BaseException):
@@ -55,7 +57,7 @@ def run(cluster: Any, folder: Path, **options: Any) -> None:
     files = FileSink.for_row_format(str(folder / "files"), Encoder.simple_string_encoder())
     files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
     counted.map(lambda p: f"{p[0]}:{p[1]}", Types.STRING()).sink_to(files.build())
-    counted.sink_to(DeltaSink(str(folder / "table"), ["key", "count"]))
+    counted.sink_to(DeltaSink.for_row_data(str(folder / "table"), COUNTS).build())
     env.execute("counting")
 
 
