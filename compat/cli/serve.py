@@ -35,7 +35,7 @@ _ROLE = click.Choice(["read", "push", "admin"])
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that check (default: processors less one).")
-@click.option("--max-body", type=click.IntRange(1024), default=64 * 1024 * 1024, show_default=True, help="Bytes.")
+@click.option("--max-body", type=click.IntRange(1024), default=128 * 1024 * 1024, show_default=True, help="Bytes.")
 @click.option("--head-timeout", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds.")
 @click.option("--body-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:

@@ -32,7 +32,8 @@ class ServiceSettings:
 
     ``anonymous_read`` lets requests without a token look; recording and deciding always take one. ``allowed_hosts`` are the
     names that a request may call this server by: any other is a page elsewhere that was pointed at it. ``heavy_body`` is the
-    size from which on a check goes to a process of its own, so that small ones need not wait for it.
+    size from which on a check goes to a process of its own, so that small ones need not wait for it. Two plans
+    of 10,000 operators are a body of 70 million.
     """
 
     database: str = "sqlite:///compat.db"
@@ -40,12 +41,12 @@ class ServiceSettings:
     anonymous_read: bool = True
     allowed_hosts: tuple[str, ...] = LOOPBACK
     scan_interval: float = 30.0
-    max_body: int = 64 * 1024 * 1024
+    max_body: int = 128 * 1024 * 1024
     max_depth: int = 64
     heavy_body: int = 1024 * 1024
     head_timeout: float = 10.0
     body_timeout: float = 30.0
-    check_timeout: float = 60.0
+    check_timeout: float = 120.0
     worker_memory: int = 4 * 1024**3
     workers: int = max(1, (os.cpu_count() or 2) - 1)
     kept_checks: int = 500

@@ -6,7 +6,7 @@ known here pass: a newer compiler may write more. None is allowed wherever a fie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from compat.service.untrusted import RefusedBody
@@ -152,41 +152,86 @@ PLAN: Shape = {
 
 _REQUIRED = ("stream_graph", "job_graph", "execution_graph", "operators")
 _TYPES: Mapping[str, type] = {TEXT: str, FLAG: bool, NUMBER: int}
+Problem = tuple[str, str]
+"""Where in a value something is wrong, and what."""
+
+Checker = Callable[[Any], Problem | None]
+"""Gives what is wrong with a value that is not None."""
 
 
 def check_shape(plan: Mapping[str, Any], where: str = "plan") -> None:
     """Raise RefusedBody, naming the field, for what is not shaped as a plan; a refused program's has no graphs."""
-    _check(plan, PLAN, where)
+    problem = _CHECK_PLAN(plan)
+    if problem is not None:
+        raise RefusedBody(problem[1], where + problem[0])
     if plan.get("error") is None:
         for field in _REQUIRED:
             if plan.get(field) is None:
                 raise RefusedBody(f"A plan has the field {field!r}.", where)
 
 
-def _check(value: Any, shape: Shape, where: str) -> None:
-    if value is None:
-        return
+def _checker(shape: Shape) -> Checker:
     if isinstance(shape, dict):
-        if not isinstance(value, dict):
-            raise RefusedBody("Must be an object.", where)
-        for field, inner in shape.items():
-            if field is ...:
-                for key, item in value.items():
-                    _check(item, inner, f"{where}.{key[:60]}")
-                continue
-            name = field.rstrip("!")
-            if name != field and value.get(name) is None:
-                raise RefusedBody(f"The field {name!r} is missing.", where)
-            _check(value.get(name), inner, f"{where}.{name}")
-    elif isinstance(shape, list):
-        if not isinstance(value, list):
-            raise RefusedBody("Must be a list.", where)
+        return _map_checker(shape[...]) if ... in shape else _object_checker(shape)
+    return _list_checker(shape[0]) if isinstance(shape, list) else _value_checker(shape)
+
+
+def _value_checker(shape: str) -> Checker:
+    kind, problem = _TYPES[shape], ("", f"Must be {shape}.")
+    return lambda value: None if type(value) is kind else problem
+
+
+def _list_checker(shape: Shape) -> Checker:
+    inner = _checker(shape)
+
+    def check(value: Any) -> Problem | None:
+        if type(value) is not list:
+            return "", "Must be a list."
         for index, item in enumerate(value):
+            problem = ("", "Must not be null.") if item is None else inner(item)
+            if problem is not None:
+                return f"[{index}]{problem[0]}", problem[1]
+        return None
+
+    return check
+
+
+def _map_checker(shape: Shape) -> Checker:
+    inner = _checker(shape)
+
+    def check(value: Any) -> Problem | None:
+        if type(value) is not dict:
+            return "", "Must be an object."
+        for key, item in value.items():
+            problem = None if item is None else inner(item)
+            if problem is not None:
+                return f".{key[:60]}{problem[0]}", problem[1]
+        return None
+
+    return check
+
+
+def _object_checker(shape: Mapping[str, Shape]) -> Checker:
+    fields = [(field.rstrip("!"), field.endswith("!"), _checker(inner)) for field, inner in shape.items()]
+
+    def check(value: Any) -> Problem | None:
+        if type(value) is not dict:
+            return "", "Must be an object."
+        for name, required, inner in fields:
+            item = value.get(name)
             if item is None:
-                raise RefusedBody("Must not be null.", f"{where}[{index}]")
-            _check(item, shape[0], f"{where}[{index}]")
-    elif not isinstance(value, _TYPES[shape]) or (shape == NUMBER and isinstance(value, bool)):
-        raise RefusedBody(f"Must be {shape}.", where)
+                if required:
+                    return "", f"The field {name!r} is missing."
+                continue
+            problem = inner(item)
+            if problem is not None:
+                return f".{name}{problem[0]}", problem[1]
+        return None
+
+    return check
+
+
+_CHECK_PLAN = _checker(PLAN)
 
 
 def json_schema(shape: Shape = PLAN) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
+
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 class RefusedBody(ValueError):
@@ -15,16 +18,19 @@ class RefusedBody(ValueError):
         self.pointer = pointer
 
 
+_ODD_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+"""What NUL and halves of surrogate pairs look like in JSON; pairs that are whole, and escaped backslashes, look so too."""
+
+
 def read_json(body: bytes, max_depth: int) -> Any:
     """The JSON value in ``body``: strict JSON in UTF-8, nested at most ``max_depth`` deep.
 
-    Refused are NaN and infinities, numbers beyond 64 bits, a key that comes twice in one object, and text that is not
-    Unicode (lone surrogates) or holds NUL, which databases cannot keep. Raises RefusedBody.
+    Refused are NaN and infinities, numbers beyond 64 bits, and text that is not Unicode (lone surrogates) or holds NUL, which
+    databases cannot keep. Of a key that comes twice in an object the last counts, here as for all who read it later. Raises
+    RefusedBody.
     """
     try:
-        value = json.loads(
-            body.decode("utf-8"), parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=_object
-        )
+        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except RefusedBody:
         raise
     except UnicodeDecodeError as error:
@@ -34,6 +40,8 @@ def read_json(body: bytes, max_depth: int) -> Any:
     except ValueError as error:
         raise RefusedBody(f"The body is not JSON: {error}.") from error
     _walk(value, max_depth)
+    if _ODD_ESCAPE.search(body):
+        _check_texts(value)
     return value
 
 
@@ -41,49 +49,47 @@ def _no_constant(name: str) -> Any:
     raise RefusedBody(f"{name} is not JSON.")
 
 
-def _integer(text: str) -> int:
-    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**63:
-        raise RefusedBody(f"The number {text[:24]}… does not fit 64 bits.")
-    return number
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise RefusedBody(f"The key {twice[:60]!r} comes twice in one object.")
-    return found
-
-
 def _walk(value: Any, max_depth: int) -> None:
+    """Refuse what is too deep, and numbers that are too large."""
     level, depth = [value], 0
     while level:
         if depth > max_depth:
             raise _too_deep(max_depth)
         below: list[Any] = []
         for item in level:
-            if isinstance(item, str):
-                _check_text(item)
-            elif isinstance(item, dict):
-                for key in item:
-                    _check_text(key)
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-            elif isinstance(item, float) and not math.isfinite(item):
+            kind = type(item)
+            if kind is dict:
+                below += [inner for inner in item.values() if type(inner) is not str]
+            elif kind is list:
+                below += [inner for inner in item if type(inner) is not str]
+            elif kind is int:
+                if not _SMALLEST <= item <= _LARGEST:
+                    raise RefusedBody("A whole number of the body does not fit 64 bits.")
+            elif kind is float and not math.isfinite(item):
                 raise RefusedBody("A number of the body is too large.")
         level, depth = below, depth + 1
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse text that cannot be kept; the value is known not to be deep."""
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key)
+            _check_texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            _check_texts(item)
 
 
 def _check_text(text: str) -> None:
     if "\0" in text:
         raise RefusedBody("A text of the body holds the character NUL.")
-    if not text.isascii():
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise RefusedBody("A text of the body is not Unicode: it holds half of a surrogate pair.") from error
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RefusedBody("A text of the body is not Unicode: it holds half of a surrogate pair.") from error
 
 
 def _too_deep(max_depth: int) -> RefusedBody:

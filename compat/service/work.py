@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from compat.refusals import refused
 from compat.report.failure import Failure, Side, Undecided
 from compat.report.json_report import as_dict
 from compat.service.database import Database
-from compat.service.records import CheckSide, Plan, Savepoint
+from compat.service.records import CheckSide, Plan, Savepoint, Version
 from compat.service.registry import Registry
 from compat.service.registry.packing import canonical, digest_of, pack
 from compat.service.registry.plans import PackedPlan
@@ -28,6 +29,9 @@ from compat.service.requests import Accepted, CheckRequest, Reference, check_req
 from compat.service.shape import check_shape
 from compat.service.snapshots import snapshot_program
 from compat.service.untrusted import RefusedBody, read_json
+
+MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
+"""How many programs a worker keeps in memory, and the bytes of plan from which on it keeps none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +74,11 @@ class Pushed:
 
 
 class _Worker:
-    """The state of a worker process."""
+    """The state of a worker process. ``programs`` are facts of plans by digest, which never change, the latest used last."""
 
     settings: WorkerSettings
     registry: Registry
+    programs: OrderedDict[str, Program] = OrderedDict()
 
 
 def start(settings: WorkerSettings) -> None:
@@ -160,7 +165,8 @@ class _Given:
 
     side: CheckSide
     job: str | None
-    plan: dict[str, Any] | None
+    plan: dict[str, Any] | None = None
+    version: Version | None = None
     savepoint: Savepoint | None = None
     packed: PackedPlan | None = None
 
@@ -174,14 +180,14 @@ def _side(reference: Reference, side: Side) -> _Given:
     if reference.job is not None:
         version = registry.jobs.version(reference.job, reference.version)
         described = CheckSide(label=version.label, kind="version", digest=version.plan.digest, version=version.number)
-        return _Given(described, version.job, registry.plans.document(version.plan.digest))
+        return _Given(described, version.job, version=version)
     assert reference.savepoint is not None
     savepoint = registry.savepoints.get(reference.savepoint)
     label = reference.label or savepoint.path.rstrip("/").rpartition("/")[2]
     described = CheckSide(label=label, kind="savepoint", savepoint=savepoint.id)
     if side is Side.NEW:
         raise RefusedBody("A savepoint can be OLD; NEW is the plan that restores it.", "new.savepoint")
-    return _Given(described, savepoint.job, None, savepoint)
+    return _Given(described, savepoint.job, savepoint=savepoint)
 
 
 def _packed(plan: dict[str, Any], where: str) -> tuple[PackedPlan, dict[str, Any]]:
@@ -198,12 +204,11 @@ def _packed(plan: dict[str, Any], where: str) -> tuple[PackedPlan, dict[str, Any
 
 
 def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undecided:
-    assert new.plan is not None
     side = Side.OLD
     try:
-        before = None if old.plan is None else _program(old)
+        before = None if old.savepoint is not None else _program(old)
         side = Side.NEW
-        if before is not None and new.plan.get("error") is not None:
+        if before is not None and new.plan is not None and new.plan.get("error") is not None:
             report = refused(new.plan, new.side.label, before)
             if report is not None:
                 return report
@@ -222,8 +227,19 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
 
 
 def _program(given: _Given) -> Program:
-    assert given.plan is not None
-    return decode(given.plan, name=given.side.label, kind="plan")
+    """The facts of a side; those of versions are kept for the next check, unless they are large."""
+    if given.plan is not None:
+        return decode(given.plan, name=given.side.label, kind="plan")
+    assert given.version is not None
+    described = given.version.plan
+    known = _Worker.programs.pop(described.digest, None)
+    if known is None:
+        known = decode(_Worker.registry.plans.document(described.digest), name=given.side.label, kind="plan")
+    if described.size <= LARGEST_KEPT:
+        _Worker.programs[described.digest] = known
+        if len(_Worker.programs) > MOST_KEPT:
+            _Worker.programs.popitem(last=False)
+    return replace(known, name=given.side.label)
 
 
 def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report | Undecided:

@@ -41,6 +41,7 @@ def filled(folder: Path, *options: str) -> Running:
         assert running.push(job, *new, commit="9f8e7d6c", author=HOSTILE).is_success
         body = {"old": {"job": job}, "new": {"plan": plan(*new), "label": "job.py"}, "record": True}
         assert running.client("push").post("/checks", json=body).status_code == 201
+    assert running.client("admin").post("/savepoints/scan").is_success
     return running
 
 

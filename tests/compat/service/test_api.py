@@ -15,7 +15,12 @@ def test_a_version_is_registered_and_found_again(service, job):
     pushed = service.push(job, *OLD, commit="abc", author="Ada")
     assert pushed.status_code == 201
     version = pushed.json()
-    assert (version["number"], version["commit"], version["author"], version["pushed_by"]) == (1, "abc", "Ada", "a push")
+    assert (version["number"], version["commit"], version["author"], version["pushed_by"]) == (
+        1,
+        "abc",
+        "Ada",
+        "a push",
+    )
     client = service.client("read")
     assert client.get(f"/jobs/{job}/versions").json() == {"versions": [version]}
     assert client.get(f"/jobs/{job}/versions/1").json() == version
@@ -96,7 +101,9 @@ def test_what_is_accepted_passes_and_is_kept_with_its_reason(service):
     sides = {"old": {"plan": plan(*OLD)}, "new": {"plan": plan(*RENUMBERED)}}
     findings = check(service, **sides).json()["report"]["findings"]
     accept = [
-        {"fingerprint": finding["fingerprint"], "reason": "known"} for finding in findings if finding["level"] == "error"
+        {"fingerprint": finding["fingerprint"], "reason": "known"}
+        for finding in findings
+        if finding["level"] == "error"
     ]
     assert accept
     answer = check(service, **sides, options={"accept": accept}).json()
