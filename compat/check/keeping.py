@@ -10,6 +10,8 @@ from enum import Enum
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
+from compat.plan.as_run import KEPT_BY
+from compat.plan.as_run import STORE as KEPT_BY_STORE
 from compat.plan.facts import State, StateKind, StateScope
 from state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
 from state.compatibility.answers import SAME, incompatible, worst
@@ -31,7 +33,7 @@ class KindChange(Enum):
 
 def dialect_of(check: Check, pair: Pair) -> Dialect | None:
     """The way in which the state of a pair is kept; None if it is not the same one on both sides."""
-    if check.old.kind == "snapshot":
+    if check.old.settings.get(KEPT_BY) == KEPT_BY_STORE:
         return STORE
     if "python" not in pair.new.detail:
         return JAVA

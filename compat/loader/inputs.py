@@ -150,6 +150,11 @@ def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
         ) from error
     if not isinstance(data, dict):
         raise InputError(Failure(rule="CMP901", message="A plan is a JSON object.", name=given.argument, side=side))
+    if _plan_of_snapshot(given.argument) == given.path:
+        from compat.loader.sizes import with_sizes
+
+        _, _, epoch = given.argument.rpartition("@")
+        return with_sizes(data, os.path.dirname(given.path), int(epoch) if epoch.isdigit() else None)
     return data
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 from compat.check.rules.pinning import hidden, only_timers
 from compat.plan.facts import Operator
 
@@ -21,9 +22,10 @@ def _finding(old: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     empty = only_timers(old)
     if allowed:
-        consequence = f"The state of {old.label} is dropped{_size(old)}, as -n allows."
+        consequence = f"The state of {old.label} is dropped{amounts.of(*old.states or ())}, as -n allows."
     else:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
+        consequence += amounts.lost(old)
     reason = "No operator of NEW has this id, neither generated, nor from a uid, nor as a user hash."
     if empty:
         reason += " Its state is empty timer queues, but Flink counts them as state."
@@ -45,8 +47,3 @@ def _fix(old: Operator, empty: bool) -> Fix:
     if not hidden(old) and old.uid is not None:
         keep += f' with .uid("{old.uid}")'
     return Fix(text=f"{keep}, or restore with -n (--allowNonRestoredState) if its state may go.")
-
-
-def _size(old: Operator) -> str:
-    keys = [state.keys for state in old.states or () if state.keys is not None]
-    return f" ({max(keys):,} keys)" if keys else ""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from compat.check.context import Check
 from compat.check.explain import why_moved
 from compat.check.findings import Finding, Level
+from compat.check.rules import amounts
 from compat.check.rules.pinning import only_timers, pin
 from compat.plan.facts import Operator
 
@@ -24,10 +25,11 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     if not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
+        consequence += amounts.lost(old)
     elif only_timers(old):
         consequence = "The empty timer queues of the operator are left behind, as -n allows; nothing is lost."
     else:
-        consequence = f"{new.label} starts without its state, as -n allows."
+        consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, as -n allows."
     guessed = old.id in check.mapping.guessed
     fixes = pin(old, new)
     return check.finding(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 from compat.check.rules.states import changes
 
 
@@ -16,7 +17,7 @@ def find(check: Check) -> Iterator[Finding]:
             yield check.finding(
                 "CMP401",
                 Level.WARNING,
-                f"{change.pair.new.label} does not declare the state {state.name!r} any more",
+                f"{change.pair.new.label} does not declare the state {state.name!r}{amounts.of(state)} any more",
                 consequence="Flink restores this without an error and carries the state along, unused.",
                 reason=f"OLD declares {state.kind.value} state {state.name!r}; NEW has no state of that name.",
                 old=change.pair.old,

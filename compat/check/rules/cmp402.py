@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 from compat.check.rules.states import changes
 
 
@@ -16,7 +17,7 @@ def find(check: Check) -> Iterator[Finding]:
             yield check.finding(
                 "CMP402",
                 Level.ERROR,
-                f"the state {old.name!r} of {change.pair.new.label} is called {new.name!r} now",
+                f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} is called {new.name!r} now",
                 consequence=f"Flink restores this without an error; {new.name!r} starts empty, and the values of "
                 f"{old.name!r} stay behind.",
                 reason="States are found by their names.",

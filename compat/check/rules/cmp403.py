@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.keeping import KindChange, kind_change
+from compat.check.rules import amounts
 from compat.check.rules.states import changes
 
 _CONSEQUENCES = {
@@ -30,7 +31,7 @@ def find(check: Check) -> Iterator[Finding]:
             yield check.finding(
                 "CMP403",
                 Level.WARNING if became is KindChange.READ else Level.ERROR,
-                f"the state {old.name!r} of {change.pair.new.label} was a {old.kind.value} state and is a "
+                f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} was a {old.kind.value} state and is a "
                 f"{new.kind.value} state",
                 consequence=_CONSEQUENCES[became],
                 reason="What one kind of state writes, another one does not read."

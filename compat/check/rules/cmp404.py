@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 from compat.check.rules.states import StateChange, changes, retyped
 from compat.plan.facts import State, StateKind
 from state.compatibility import PROCESS, STORE, Compatibility
@@ -61,7 +62,7 @@ def _unreadable(
     return check.finding(
         "CMP404",
         Level.ERROR,
-        f"the state {old.name!r} of {change.pair.new.label} had the type {old.type} and has {new.type}",
+        f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has {new.type}",
         consequence=consequence,
         reason=f"{new.type} does not read what {old.type} wrote: {'; '.join(compatibility.changes)}.",
         old=change.pair.old,
@@ -78,7 +79,7 @@ def _in_other_words(
     return check.finding(
         "CMP404",
         Level.WARNING,
-        f"the state {old.name!r} of {change.pair.new.label} had the type {old.type} and has {new.type}",
+        f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has {new.type}",
         consequence=f"Flink restores this without an error and compares nothing: {'; '.join(compatibility.changes)}.",
         reason="The bytes are read as they are; whether they mean the same is up to the program.",
         old=change.pair.old,

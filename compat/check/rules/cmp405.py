@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 from compat.check.rules.states import changes, retyped
 from state.compatibility import PROCESS, Answer
 
@@ -20,7 +21,8 @@ def find(check: Check) -> Iterator[Finding]:
             yield check.finding(
                 "CMP405",
                 Level.MIGRATE,
-                f"the state {old.name!r} of {change.pair.new.label} had the type {old.type} and has {new.type}",
+                f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has "
+                f"{new.type}",
                 consequence="Flink restores this without an error: what is still declared is read, what is not is gone when "
                 "the value is next written."
                 if in_part

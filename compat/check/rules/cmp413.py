@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -17,7 +18,8 @@ def find(check: Check) -> Iterator[Finding]:
                 "CMP413",
                 Level.ERROR,
                 f"the state of {pair.new.label} never survives a restore",
-                consequence="Flink restores this without an error; the aggregates start again from nothing.",
+                consequence="Flink restores this without an error; the aggregates start again from nothing."
+                + amounts.lost(pair.old),
                 reason="PyFlink keeps the state of reduce, sum, min and max under a name that it draws at random at every "
                 "start.",
                 old=pair.old,

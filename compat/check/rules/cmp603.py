@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import amounts
 
 _OPTION = "python.execution-mode"
 
@@ -21,7 +22,7 @@ def find(check: Check) -> Iterator[Finding]:
                 "CMP603",
                 Level.ERROR,
                 f"the state of {pair.new.label} is lost: {_OPTION} was {before} and is {after}",
-                consequence="Flink restores this without an error; all keyed state starts empty.",
+                consequence="Flink restores this without an error; all keyed state starts empty." + amounts.lost(pair.old),
                 reason="The two modes keep state under different names.",
                 old=pair.old,
                 new=pair.new,

@@ -1,0 +1,29 @@
+"""How much of OLD's state a finding is about, where a snapshot tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compat.plan.facts import Operator, State
+
+
+def amount(states: Iterable[State]) -> str | None:
+    """The keys that these states have, else their bytes, as a person writes it: ``12,408 keys``; None if not known."""
+    known = list(states)
+    keys = [state.keys for state in known if state.keys is not None]
+    if keys:
+        return f"{max(keys):,} key{'s' * (max(keys) != 1)}"
+    sizes = [state.bytes for state in known if state.bytes is not None]
+    return f"{sum(sizes):,} bytes" if sizes else None
+
+
+def of(*states: State) -> str:
+    """The same in brackets, behind the states' name: ``" (12,408 keys)"``, or nothing."""
+    known = amount(states)
+    return "" if known is None else f" ({known})"
+
+
+def lost(operator: Operator) -> str:
+    """A sentence on what an operator's own states hold: ``" 12,408 keys would be lost."``, or nothing."""
+    known = amount(state for state in operator.states or () if not state.built_in) or amount(operator.states or ())
+    return "" if known is None or known.startswith("0 ") else f" {known} would be lost."
