@@ -130,7 +130,7 @@ class StreamOperator:
 
     def process_latency(self, marker: LatencyMarker) -> None:
         """Pass a latency marker on; the last operator notes how long it travelled."""
-        if self.output.main:
+        if self.context.spec.outputs:
             self.output.latency(marker)
         else:
             self.context.metrics.distribution("latency").update(self.context.clock() - marker.marked)

@@ -1,0 +1,266 @@
+"""Clocks: processing time, lifetimes of state, idle sources, latency, batches. The clock is the test's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from compiler.datastream.connectors.base import Source
+from compiler.datastream.execution_mode import RuntimeExecutionMode
+from compiler.datastream.functions import KeyedProcessFunction, MapFunction, ProcessFunction, ProcessWindowFunction
+from compiler.datastream.window import (
+    ProcessingTimeSessionWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
+from compiler.spark.sources import Read, Split
+from state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from state.time import Duration, Time
+from state.ttl import StateTtlConfig
+from state.types import Types
+
+PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+NONE = WatermarkStrategy.no_watermarks()
+
+
+class Clock:
+    """Stands still until a script moves it on."""
+
+    now = 0
+
+    def __call__(self) -> int:
+        return Clock.now
+
+
+class Script(Source):
+    """Records at times: each epoch sets the clock and gives what is due then. ``None`` as records ends a split."""
+
+    def __init__(self, *parts: list[tuple[int, list[Any] | None]]) -> None:
+        super().__init__(bounded=True, produced_type=PAIR)
+        self.parts = parts
+
+    def create_enumerator(self, parallelism: int) -> Any:
+        return Scripted(self.parts)
+
+    def create_reader(self) -> Any:
+        return self
+
+    def read(self, split: Split, limit: int) -> Read:
+        records = split["due"]
+        done = records is None
+        rest = {"id": split["id"], "next": split["next"] + 1, "part": split["part"]}
+        return Read([tuple(record) for record in records or []], None, rest, done)
+
+
+class Scripted:
+    complete = True
+    concurrent = True
+
+    def __init__(self, parts: Any) -> None:
+        self._parts = parts
+
+    def discover(self, known: set[str]) -> list[Split]:
+        return [] if known else [{"id": f"{n}", "part": n, "next": 0} for n in range(len(self._parts))]
+
+    def ready(self, split: Split) -> bool:
+        time, _ = self._parts[split["part"]][split["next"]]
+        Clock.now = max(Clock.now, time)
+        return True
+
+    def fill(self, split: Split, limit: int) -> Split:
+        return {**split, "due": self._parts[split["part"]][split["next"]][1]}
+
+
+@pytest.fixture(autouse=True)
+def start() -> None:
+    Clock.now = 0
+
+
+def run(cluster: Any, build: Any, *parts: Any, parallelism: int = 2, strategy: Any = NONE, **options: Any) -> list[Any]:
+    env = cluster.environment(parallelism, clock=Clock(), **options)
+    stream = env.from_source(Script(*parts), strategy, "script").set_parallelism(1)
+    return list(build(stream).execute_and_collect())
+
+
+class Contents(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, sorted(e[1] for e in elements)
+
+
+PARTS = [(0, [("a", 1), ("b", 2)]), (40, [("a", 3)]), (120, [("a", 4)]), (130, []), (400, []), (401, None)]
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        (TumblingProcessingTimeWindows.of(Time.milliseconds(100)), [("a", 0, [1, 3]), ("b", 0, [2]), ("a", 100, [4])]),
+        (
+            SlidingProcessingTimeWindows.of(Time.milliseconds(100), Time.milliseconds(50)),
+            [("a", -50, [1, 3]), ("b", -50, [2]), ("a", 0, [1, 3]), ("b", 0, [2]), ("a", 50, [4]), ("a", 100, [4])],
+        ),
+        (
+            ProcessingTimeSessionWindows.with_gap(Time.milliseconds(60)),
+            [("a", 0, [1, 3]), ("b", 0, [2]), ("a", 120, [4])],
+        ),
+    ],
+)
+def test_processing_time_windows(cluster: Any, windows: Any, expected: list[Any]) -> None:
+    found = run(cluster, lambda s: s.key_by(lambda p: p[0], Types.STRING()).window(windows).process(Contents()), PARTS)
+    assert sorted(found) == sorted(expected)
+
+
+class Alarm(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_processing_time_timer(ctx.timer_service().current_processing_time() + 50)
+        if value[1] == 3:
+            ctx.timer_service().delete_processing_time_timer(50)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), timestamp, ctx.time_domain().name
+
+
+def test_processing_time_timers(cluster: Any) -> None:
+    found = run(cluster, lambda s: s.key_by(lambda p: p[0], Types.STRING()).process(Alarm()), PARTS)
+    assert sorted(found) == [(k, t, "PROCESSING_TIME") for k, t in [("a", 90), ("a", 170), ("b", 50)]]
+
+
+class Remembering(KeyedProcessFunction):
+    def __init__(self, ttl: StateTtlConfig) -> None:
+        self.ttl = ttl
+
+    def open(self, runtime_context: Any) -> None:
+        value = ValueStateDescriptor("value", Types.LONG())
+        items = ListStateDescriptor("items", Types.LONG())
+        entries = MapStateDescriptor("map", Types.LONG(), Types.LONG())
+        for descriptor in (value, items, entries):
+            descriptor.enable_time_to_live(self.ttl)
+        self.value = runtime_context.get_state(value)
+        self.items = runtime_context.get_list_state(items)
+        self.map = runtime_context.get_map_state(entries)
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        before = (self.value.value(), list(self.items.get()), sorted(self.map.keys()))
+        if value[1] > 0:
+            self.value.update(value[1])
+            self.items.add(value[1])
+            self.map.put(value[1], value[1])
+        yield before
+
+
+LIVES = [(0, [("a", 1)]), (60, [("a", 2)]), (110, [("a", 0)]), (150, [("a", 0)]), (170, [("a", 0)]), (171, None)]
+EMPTY: tuple[Any, ...] = (None, [], [])
+
+
+@pytest.mark.parametrize(
+    ("ttl", "expected"),
+    [
+        (
+            StateTtlConfig.new_builder(Time.milliseconds(100)).build(),
+            [EMPTY, (1, [1], [1]), (2, [2], [2]), (2, [2], [2]), EMPTY],
+        ),
+        (
+            StateTtlConfig.new_builder(Time.milliseconds(100)).update_ttl_on_read_and_write().build(),
+            [EMPTY, (1, [1], [1]), (2, [1, 2], [1, 2]), (2, [1, 2], [1, 2]), (2, [1, 2], [1, 2])],
+        ),
+    ],
+    ids=["written", "read"],
+)
+def test_state_expires(cluster: Any, ttl: StateTtlConfig, expected: list[Any]) -> None:
+    assert run(cluster, lambda s: s.key_by(lambda p: p[0], Types.STRING()).process(Remembering(ttl)), LIVES) == expected
+
+
+class ByNumber(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value[1])
+
+
+class Mark(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value[1], ctx.timer_service().current_watermark()
+
+
+@pytest.mark.parametrize("idle", [False, True])
+def test_an_idle_split_is_not_waited_for(cluster: Any, idle: bool) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    if idle:
+        strategy = strategy.with_idleness(Duration.of_millis(50))
+    busy = [(0, [("a", 10)]), (100, [("a", 20)]), (200, [("a", 30)]), (300, [("a", 40)]), (301, None)]
+    quiet = [(0, [("b", 5)]), (100, []), (200, []), (300, []), (301, None)]
+    given = strategy.with_timestamp_assigner(ByNumber())
+    found = dict(run(cluster, lambda s: s.process(Mark()).set_parallelism(1), busy, quiet, strategy=given))
+    assert found[40] == (29 if idle else 4)
+
+
+def test_an_idle_input_is_not_waited_for(cluster: Any) -> None:
+    env = cluster.environment(1, clock=Clock())
+    idle = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_millis(50))
+    busy = Script([(0, [("a", 10)]), (100, [("a", 20)]), (200, [("a", 30)]), (300, [("a", 40)]), (301, None)])
+    quiet = Script([(0, [("b", 5)]), (100, []), (200, []), (300, []), (301, None)])
+    monotonous = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(ByNumber())
+    left = env.from_source(busy, monotonous, "busy")
+    right = env.from_source(quiet, idle.with_timestamp_assigner(ByNumber()), "quiet")
+    found = dict(left.union(right).process(Mark()).execute_and_collect())
+    assert found[10] == -(1 << 63)
+    assert found[40] == 29
+
+
+class Measured(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        group = runtime_context.get_metrics_group().add_group("mine", "x")
+        self.seen = group.counter("seen")
+        self.sizes = group.distribution("sizes")
+        group.gauge("nine", lambda: 9)
+        group.meter("rate").mark_event(2)
+
+    def map(self, value: Any) -> Any:
+        self.seen.inc()
+        self.sizes.update(value[1])
+        return value
+
+
+def test_metrics_and_latency_are_reported(cluster: Any) -> None:
+    reports: list[Any] = []
+    from compiler.spark.task import StreamTask
+
+    original = StreamTask.report
+
+    def report(self: Any, count: int, runtime: bytes) -> Any:
+        made = original(self, count, runtime)
+        reports.append(made)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StreamTask, "report", report)
+        env = cluster.environment(1, clock=Clock())
+        env.configuration.set_string("metrics.latency.interval", "100 ms")
+        stream = env.from_source(Script([(7, [("a", 1), ("b", 5)]), (9, None)]), NONE, "script")
+        list(stream.map(Measured(), PAIR).rebalance().map(lambda p: p, PAIR).execute_and_collect())
+    seen: Counter[str] = Counter()
+    for made in reports:
+        for measured in made.metrics.values():
+            for name, value in measured.items():
+                seen[name] += value["count"] if isinstance(value, dict) else value
+    assert seen["mine.x.seen"] == 2
+    assert seen["mine.x.sizes"] == 2
+    assert seen["mine.x.rate"] >= 2
+    assert seen["latency"] == 2
+
+
+def test_a_batch_gives_only_the_last_value_of_a_key(cluster: Any) -> None:
+    env = cluster.environment(2, epoch_records=3)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    stream = env.from_collection([("a", n) for n in range(10)] + [("b", 1)], PAIR)
+    assert sorted(stream.key_by(lambda p: p[0], Types.STRING()).sum(1).execute_and_collect()) == [("a", 45), ("b", 1)]
+
+
+def test_a_batch_has_no_late_records(cluster: Any) -> None:
+    env = cluster.environment(1, epoch_records=1)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    monotonous = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(ByNumber())
+    stream = env.from_collection([("a", 100), ("a", 5), ("a", 7)], PAIR).assign_timestamps_and_watermarks(monotonous)
+    windows = stream.key_by(lambda p: p[0], Types.STRING()).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+    assert sorted(windows.process(Contents()).execute_and_collect()) == [("a", 0, [5, 7]), ("a", 100, [100])]
