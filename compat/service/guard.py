@@ -33,10 +33,11 @@ HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+"""Browsers name no origin in a form's request where no referrer may be sent at all, and then the login is turned away."""
 OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
 """What may be asked for by everybody; a name that ends with a slash stands for all below it."""
 

@@ -448,7 +448,7 @@ def test_every_answer_has_a_strict_policy(service, path):
     assert answer.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-frame-options"] == "DENY"
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
     assert "server" not in answer.headers
 
 
