@@ -72,8 +72,6 @@ def value_of(type_info: TypeInformation, n: int) -> Any:
         case "ROW":
             assert isinstance(type_info, RowTypeInfo)
             fields = zip(type_info.field_names, type_info.field_types, strict=True)
-            if type_info.field_names[:1] == ("f0",):
-                return Row(*(value_of(field, n) for _, field in fields))
             return Row(**{name: value_of(field, n) for name, field in fields})
         case "TUPLE":
             return tuple(value_of(field, n) for field in type_info.children())
