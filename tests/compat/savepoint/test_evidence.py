@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compat.savepoint.evidence import contradiction
@@ -46,7 +46,11 @@ WRITTEN = {
 }
 
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 @pytest.mark.parametrize("declared", WRITTEN, ids=str)
+@PATIENT
 @given(data=st.data())
 def test_what_a_type_wrote_is_of_that_type(declared, data):
     values = data.draw(st.lists(WRITTEN[declared], max_size=4))
@@ -79,6 +83,7 @@ def test_what_is_not_known_contradicts_nothing(declared):
     assert contradiction(declared, "value", [b"anything"]) is None
 
 
+@PATIENT
 @given(st.binary(max_size=40), st.sampled_from([str(declared) for declared in WRITTEN]))
 def test_any_bytes_are_judged_without_an_error(value, declared):
     assert isinstance(contradiction(declared, "list", [value]), str | None)

@@ -42,8 +42,17 @@ def test_with_the_program_named_nothing_is_left_to_tell(name, check):
     assert "CMP504" not in {finding.rule for finding in report.findings}
 
 
-@pytest.mark.parametrize("named", [False, True], ids=["alone", "named"])
-@pytest.mark.parametrize("name", PAIRS)
+NAMED = {"state_value_type_changed", "parallelism_changed_no_uid"}
+"""The pairs that are also checked with the old program named; the others are in the slow suite."""
+
+
+def ways():
+    for name in PAIRS:
+        yield pytest.param(name, False, id=f"{name}-alone")
+        yield pytest.param(name, True, id=f"{name}-named", marks=() if name in NAMED else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "named"), list(ways()))
 def test_agrees_with_the_real_restore(name, named, check):
     case = PAIRS[name]
     savepoint = GOLDEN / "savepoints_of_pairs" / name

@@ -15,7 +15,7 @@ from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
 from tests.compat.savepoint.conftest import GOLDEN
 
-VERSIONS = ("1.8", "1.13", "1.20", "2.2")
+VERSIONS = ("1.8", pytest.param("1.13", marks=pytest.mark.slow), pytest.param("1.20", marks=pytest.mark.slow), "2.2")
 LIST_STATE = {"name": "_default_", "kind": "list", "scope": "operator"}
 
 
