@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -17,7 +18,9 @@ import click
 
 from compat.report.escaping import visible
 
-TIMEOUT = 120.0
+TIMEOUT = 180.0
+PATIENCE = 15.0
+"""Seconds for which a server that refuses connections is asked again."""
 
 
 class ServerError(Exception):
@@ -63,8 +66,7 @@ class Server:
             headers["Authorization"] = f"Bearer {self.token}"
         request = Request(self.page("/api/v1" + path), data=body, headers=headers)
         try:
-            with build_opener(_NoRedirect).open(request, timeout=TIMEOUT) as answer:
-                found = json.loads(answer.read())
+            found = json.loads(_answer(request))
         except HTTPError as error:
             raise _refused(self.url, error) from error
         except (URLError, OSError, HTTPException) as error:
@@ -75,6 +77,20 @@ class Server:
         if not isinstance(found, dict):
             raise ServerError(f"{self.url} is no compat service: its answer is no JSON object.")
         return found
+
+
+def _answer(request: Request) -> bytes:
+    """The body of the answer; a server that is about to start, or starts again, is waited for."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=TIMEOUT) as answer:
+                body: bytes = answer.read()
+                return body
+        except URLError as error:
+            if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
 def _refused(url: str, error: HTTPError) -> ServerError:
@@ -91,7 +107,14 @@ def _refused(url: str, error: HTTPError) -> ServerError:
 
 
 def job_path(job: str) -> str:
-    """The address of a job, below ``/api/v1``."""
+    """The address of a job, below ``/api/v1``. Raises a usage error for what no job is called."""
+    from compat.service.requests import job_name
+    from compat.service.untrusted import RefusedBody
+
+    try:
+        job_name(job)
+    except RefusedBody as error:
+        raise click.BadParameter(str(error), param_hint="'--job'") from error
     return f"/jobs/{quote(job, safe='')}"
 
 

@@ -146,7 +146,7 @@ def kill_often(tmp_path, database, times):
 
 
 def test_a_killed_server_keeps_what_it_acknowledged(tmp_path, database):
-    kill_often(tmp_path, database, 2)
+    kill_often(tmp_path, database, 1)
 
 
 @pytest.mark.slow

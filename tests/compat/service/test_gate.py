@@ -1,0 +1,178 @@
+"""The gate as the README walks through it, and as CI uses it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from compat.cli import main
+from tests.compat.service.running import ROOT
+
+EXAMPLES = ROOT / "compat" / "examples"
+V1, V2 = EXAMPLES / "word_count" / "v1.py", EXAMPLES / "word_count" / "v2.py"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def environment(**more):
+    """Where ``compat`` is the one under test."""
+    beside = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": f"{beside}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), **more}
+
+
+def walk():
+    """The lines that the README has one type, without those that install."""
+    section = (ROOT / "README.md").read_text().partition("## A gate for deployments")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if "pip install" not in line]
+
+
+def test_the_walk_of_the_readme(tmp_path):
+    shutil.copytree(EXAMPLES, tmp_path / "compat" / "examples")
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    lines = [line.replace("8642", str(free_port())) if "8642" in line else line for line in walk()]
+    port = re.search(r"--port (\d+)", "\n".join(lines)).group(1)
+    lines = [re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", line) for line in lines]
+    script = "set -m\n" + "\n".join(f'{line}\necho "EXIT $?"' for line in lines)
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=environment(COMPAT_DATABASE=f"sqlite:///{tmp_path}/compat.db", PYTHONSAFEPATH="1"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    told = dict(zip(lines, re.findall(r"EXIT (\d+)", done.stdout), strict=True)) if done.stdout else {}
+    codes = re.findall(r"EXIT (\d+)", done.stdout)
+    expected = ["0"] * len(lines)
+    checks = [number for number, line in enumerate(lines) if line.startswith("compat check")]
+    promotions = [number for number, line in enumerate(lines) if line.startswith("compat promote")]
+    expected[checks[0]] = expected[promotions[1]] = "1"
+    assert codes == expected, (told, done.stdout, done.stderr)
+    assert "CMP103" in done.stdout
+    assert "word_count@3 runs now." in done.stdout
+
+
+def compat(service, *arguments, role="push"):
+    runner = CliRunner()
+    token = {} if role is None else {"COMPAT_TOKEN": service.tokens[role]}
+    return runner.invoke(
+        main, list(map(str, arguments)), env={"COMPAT_SERVER": service.url, "COMPAT_TOKEN": "", **token}
+    )
+
+
+def running_word_count(service, job):
+    assert compat(service, "push", "--job", job, V1).exit_code == 0
+    assert compat(service, "promote", "--job", job).exit_code == 0
+
+
+def test_the_shell_script_lets_only_good_versions_through(service, job, tmp_path):
+    running_word_count(service, job)
+    token = environment(COMPAT_SERVER=service.url, COMPAT_TOKEN=service.tokens["push"])
+
+    def gate(program):
+        command = ["sh", str(EXAMPLES / "gate" / "gate.sh"), job, str(program)]
+        return subprocess.run(command, env=token, capture_output=True, text=True, timeout=120, check=False)
+
+    refused = gate(V2)
+    assert refused.returncode == 1, refused.stderr
+    assert service.client().get(f"/jobs/{job}").json()["versions"] == 1
+    passed = gate(V1)
+    assert passed.returncode == 0, passed.stderr
+    assert f"{job}@1 runs now." in passed.stdout
+
+
+def test_the_workflow_runs_commands_that_there_are():
+    steps = yaml.safe_load((EXAMPLES / "gate" / "workflow.yml").read_text())["jobs"]["gate"]["steps"]
+    commands = [step["run"].split() for step in steps if step.get("run", "").startswith("compat ")]
+    assert [command[1] for command in commands] == ["check", "push", "promote"]
+    for command in commands:
+        options = {option for option in command if option.startswith("--")}
+        assert options <= set(re.findall(r"--[a-z-]+", CliRunner().invoke(main, [command[1], "--help"]).output))
+
+
+def test_a_check_is_recorded_with_commit_and_author(service, job):
+    running_word_count(service, job)
+    result = compat(service, "check", "--job", job, V2, "--commit", "abc", "--author", "Ada")
+    assert result.exit_code == 1
+    assert "CMP103" in result.output
+    check = service.client().get(f"/jobs/{job}").json()["last_check"]
+    assert (check["commit"], check["author"], check["verdict"]) == ("abc", "Ada", "incompatible")
+    assert check["new"]["label"] == str(V2)
+    assert f"/checks/{check['id']}" in result.stderr
+
+
+def test_what_a_comment_lets_pass_here_passes_there_with_its_reason(service, job, tmp_path):
+    running_word_count(service, job)
+    text = V2.read_text().replace(
+        ".filter(lambda word: len(word) > 2)", ".filter(lambda word: len(word) > 2)  # compat: ignore[CMP103] agreed"
+    )
+    program = tmp_path / "job.py"
+    program.write_text(text)
+    assert "agreed" in text
+    result = compat(service, "check", "--job", job, program)
+    assert result.exit_code == 0, result.output
+    check = service.client().get(f"/jobs/{job}").json()["last_check"]
+    assert check["passed"]
+    report = service.client().get(f"/checks/{check['id']}").json()["report"]
+    assert [finding["ignored"] for finding in report["suppressed"]] == ["agreed"]
+    compat(service, "push", "--job", job, program)
+    assert compat(service, "promote", "--job", job).exit_code == 0
+
+
+def test_every_format_works_against_a_server(service, job, tmp_path):
+    running_word_count(service, job)
+    outputs = [
+        f"--output={name}={tmp_path / name}" for name in ("json", "sarif", "junit", "markdown", "github", "html")
+    ]
+    assert compat(service, "check", "--job", job, V2, *outputs).exit_code == 1
+    assert all((tmp_path / name).stat().st_size for name in ("json", "sarif", "junit", "markdown", "github", "html"))
+
+
+def test_without_a_token_one_may_check_but_nothing_is_kept(service, job):
+    running_word_count(service, job)
+    result = compat(service, "check", "--job", job, V2, role=None)
+    assert result.exit_code == 1
+    assert "Not recorded" in result.stderr
+    assert service.client().get(f"/jobs/{job}").json()["last_check"] is None
+    assert compat(service, "push", "--job", job, V2, role=None).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("check", "--job", "nobody", V1), "There is no job 'nobody'"),
+        (("check", V1), "--job NAME"),
+        (("check", "--job", "x", V1, "--pairs", V1), "--pairs"),
+        (("promote", "--job", "nobody"), "There is no job 'nobody'"),
+        (("promote", "--job", "x", "--force"), "go together"),
+        (("push", "--job", "a/b", V1), "A job's name has"),
+        (("push", "--job", "x", "nothing.py"), "There is no file"),
+        (("push", "--job", "x", "--server", "file:///etc/passwd", V1), "is no address"),
+        (("check", "--job", "x", "--server", "ftp://localhost", V1), "is no address"),
+    ],
+)
+def test_what_cannot_be_asked_is_never_success(service, arguments, says):
+    result = compat(service, *arguments)
+    assert result.exit_code == 2
+    assert says in result.output
+
+
+def test_a_server_that_is_no_service_is_told(monkeypatch):
+    monkeypatch.setattr("compat.cli.remote.PATIENCE", 0.0)
+    result = CliRunner().invoke(main, ["push", "--job", "x", "--server", f"http://127.0.0.1:{free_port()}", str(V1)])
+    assert result.exit_code == 2
+    assert "does not answer" in result.output
