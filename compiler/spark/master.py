@@ -6,6 +6,7 @@ Flink: ``JobMaster``, ``DefaultScheduler``.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Callable
@@ -77,6 +78,7 @@ class JobMaster:
         self._listener, self._printer, self._collector = listener, printer, collector
         self._strategy = RestartStrategy.of(plan.options, job.settings.checkpointing)
         self._target = max((job.settings.checkpoint_interval or 1000) / 1000, 0.05)
+        self._replicas = options.replicas or default_replicas()
         self._retained = int(plan.options.get(_RETAINED, "1"))
         self._plan_json: dict[str, Any] | None = None
         self._claimed: Snapshot | None = None
@@ -254,7 +256,7 @@ class JobMaster:
             token=token,
             committed=coordinator.position,
             store=coordinator.log.path,
-            replicas=self.options.replicas or default_replicas(),
+            replicas=self._replicas,
             options=self.plan.options,
             runtimes=coordinator.runtimes,
             work=self._assign(),
@@ -400,6 +402,7 @@ class JobMaster:
             self.status = next_job_status(self.status, JobStatus.CANCELLING)
         self.status = next_job_status(self.status, status)
         self._write(ended=time.time(), message=message)
+        shutil.rmtree(os.path.join(self._replicas, self.job_id), ignore_errors=True)
 
     def _write(self, **changes: Any) -> None:
         entry = JobEntry(

@@ -27,7 +27,8 @@ class SparkRunner:
         self._spark = spark
         self._partitions = plan.partitions
         self._id = uuid.uuid4().hex
-        self._packed = (cloudpickle.dumps(setup), pack(plan))
+        dumps: Any = cloudpickle.dumps
+        self._packed = (dumps(setup), pack(plan))
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None

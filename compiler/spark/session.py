@@ -59,7 +59,7 @@ class Spark:
         widest = max(plan.partitions, default=1)
         self._master = master or f"local[{max(2, min(widest, os.cpu_count() or 2))}]"
         self._given = {key: text for key, text in plan.options.items() if key.startswith("spark.")}
-        self._packages = sorted({name for _, spec in plan.operators() for name in _packages(spec.operator)})
+        self.packages = sorted({name for _, spec in plan.operators() for name in _packages(spec.operator)})
         self._folders = folders
         self._context: Any = None
         self.log = log
@@ -105,9 +105,9 @@ class Spark:
         settings = {**_SETTINGS, "spark.executorEnv.PYTHONPATH": paths, "spark.app.name": "compat"}
         if self._master.startswith("local") or "://127.0.0.1:" in self._master or "://localhost:" in self._master:
             settings |= _HERE
-        if self._packages:
-            settings["spark.jars.packages"] = ",".join(self._packages)
-        if any("delta-spark" in name for name in self._packages):
+        if self.packages:
+            settings["spark.jars.packages"] = ",".join(self.packages)
+        if any("delta-spark" in name for name in self.packages):
             settings |= _DELTA
         conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
         logging.getLogger().addFilter(_not_py4j)
@@ -124,6 +124,18 @@ def _not_py4j(record: logging.LogRecord) -> bool:
 
 def _say_nothing(*arguments: Any) -> None:
     """The same for a connection that breaks."""
+
+
+def delta_session(log: str) -> Any:
+    """A local SparkSession that reads and writes Delta tables, those of jobs' state too. Spark's resolver fetches Delta.
+
+    >>> spark = delta_session("spark.log")  # doctest: +SKIP
+    >>> spark.read.format("delta").load(".compat/savepoints/savepoint-1a2b3c")  # doctest: +SKIP
+    """
+    plan = PhysicalPlan(job_name="", bounded=True, batch=False, tasks=(), partitions=(2,))
+    spark = Spark(None, plan, (), log)
+    spark.packages = [DELTA_PACKAGE]
+    return spark.session()
 
 
 def _packages(operator: Any) -> Sequence[str]:

@@ -72,7 +72,7 @@ class SourceCoordinator:
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""
-        self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}  # type: ignore[misc]
+        self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}
         self._changed.clear()
 
     def _live(self) -> list[Any]:

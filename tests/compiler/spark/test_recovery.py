@@ -36,29 +36,16 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
     return [random.choice(found)] if found else []
 
 
-def test_a_worker_then_the_jvm_then_the_driver(tmp_path: Path) -> None:
-    job = CrashingJob(tmp_path, 6_000, ("--epoch-records", "250"))
+def test_an_executor_then_a_worker_then_the_jvm_then_the_driver(tmp_path: Path, cluster: StandaloneCluster) -> None:
+    job = CrashingJob(tmp_path, 6_000, ("--epoch-records", "250", "--master", cluster.url))
     job.start()
     try:
-        for what in ("worker", "jvm", "driver"):
-            job.wait_for(3)
-            assert job.kill(victims(job, what, None)), what
+        for what in ("executor", "worker", "jvm", "driver"):
+            job.wait_for(2)
+            assert job.kill(victims(job, what, cluster)), what
         job.finish()
         job.verify()
         assert job.starts == 2
-    finally:
-        job.close()
-
-
-def test_an_executor_of_a_cluster(tmp_path: Path, cluster: StandaloneCluster) -> None:
-    job = CrashingJob(tmp_path, 3_000, ("--epoch-records", "250", "--master", cluster.url))
-    job.start()
-    try:
-        job.wait_for(3)
-        assert job.kill(victims(job, "executor", cluster))
-        job.finish()
-        job.verify()
-        assert job.starts == 1
     finally:
         job.close()
 

@@ -1,0 +1,33 @@
+"""The state of a job is a Delta table like any other: Spark reads it, with Delta fetched by Spark's own resolver."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.spark.inspection import state_table
+from compiler.spark.session import delta_session
+from tests.compiler.spark.test_restore import WORDS, stopped
+
+
+def test_the_state_as_an_arrow_table(cluster: Any) -> None:
+    _, path = stopped(cluster)
+    table = state_table(path, "count")
+    assert dict(zip(table["key"].to_pylist(), table["value"].to_pylist(), strict=True)) == Counter(WORDS[:120])
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_reads_a_savepoint(cluster: Any, tmp_path: Path) -> None:
+    """Slow: it may have to fetch Delta's packages."""
+    _, path = stopped(cluster)
+    spark = delta_session(str(tmp_path / "spark.log"))
+    try:
+        rows = spark.read.format("delta").load(path).where("state = 'count' and not tombstone").select("key").distinct()
+        assert rows.count() == len(set(WORDS[:120]))
+        assert spark.createDataFrame(state_table(path, "count")).count() == len(set(WORDS[:120]))
+    finally:
+        spark.stop()
