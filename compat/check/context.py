@@ -8,6 +8,7 @@ from functools import cached_property
 
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.mapping import Pair, StateMapping
+from compat.check.similarity import find_successors
 from compat.plan.facts import Operator, Program, SourceLine
 
 
@@ -42,7 +43,14 @@ class Check:
 
     def successor(self, operator: Operator) -> Operator | None:
         """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
-        return self.mapping.successors.get(operator.id)
+        return self.mapping.successors.get(operator.id) or self._displaced.get(operator.id)
+
+    @cached_property
+    def _displaced(self) -> dict[str, Operator]:
+        """Successors that share an id with another operator of OLD at present, by OLD's id."""
+        lost = [operator for operator in self.mapping.lost if operator.id not in self.mapping.successors]
+        right = {pair.new.id for pair in self.right_pairs} if lost else set()
+        return find_successors(lost, [pair.new for pair in self.mapping.pairs if pair.new.id not in right])
 
     def finding(
         self,

@@ -19,6 +19,7 @@ def find(check: Check) -> Iterator[Finding]:
     wrong = [pair for pair in check.mapping.stateful_pairs() if pair.old.id in check.wrong_hands]
     rightful = _rightful_owners(wrong, check)
     pinned = {operator.id for operator in rightful.values()}
+    pinned |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
     uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
     for pair in wrong:
         yield _finding(pair, rightful.get(pair.old.id), pinned, uids, check)
@@ -66,6 +67,7 @@ def _rightful_owners(wrong: list[Pair], check: Check) -> dict[str, Operator]:
     """
     index = Index(check.new.operators)
     settled = {pair.new.id for pair in check.right_pairs}
+    settled |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
     owners: dict[str, Operator] = {}
     for pair in wrong:
         best, best_score = None, similarity(pair.old, pair.new)

@@ -17,7 +17,10 @@ def find(check: Check) -> Iterator[Finding]:
     One finding for each change, with the first operator; the others are related.
     """
     changed: dict[tuple[int, int], list[Pair]] = {}
+    leaving = _leaving(check)
     for pair in check.mapping.pairs:
+        if pair.new.id in leaving:
+            continue
         if pair.new.max_parallelism_configured and pair.new.max_parallelism != pair.old.max_parallelism:
             changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(pair)
     environment = _on_the_environment(changed, check)
@@ -41,9 +44,22 @@ def _for(count: int) -> str:
     return "" if count == 1 else f", for {count} operators"
 
 
+def _leaving(check: Check) -> set[str]:
+    """Operators of NEW that have to take other state than the pairing gives them, which is an error of its own."""
+    moved: set[str] = set()
+    if not check.options.allow_non_restored:
+        moved = {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
+    return moved | {pair.new.id for pair in check.mapping.pairs if pair.old.id in check.wrong_hands}
+
+
 def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
-    """The change that comes of the environment's own setting: the one of most operators, as it has one value only."""
+    """The change that comes of the environment's own setting: the one of most operators, as it has one value only.
+
+    None where other operators need the value that it has.
+    """
     setting = check.new.settings.get("max_parallelism")
+    if any(pair.old.max_parallelism == pair.new.max_parallelism == setting for pair in check.mapping.pairs):
+        return None
     changes = {change: len(pairs) for change, pairs in changed.items() if change[1] == setting}
     return max(changes, key=changes.__getitem__) if changes else None
 
