@@ -13,6 +13,8 @@ from compat.check.similarity import family, recorded, state_names
 from compat.plan.facts import Operator
 
 _STATES, _PARALLELISM = 2, 1
+_MOST_CANDIDATES = 50
+"""Among more operators of a sort than these, a likeness says nothing, and looking for one takes its time."""
 
 
 def guess_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dict[str, Operator]:
@@ -48,6 +50,8 @@ def _known(operator: Operator) -> _Known:
 
 
 def _best(old: _Known, candidates: list[_Known]) -> Operator | None:
+    if len(candidates) > _MOST_CANDIDATES:
+        return None
     scores = [(_score(old, new), new.operator) for new in candidates if not _contradict(old, new)]
     top = max((score for score, _ in scores), default=0)
     best = [new for score, new in scores if score == top]

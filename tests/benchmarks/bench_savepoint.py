@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_savepoint.py
 
-Prints microseconds for each subtask state, for reading the metadata alone and for all of `inspect`. Equal numbers for
-both sizes mean time linear in the size.
+Prints microseconds for each subtask state, for reading the metadata alone, for all of `inspect`, and for a check of a
+program that lost every id. Equal numbers for both sizes mean time linear in the size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from state.flink import inspect_savepoint, parse_metadata
+from compat.check.context import CheckOptions
+from compat.check.decision import check
+from compat.plan.facts import Program
+from compat.savepoint import facts
+from compat.savepoint.recorded import recorded
+from state.flink import Savepoint, inspect_savepoint, parse_metadata
+from tests.compat import builders
 from tests.state.flink import writer as w
 
 SUBTASKS = 10
@@ -47,6 +53,24 @@ def build(operators: int) -> bytes:
     )
 
 
+def lost(operators: int) -> Program:
+    """A program of as many operators that all have another uid."""
+    return builders.program(
+        "new.py",
+        *(
+            builders.operator(
+                f"operator {n}", id=f"{n:032x}"[::-1], uid=f"other-{n}", detail={"python": "keyed_process"}
+            )
+            for n in range(operators)
+        ),
+    )
+
+
+def judge(savepoint: Savepoint, new: Program) -> None:
+    """The check without loading a program."""
+    check(facts.program(recorded(savepoint), "savepoint", new), new, CheckOptions(), {})
+
+
 def microseconds(work: Callable[[], object], subtasks: int) -> float:
     """The median of some rounds, for each subtask state."""
     times = []
@@ -66,12 +90,14 @@ def main() -> None:
         subtasks = operators * SUBTASKS
         read = microseconds(partial(parse_metadata, data, "/nowhere/_metadata"), subtasks)
         told = microseconds(partial(inspect_savepoint, savepoint), subtasks)
-        rows.append((read, told))
+        judged = microseconds(partial(judge, savepoint, lost(operators)), subtasks)
+        rows.append((read, told, judged))
         print(
-            f"{subtasks:6} subtask states in {len(data) / 1e6:.1f} MB, µs each: metadata {read:.1f}, inspect {told:.1f}"
+            f"{subtasks:6} subtask states in {len(data) / 1e6:.1f} MB, µs each: metadata {read:.1f}, inspect {told:.1f}, "
+            f"check {judged:.1f}"
         )
-    (half_read, half_told), (read, told) = rows
-    print(f"ratio of the larger to the smaller: metadata {read / half_read:.2f}, inspect {told / half_told:.2f}")
+    ratios = [larger / smaller for smaller, larger in zip(*rows, strict=True)]
+    print("ratio of the larger to the smaller: metadata {:.2f}, inspect {:.2f}, check {:.2f}".format(*ratios))
 
 
 if __name__ == "__main__":
