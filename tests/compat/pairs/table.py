@@ -358,7 +358,12 @@ WINDOWS = [
     pair("window_process_to_reduce", window(DAY), window(DAY, "REDUCE"), BROKEN, "CMP414"),
     pair("window_reduce_same", window(DAY, "REDUCE"), window(DAY, "REDUCE"), OK),
     pair("window_to_keyed_function", window(DAY), keep("", 'yield f"{key}|0|0"', graph=_NO_WINDOW), BROKEN, "CMP103"),
-    pair("window_trigger_changed", window(DAY), window(DAY, trigger="CountTrigger.of(2)"), OK),
+    pair(
+        "window_trigger_changed",
+        window(DAY),
+        window(DAY, trigger="CountTrigger.of(2)").replace("held[:-1]", "held[:-2]"),
+        OK,
+    ),
     pair(
         "window_processing_to_event_time",
         window(DAY),
@@ -600,4 +605,108 @@ MODES = [
     pair("thread_reduce_unchanged", job(_SUM, settings=THREAD), job(_SUM, settings=THREAD), BROKEN, "CMP413"),
 ]
 
-PAIRS = [*TYPES, *KINDS, *NAMES, *TTL, *KEYS, *WINDOWS, *BROADCAST, *OPERATORS, *SOURCES, *MODES]
+SECOND = "6730ef7375fb60f9d9bbdfdfd174d803"  # the id that the uid "second" gives
+_TWO = _PROCESS_GRAPH + '\nnumbers.key_by(lambda x: x % 5, L).process(Keep(), S).uid("second").print().uid("more")'
+
+
+def two(*edits: tuple[str, str], settings: str = "env.set_parallelism(1)") -> str:
+    """Two counters, with some texts of the graph replaced."""
+    graph = _TWO
+    for old, new in edits:
+        assert old in graph, old
+        graph = graph.replace(old, new)
+    return value("L", graph=graph, settings=settings)
+
+
+_PLAIN = '.uid("keep").print()', ".print()"
+
+IDENTITY = [
+    pair("operator_removed", two(), value("L"), BROKEN, "CMP101", flink=False),
+    pair("operator_added", value("L"), two(), OK, "CMP107", flink=False),
+    pair("no_uids", two(_PLAIN), two(_PLAIN), OK, "CMP104", flink=False),
+    pair("uids_exchanged", two(), two(('"keep"', '"?"'), ('"second"', '"keep"'), ('"?"', '"second"')), OK, flink=False),
+    pair("uid_twice", two(), two(('"second"', '"keep"')), BROKEN, "CMP105", flink=False),
+    pair("user_hash_no_hash", two(), two(('.uid("second")', '.set_uid_hash("second")')), BROKEN, "CMP109", flink=False),
+    pair(
+        "user_hash_of_an_old_id",
+        two(),
+        two(('.uid("second")', f'.set_uid_hash("{SECOND}")')),
+        OK,
+        "CMP104",
+        flink=False,
+    ),
+    pair(
+        "user_hash_shadows",
+        two(),
+        value("L", graph=_PROCESS_GRAPH.replace('.uid("keep")', f'.uid("keep").set_uid_hash("{SECOND}")')),
+        BROKEN,
+        "CMP106",
+        flink=False,
+    ),
+    pair("names_given", two(), two(('.uid("second")', '.uid("second").name("Second")')), OK, flink=False),
+    pair(
+        "uid_of_a_merged_operator",
+        value("L"),
+        value("L", graph=_KEPT + '.map(lambda s: s, S).uid("lost").print().uid("out")'),
+        OK,
+        "CMP110",
+        flink=False,
+    ),
+]
+
+_LONELY = "numbers.map(lambda x: x, L).forward().map(lambda x: x, L).set_parallelism(3).print()\n"
+
+RUNNING = [
+    pair(
+        "chain_broken", value("L"), value("L", graph=_KEPT + '.start_new_chain().print().uid("out")'), OK, flink=False
+    ),
+    pair(
+        "forward_between_parallelisms",
+        value("L"),
+        value("L", graph=_LONELY + _PROCESS_GRAPH),
+        BROKEN,
+        "CMP202",
+        flink=False,
+    ),
+    pair(
+        "parallelism_above_max",
+        value("L"),
+        value("L", settings="env.set_parallelism(200)"),
+        BROKEN,
+        "CMP302",
+        flink=False,
+    ),
+    pair(
+        "max_parallelism_as_it_was",
+        value("L"),
+        value("L", settings="env.set_parallelism(1)\nenv.set_max_parallelism(128)"),
+        OK,
+        flink=False,
+    ),
+    pair(
+        "chaining_disabled",
+        value("L"),
+        value("L", settings="env.set_parallelism(1)\nenv.disable_operator_chaining()"),
+        OK,
+        "CMP601",
+        flink=False,
+    ),
+    pair(
+        "checkpoints_off",
+        value("L", settings="env.set_parallelism(1)\nenv.enable_checkpointing(1000)"),
+        value("L"),
+        OK,
+        "CMP602",
+        flink=False,
+    ),
+    pair(
+        "states_that_open_does_not_tell",
+        value("L"),
+        value("L").replace("descriptor = Value", 'open("/no/such/file").close()\n        descriptor = Value'),
+        UNKNOWN,
+        "CMP410",
+        flink=False,
+    ),
+]
+
+PAIRS = [*IDENTITY, *RUNNING, *TYPES, *KINDS, *NAMES, *TTL, *KEYS, *WINDOWS, *BROADCAST, *OPERATORS, *SOURCES, *MODES]
