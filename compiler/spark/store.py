@@ -76,10 +76,12 @@ class JobStore:
 
     def alive(self, entry: JobEntry) -> bool:
         """True while a driver of the job runs on this host."""
-        if entry.status not in _NOT_ENDED:
-            return False
+        return entry.status in _NOT_ENDED and self._held(entry.job_id)
+
+    def _held(self, job_id: str) -> bool:
+        """True while a process is the driver of a job, be it that the job has just ended."""
         try:
-            with open(self.directory(entry.job_id) / "driver") as file:
+            with open(self.directory(job_id) / "driver") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -134,8 +136,7 @@ class JobStore:
         self._put(box / f"{number}.request", {"action": action, **arguments})
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            entry = self.read(job_id)
-            over = entry is None or not self.alive(entry)
+            over = not self._held(job_id)
             if answer.exists():
                 found: dict[str, Any] = json.loads(answer.read_text())
                 answer.unlink()

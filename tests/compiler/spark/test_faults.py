@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import itertools
 import subprocess
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from compiler.spark.inspection import state_rows
 from compiler.spark.master import JobFailed
 from compiler.spark.sinks.delta import DeltaCommitter
 from compiler.spark.sinks.files import FileCommitter
+from compiler.spark.store import JobEntry, JobStore
 from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 from state.descriptors import ValueStateDescriptor
@@ -205,3 +208,22 @@ def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Pat
     ended = failed.store.read(failed.job_id).ended
     run(cluster, tmp_path, replicas=replicas, savepoint=str(failed.store.directory(failed.job_id)) if ended else None)
     verify(cluster, tmp_path)
+
+
+def test_an_answer_that_comes_after_the_end_is_waited_for(tmp_path: Path) -> None:
+    store = JobStore(tmp_path)
+    lock = store.lock("job")
+
+    def driver() -> None:
+        while not (asked := list(store.requests("job"))):
+            time.sleep(0.01)
+        store.write(JobEntry(job_id="job", name="", status="CANCELED", pid=0))
+        time.sleep(0.3)
+        store.answer(asked[0][0], {"status": "CANCELED"})
+        lock.close()
+
+    thread = threading.Thread(target=driver)
+    thread.start()
+    assert store.request("job", "cancel") == {"status": "CANCELED"}
+    thread.join()
+    assert "not running" in store.request("job", "cancel")["error"]
