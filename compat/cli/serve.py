@@ -48,30 +48,28 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
     local = host in ("127.0.0.1", "::1", "localhost")
     if not local and not options["hosts"]:
         raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
-    listener = _listen(host, port)
-    service = _service()
-    try:
-        given = {} if options["workers"] is None else {"workers": options["workers"]}
-        settings = service.ServiceSettings(
-            database=database,
-            folders=tuple(service.settings.Folder.parse(folder) for folder in folders),
-            anonymous_read=local if options["anonymous"] is None else options["anonymous"],
-            allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
-            scan_interval=options["scan_interval"],
-            max_body=options["max_body"],
-            head_timeout=options["head_timeout"],
-            body_timeout=options["body_timeout"],
-            secure_cookies=options["https"],
-            **given,
-        )
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--folder'") from error
-    service.observe.log_to_stderr()
-    try:
-        service.server.serve(service.create_app(settings), listener, settings.head_timeout)
-    except (ValueError, service.SQLAlchemyError) as error:
-        click.echo(f"The service cannot start: {error}", err=True)
-        sys.exit(2)
+    with _listen(host, port) as listener:
+        service = _service()
+        try:
+            given = {} if options["workers"] is None else {"workers": options["workers"]}
+            settings = service.ServiceSettings(
+                database=database,
+                folders=tuple(service.settings.Folder.parse(folder) for folder in folders),
+                anonymous_read=local if options["anonymous"] is None else options["anonymous"],
+                allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
+                scan_interval=options["scan_interval"],
+                max_body=options["max_body"],
+                head_timeout=options["head_timeout"],
+                body_timeout=options["body_timeout"],
+                secure_cookies=options["https"],
+                **given,
+            )
+            app = service.create_app(settings)
+        except (ValueError, service.SQLAlchemyError) as error:
+            click.echo(f"The service cannot start: {error}", err=True)
+            sys.exit(2)
+        service.observe.log_to_stderr()
+        service.server.serve(app, listener, settings.head_timeout)
 
 
 def _listen(host: str, port: int) -> socket.socket:

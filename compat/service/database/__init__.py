@@ -14,8 +14,6 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from compat.service.database.migrate import migrate, migrated
-
 AnyRow = Row[*tuple[Any, ...]]
 """A row of any query."""
 
@@ -37,6 +35,8 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the tables to this version's form. Safe when several servers start at once."""
+        from compat.service.database.migrate import migrate  # not for the processes that check
+
         migrate(self._engine)
 
     @contextmanager
@@ -55,6 +55,8 @@ class Database:
 
     def ready(self) -> bool:
         """True if the database answers and its tables have this version's form. Raises SQLAlchemyError if not reached."""
+        from compat.service.database.migrate import migrated
+
         with self.read() as connection:
             connection.execute(text("SELECT 1"))
             return migrated(connection)
@@ -69,6 +71,8 @@ def _engine(url: str, timeout: float, connections: int) -> Engine:
         parsed = make_url(url)
         if parsed.drivername in ("postgresql", "postgres"):
             parsed = parsed.set(drivername="postgresql+psycopg")
+        if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+            raise DatabaseUrlError(f"{parsed.get_backend_name()} is not supported; use SQLite or PostgreSQL.")
         sqlite = parsed.get_backend_name() == "sqlite"
         if sqlite and parsed.database in (None, "", ":memory:"):
             raise DatabaseUrlError("A registry in memory would be lost; give a file: sqlite:///compat.db")
@@ -84,8 +88,6 @@ def _engine(url: str, timeout: float, connections: int) -> Engine:
         raise DatabaseUrlError(
             f"The driver {error.name!r} is not installed: pip install 'stream-compat[service,postgresql]'."
         ) from error
-    if engine.dialect.name not in ("sqlite", "postgresql"):
-        raise DatabaseUrlError(f"{engine.dialect.name} is not supported; use SQLite or PostgreSQL.")
     if sqlite:
         _private(str(parsed.database))
         event.listen(engine, "connect", _prepare_sqlite)

@@ -1,0 +1,144 @@
+"""What the registry keeps and forgets, and that its migrations make the tables that it asks for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import func, select
+
+from compat.service.database import Database, DatabaseUrlError
+from compat.service.database.tables import METADATA, plans
+from compat.service.records import CheckSide, Plan, Role
+from compat.service.registry import Conflict, NotFound, Registry
+from compat.service.registry.checks import NewCheck
+from compat.service.registry.packing import canonical, digest_of, pack
+from compat.service.registry.plans import PackedPlan
+
+
+@pytest.fixture
+def registry(tmp_path):
+    made = Registry(Database(f"sqlite:///{tmp_path}/compat.db"))
+    made.database.migrate()
+    yield made
+    made.database.close()
+
+
+def packed(text):
+    body = canonical({"job_name": text})
+    return PackedPlan(Plan(digest=digest_of(body), job_name=text, flink="2.3", operators=1, size=len(body)), pack(body))
+
+
+def push(registry, job, text, **more):
+    return registry.jobs.push(job, packed(text), **{"commit": None, "author": None, "by": "me"} | more).version
+
+
+def new_check(job, old, new, verdict="compatible"):
+    given = (packed(old), packed(new))
+    sides = [CheckSide(label=each.plan.job_name, kind="plan", digest=each.plan.digest) for each in given]
+    return NewCheck(
+        job=job,
+        old=sides[0],
+        new=sides[1],
+        verdict=verdict,
+        sentence="…",
+        errors=0,
+        warnings=0,
+        commit=None,
+        author=None,
+        by="me",
+        seconds=0.1,
+        report=pack(json.dumps({"verdict": verdict}).encode()),
+        plans=given,
+    )
+
+
+def test_the_migrations_make_the_tables(registry):
+    with registry.database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    assert registry.database.ready()
+    registry.database.migrate()
+
+
+def test_a_database_of_another_version_is_not_ready(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/compat.db")
+    assert not database.ready()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["", "compat.db", "mysql://x/y", "sqlite://", "sqlite:///:memory:", "sqlite:////none/x.db"]
+)
+def test_a_url_that_is_none_says_what_is_one(url):
+    with pytest.raises(DatabaseUrlError):
+        Database(url)
+
+
+def test_the_file_is_its_owners_only(registry, tmp_path):
+    assert (tmp_path / "compat.db").stat().st_mode & 0o077 == 0
+
+
+def test_the_oldest_checks_are_forgotten_with_their_plans(registry):
+    push(registry, "job", "kept plan")
+    made = [registry.checks.record(new_check("job", "kept plan", f"plan {number}"), kept=3) for number in range(6)]
+    assert [check.id for check in registry.checks.list("job")] == [made[5].id, made[4].id, made[3].id]
+    with registry.database.read() as connection:
+        names = set(connection.execute(select(plans.c.job_name)).scalars())
+    assert names == {"kept plan", "plan 3", "plan 4", "plan 5"}
+    with pytest.raises(NotFound):
+        registry.checks.report(made[0].id)
+
+
+def test_a_check_that_a_promotion_stands_on_stays(registry):
+    push(registry, "job", "one")
+    first = registry.checks.record(new_check("job", "one", "two"), kept=2)
+    registry.jobs.promote("job", 1, expected=None, by="me", check=first.id)
+    for number in range(4):
+        registry.checks.record(new_check("job", "one", f"plan {number}"), kept=2)
+    assert registry.checks.get(first.id) == first
+    assert len(registry.checks.list("job")) == 3
+
+
+def test_checks_of_one_job_do_not_push_out_those_of_others(registry):
+    push(registry, "quiet", "one")
+    push(registry, "busy", "one")
+    quiet = registry.checks.record(new_check("quiet", "one", "two"), kept=2)
+    for number in range(5):
+        registry.checks.record(new_check("busy", "one", f"plan {number}"), kept=2)
+    assert registry.checks.list("quiet") == [quiet]
+
+
+def test_a_plan_is_kept_once(registry):
+    for number in range(3):
+        push(registry, f"job {number}", "same")
+    with registry.database.read() as connection:
+        assert connection.execute(select(func.count()).select_from(plans)).scalar() == 1
+
+
+def test_the_last_check_is_the_jobs_own(registry):
+    push(registry, "a", "one")
+    push(registry, "b", "one")
+    registry.checks.record(new_check("a", "one", "two"), kept=9)
+    last = registry.checks.record(new_check("a", "one", "three", "incompatible"), kept=9)
+    assert [job.last_check for job in registry.jobs.all()] == [last, None]
+    assert registry.checks.between("a", packed("one").plan.digest, packed("three").plan.digest) == last
+    assert registry.checks.between("b", packed("one").plan.digest, packed("three").plan.digest) is None
+
+
+def test_a_check_of_no_job_is_kept_too_and_one_of_an_unknown_job_is_not(registry):
+    check = registry.checks.record(replace(new_check(None, "one", "two")), kept=9)
+    assert registry.checks.get(check.id).job is None
+    with pytest.raises(NotFound):
+        registry.checks.record(new_check("nobody", "one", "two"), kept=9)
+
+
+def test_names_of_tokens_are_taken_once(registry):
+    registry.tokens.create("ci", Role.PUSH)
+    with pytest.raises(Conflict):
+        registry.tokens.create("ci", Role.ADMIN)
+    assert [(token.name, token.role) for token in registry.tokens.list()] == [("ci", Role.PUSH)]
+    with pytest.raises(NotFound):
+        registry.tokens.revoke("nobody")
