@@ -50,7 +50,10 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
     if len(jobs) == 1 and jobs[0].endswith(LINES):
         sys.exit(_lines(jobs[0], settings))
     if len(jobs) > 1 or os.path.isdir(jobs[0]):
-        sys.exit(_many(list(_files(jobs)), settings, split(options["arguments"])))
+        files = list(_files(jobs))
+        if not files:
+            raise click.UsageError(f"There is no program (*.py) in {', '.join(jobs)}.")
+        sys.exit(_many(files, settings, split(options["arguments"])))
     sys.exit(_one(jobs[0], settings, options))
 
 

@@ -159,7 +159,17 @@ def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
 
 
 def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[dict[str, Any], ...]:
-    """The plans of an input, one for each job."""
+    """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs."""
+    if given.kind == "savepoint":
+        raise InputError(
+            Failure(
+                rule="CMP901",
+                message=f"{given.argument!r} is a savepoint, which has no graphs.",
+                name=given.argument,
+                side=side,
+                hint="compat inspect shows what is in it, compat check SAVEPOINT new.py whether a program restores it.",
+            )
+        )
     if given.kind == "plan":
         return (read_plan(given, side),)
     return plans_of(given, load_one(request_for(given, options), timeout=options.timeout), side)
