@@ -43,7 +43,9 @@ class _Recorder:
         from compat.plan.compilation import compile_job
         from compat.plan.encode import plan_json
         from compiler.datastream.common.job_client import JobClient
+        from compiler.shipping import check_functions
 
+        check_functions(job.pipeline)
         compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
         self.plans.append(plan_json(compilation, self._encoding))
         if compilation.error is not None:
@@ -111,7 +113,8 @@ def _run_program(request: Request) -> bool:
 
 
 def _is_ours(module: ModuleType) -> bool:
-    return module.__name__.partition(".")[0] == "pyflink" or (getattr(module, "__file__", None) or "").startswith(_OURS)
+    root, file = module.__name__.partition(".")[0], getattr(module, "__file__", None)
+    return root in ("pyflink", "cloudpickle") or (file or "").startswith(_OURS)
 
 
 def _exit_crash(error: SystemExit) -> dict[str, Any]:

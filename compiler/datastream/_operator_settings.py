@@ -23,6 +23,10 @@ class OperatorSettings:
     _environment: StreamExecutionEnvironment
     _id: int
 
+    def __reduce__(self) -> Any:
+        """Refused: it belongs to the program that builds the job, not to the functions that run in it."""
+        raise TypeError(f"cannot pickle a {type(self).__name__}: functions cannot use what builds the job")
+
     @property
     def _transformation(self) -> Transformation:
         return self._environment.pipeline[self._id]

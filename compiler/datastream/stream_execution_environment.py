@@ -66,6 +66,10 @@ class StreamExecutionEnvironment(Sources):
         self.pipeline = Pipeline(_program.counter)
         self.job_listeners: list[Any] = []
 
+    def __reduce__(self) -> Any:
+        """Refused: it belongs to the program that builds the job, not to the functions that run in it."""
+        raise TypeError(f"cannot pickle a {type(self).__name__}: functions cannot use what builds the job")
+
     @staticmethod
     def get_execution_environment(
         configuration: Configuration | None = None,
