@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
-from compat.service import look
-from compat.service.context import Service, blocking, service
+from compat.service import look, work
+from compat.service.context import blocking, service
+from compat.service.guard import COOKIE
 from compat.service.pages import contents, running
-from compat.service.pages.rendering import page, respond
+from compat.service.pages.rendering import page, render, respond
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound
+
+MANY = 200
+"""Savepoints of more operators are rendered where large checks are made."""
 
 
 @page
@@ -28,25 +30,27 @@ async def savepoint(request: Request) -> Response:
     """One savepoint: operators, states, key groups and sizes; of a job on Spark its epochs as well."""
     parts = service(request)
     found = await blocking(parts.registry.savepoints.get, request.path_params["id"])
+    heavy = found.kind != look.FLINK or (found.operators or 0) > MANY
+    size = parts.settings.heavy_body if heavy else 0
+    return HTMLResponse(await parts.pools.run(savepoint_page, found, COOKIE in request.cookies, size=size))
+
+
+def savepoint_page(found: Savepoint, logged_in: bool) -> str:
+    """The page of a savepoint, rendered in a worker process: what is in it may be much."""
     try:
-        inside = await blocking(parts.registry.savepoints.inspection, found.id)
+        inside = work.registry().savepoints.inspection(found.id)
     except NotFound:
         inside = {}
-    history, measured = await _measured(parts, found)
-    return respond(
-        request,
+    history = None
+    if found.kind != look.FLINK and found.status == "ok":
+        history, measured = running.look_into(found.path, found.kind == look.DELTA_JOB)
+        inside = {**inside, "operators": measured or inside.get("operators")}
+    return render(
         "savepoint.html",
+        logged_in=logged_in,
         savepoint=found,
         facts=contents.facts(inside),
-        operators=contents.operators({**inside, "operators": measured or inside.get("operators")}),
+        operators=contents.operators(inside),
         history=history,
         missing=[str(name) for name in inside.get("missing_files") or ()],
     )
-
-
-async def _measured(parts: Service, found: Savepoint) -> tuple[running.History | None, list[dict[str, Any]]]:
-    """The epochs of a job on Spark, and the operators of its snapshot, read in a worker process."""
-    if found.kind == look.FLINK or found.status != "ok":
-        return None, []
-    is_job = found.kind == look.DELTA_JOB
-    return await parts.pools.run(running.look_into, found.path, is_job, size=parts.settings.heavy_body)

@@ -94,7 +94,7 @@
     const first = canvas.querySelector(".node");
     if (first) first.tabIndex = 0;
     const told = canvas.querySelector(".mark.error, .mark.unknown");
-    if (told) reveal(canvas, told.closest(".node"));
+    if (first) reveal(canvas, told ? told.closest(".node") : first);
   }
 
   function at(element, x, y, width, height) {
@@ -195,7 +195,10 @@
     if (current) {
       for (const node of canvas.querySelectorAll('.node[tabindex="0"]')) node.tabIndex = -1;
       current.tabIndex = 0;
-      if (canvas.dataset.shown !== chosen) reveal(canvas, current);
+      if (canvas.dataset.shown !== chosen) {
+        reveal(canvas, current);
+        current.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }
     }
     canvas.dataset.shown = chosen || "";
   }
