@@ -21,11 +21,14 @@ class RestartStrategy:
     longest: float = 60.0
     factor: float = 1.0
     interval: float = 60.0
+    reset_after: float = 3600.0
     failures: list[float] = field(default_factory=list)
 
-    def next_delay(self) -> float | None:
-        """The job failed."""
-        now = time.monotonic()
+    def next_delay(self, now: float | None = None) -> float | None:
+        """The job failed, ``now`` (in seconds of any clock)."""
+        now = time.monotonic() if now is None else now
+        if self.kind == "exponential-delay" and self.failures and now - self.failures[-1] > self.reset_after:
+            self.failures.clear()
         self.failures.append(now)
         match self.kind:
             case "none":
@@ -71,5 +74,6 @@ class RestartStrategy:
                 delay=seconds("initial-backoff", "1 s"),
                 longest=seconds("max-backoff", "1 min"),
                 factor=number("backoff-multiplier", "1.5"),
+                reset_after=seconds("reset-backoff-threshold", "1 h"),
             )
         return cls("none")

@@ -292,6 +292,15 @@ def _running(folder: Path = Path(".compat")) -> Any:
     raise AssertionError("no job runs")
 
 
+def test_commands_that_need_no_spark_import_none() -> None:
+    code = (
+        "import sys, compat.cli.check, compat.cli.run, compat.cli.jobs, compat.cli.inspect, compat.cli.demo, "
+        "compiler.spark.store; print(*{'pyspark', 'pyarrow', 'deltalake', 'pandas', 'lmdb'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 @pytest.mark.spark
 def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
     """The program as it is: with ``python``, then in the background with ``compat run``, which stops when it is asked to."""
