@@ -13,6 +13,7 @@ import click
 
 from compat import settings as configuration
 from compat.check.findings import Level, Report
+from compat.cli.dry_run import require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
 from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
 from compat.cli.savepoints import check_all, savepoint_options
@@ -40,6 +41,7 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
 @click.option("--explain", is_flag=True, help="Tell where each state goes and why, and what is different.")
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
+@click.option("--dry-run", is_flag=True, help="Restore the snapshot OLD into NEW too, into a table that is thrown away.")
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
@@ -80,7 +82,11 @@ def check(old: str | None, new: str | None, more: tuple[str, ...], **options: An
     comparisons = [_comparison(one, new, options["old_args"], options["new_args"], chosen, options) for one in olds]
     if options["rollback"]:
         comparisons += [_back(comparison) for comparison in comparisons]
+    if options["dry_run"]:
+        require_snapshot(old)
     results = _results(comparisons, new, chosen, options)
+    if options["dry_run"]:
+        results[0] = restored(results[0], comparisons[0])
     if options["write_baseline"]:
         _write_baseline(results, chosen)
         return

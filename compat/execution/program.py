@@ -58,7 +58,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
     code = 0
     try:
         try:
-            _execute(run)
+            execute(run)
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
@@ -129,7 +129,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     )
 
 
-def _execute(run: Run) -> None:
+def execute(run: Run) -> None:
     """Run the file as ``python PROGRAM ARGUMENTS`` would."""
     from compat.loader.shadows import keep_apart
 

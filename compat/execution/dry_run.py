@@ -1,0 +1,208 @@
+"""A restore of real state into a program, without processing: into a table that is thrown away.
+
+It is the restore of ``compat run -s``, up to where the first epoch would begin. The program runs in a child process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+_START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.execution.dry_run import main; main(*sys.argv[1:])"
+_ROOT = str(Path(__file__).parents[2])
+_SPARK_STARTS = 20.0
+
+
+_KEYED = ("value", "list", "map", "event-timer", "processing-timer")
+
+
+class DryRunFailed(Exception):
+    """The restore failed, or the program did; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorState:
+    """What became of the state of one operator of the snapshot.
+
+    ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
+    is how many entries the new table has under the operator's new id, None where nobody takes them; ``migrated`` how many
+    of them were converted.
+    """
+
+    name: str
+    uid: str | None
+    old_id: str
+    new_id: str | None
+    keys: int
+    entries: int
+    restored: int | None
+    migrated: int
+
+    def __str__(self) -> str:
+        called = repr(self.name) + (f" (uid {self.uid!r})" if self.uid else "")
+        what = f"{self.keys:,} keys in {self.entries:,} entries" if self.keys else f"{self.entries:,} entries"
+        if self.restored is None:
+            return f"{called}: {what} dropped"
+        migrated = f", {self.migrated:,} of them migrated" if self.migrated else ""
+        lost = self.entries - self.restored
+        return f"{called}: {what} restored{migrated}" + (f"; {lost:,} entries are MISSING" if lost else "")
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What to restore into what."""
+
+    snapshot: str
+    program: str
+    arguments: tuple[str, ...]
+    options: Mapping[str, str]
+    allow_non_restored: bool
+
+
+def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
+    """Restore a snapshot into each job of a program. Raises DryRunFailed. ``timeout`` is in seconds, for the program."""
+    with tempfile.TemporaryDirectory(prefix="compat-dry-run-") as folder:
+        result = Path(folder, "result.json")
+        command = [sys.executable, "-P", "-c", _START, _ROOT, json.dumps(asdict(wanted)), folder]
+        try:
+            subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=timeout + _SPARK_STARTS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise DryRunFailed(f"It did not end within {error.timeout:g} seconds; give more with --timeout.") from error
+        if not result.exists():
+            raise DryRunFailed("The process of the dry run ended without a result.")
+        answer = json.loads(result.read_text(encoding="utf-8"))
+    if "error" in answer:
+        raise DryRunFailed(answer["error"])
+    return [[OperatorState(**fields) for fields in job] for job in answer["jobs"]]
+
+
+def main(request: str, folder: str) -> None:
+    """The child: run the program, restore each job it submits, and write what became of the state."""
+    wanted = DryRun(**json.loads(request))
+    result = Path(folder, "result.json")
+    try:
+        answer: dict[str, Any] = {"jobs": _restored(wanted, folder)}
+    except BaseException as error:
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    unfinished = result.with_suffix(".part")
+    unfinished.write_text(json.dumps(answer), encoding="utf-8")
+    unfinished.replace(result)
+    os._exit(0)
+
+
+def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
+    from compat.execution.program import Run, execute
+    from compat.loader.imports import serve_pyflink
+    from compiler.datastream import executor
+    from compiler.datastream._program import reset, set_default_options
+
+    serve_pyflink()
+    reset()
+    set_default_options(wanted.options)
+    restorer = _Restorer(wanted, Path(folder))
+    executor.set_executor(restorer)
+    try:
+        execute(Run(program=wanted.program, arguments=tuple(wanted.arguments)))
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            raise
+    return [[asdict(operator) for operator in job] for job in restorer.jobs]
+
+
+class _Restorer:
+    """Takes the jobs of a program; in the place of running one, it restores the snapshot into it."""
+
+    def __init__(self, wanted: DryRun, folder: Path) -> None:
+        self.jobs: list[list[OperatorState]] = []
+        self._wanted = wanted
+        self._folder = folder
+
+    def submit(self, job: Any) -> object:
+        """Restore into a job, as if it were to run."""
+        from compat.execution.snapshots import plan_of
+        from compiler.datastream.common.job_client import JobClient
+        from compiler.spark.options import RunOptions
+        from compiler.spark.plan import plan
+        from compiler.spark.restore import prepare_restore, saved_operators
+        from state.delta.log import SnapshotLog
+
+        wanted = self._wanted
+        options = RunOptions(savepoint=wanted.snapshot, allow_non_restored=wanted.allow_non_restored)
+        restoration = prepare_restore(plan(job), plan_of(wanted.program)(job), options)
+        target = SnapshotLog.create(self._folder / f"job-{len(self.jobs)}")
+        restoration.into(target)
+        before, after = _counts(restoration.log), _counts(SnapshotLog.open(target.path))
+        migrated = {
+            id: sum(before[id].states.get(address[1:], 0) for address in restoration.migrations if address[0] == id)
+            for id in before
+        }
+        states = []
+        for id, saved in saved_operators(restoration.log).items():
+            new_id = restoration.mapping.get(id)
+            had = before.get(id, _Counts())
+            if not had.entries:
+                continue
+            states.append(
+                OperatorState(
+                    name=saved.name,
+                    uid=saved.uid,
+                    old_id=id,
+                    new_id=new_id,
+                    keys=had.keys,
+                    entries=had.entries,
+                    restored=None if new_id is None else after.get(new_id, _Counts()).entries,
+                    migrated=migrated.get(id, 0),
+                )
+            )
+        self.jobs.append(states)
+        return JobClient()
+
+
+@dataclass(slots=True)
+class _Counts:
+    """How much state an operator has: distinct keys, entries, and entries by kind and name of the state."""
+
+    keys: int = 0
+    entries: int = 0
+    states: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def _counts(log: Any) -> dict[str, _Counts]:
+    """What is in a snapshot, by operator; entries of tasks and the snapshot's own notes do not count."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+    from state.delta.compaction import latest
+    from state.delta.rows import Kind
+
+    table = latest(log.read())
+    notes = pc.or_(
+        pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])),
+        pc.is_in(table["state"], pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])),
+    )
+    live = table.filter(pc.invert(pc.or_(notes, table["tombstone"])))
+    counts: dict[str, _Counts] = {}
+    by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
+    for row in by_state.to_pylist():
+        count = counts.setdefault(row["operator_id"], _Counts())
+        count.entries += row["count_all"]
+        count.states[row["kind"], row["state"]] = row["count_all"]
+    keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
+    for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
+        counts[row["operator_id"]].keys = row["key_count_distinct"]
+    return counts

@@ -1,0 +1,117 @@
+"""``compat check SNAPSHOT NEW --dry-run``: the restore on real state, into a table that is thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from compiler.datastream.executor import set_executor
+from compiler.spark.epochs import InProcessRunner
+from compiler.spark.executor import SparkExecutor
+
+PROGRAM = """
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.TYPE))
+        self.seen = runtime_context.get_map_state(MapStateDescriptor("seen", Types.LONG(), Types.LONG()))
+
+    def process_element(self, value, ctx):
+        self.count.update(VALUE)
+        self.seen.put(value, value)
+        yield str(value)
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(PARALLELISM)
+numbers = env.from_source(NumberSequenceSource(1, 60), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+counted = numbers.key_by(lambda n: n % 3, Types.LONG()).process(Count(), Types.STRING()).uid("UID").name("count")
+counted.print()
+env.execute("counting")
+"""
+
+
+def program(name: str, **changes: str) -> str:
+    text = PROGRAM
+    for word, value in {"TYPE": "LONG()", "VALUE": "7", "PARALLELISM": "2", "UID": "count", **changes}.items():
+        text = text.replace(word, value)
+    Path(name).write_text(text)
+    return name
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A savepoint after forty of sixty numbers: three keys, each with a count, and forty entries of a map."""
+    folder = tmp_path_factory.mktemp("dry")
+    before = sys.modules["__main__"], list(sys.path), list(sys.argv), list(sys.meta_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(SparkExecutor, "runner", lambda self, made: InProcessRunner(made))
+        patch.setattr(SparkExecutor, "check", lambda self: None)
+        result = CliRunner().invoke(main, ["run", program("old.py"), "--epochs", "2", "--epoch-records", "20"])
+        assert result.exit_code == 0, result.output
+        yield str(folder / result.stdout.splitlines()[-1])
+    sys.modules["__main__"], sys.path[:], sys.argv[:], sys.meta_path[:] = before
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyflink"]:
+        del sys.modules[name]
+    set_executor(None)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def dry_run(snapshot: str, new: str, *options: str) -> Result:
+    return CliRunner().invoke(main, ["check", snapshot, new, "--dry-run", *options])
+
+
+def test_state_that_is_restored_is_counted(snapshot: str) -> None:
+    result = dry_run(snapshot, program("new.py", PARALLELISM="3"), "--output", "json")
+    assert result.exit_code == 0, result.output
+    notes = json.loads(result.output)["notes"]
+    assert "dry run: 'count' (uid 'count'): 3 keys in 43 entries restored" in notes
+    assert any(note.startswith("dry run: 'Source: numbers' (uid 'numbers'): ") for note in notes)
+    assert not any("MISSING" in note for note in notes)
+    assert os.listdir() == ["new.py"]
+
+
+def test_state_that_nobody_takes_is_counted_as_dropped(snapshot: str) -> None:
+    result = dry_run(snapshot, program("new.py", UID="other"), "-n")
+    assert result.exit_code == 0, result.output
+    assert "'count' (uid 'count'): 3 keys in 43 entries dropped" in " ".join(result.output.split())
+
+
+def test_what_the_check_refuses_is_not_restored(snapshot: str) -> None:
+    result = dry_run(snapshot, program("new.py", UID="other"))
+    assert result.exit_code == 1
+    assert "dry run: not made" in result.output
+
+
+def test_a_restore_that_fails_is_no_success(snapshot: str, tmp_path: Path) -> None:
+    """The plan beside the state says one thing, the state another: only the restore itself can tell."""
+    broken = tmp_path / "broken"
+    (broken / "_delta_log").mkdir(parents=True)
+    for name in ("plan.json", "_savepoint.json"):
+        (broken / name).write_bytes((Path(snapshot) / name).read_bytes())
+    result = dry_run(str(broken), program("new.py"))
+    assert result.exit_code == 2
+    assert "The dry run of the restore failed" in result.output
+
+
+def test_only_snapshots_of_jobs_on_spark_can_be_restored() -> None:
+    result = dry_run(program("old.py"), program("new.py"))
+    assert result.exit_code == 2
+    assert "--dry-run restores a snapshot of a job on Spark" in " ".join(result.output.split())
