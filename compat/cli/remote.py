@@ -18,7 +18,7 @@ import click
 
 from compat.report.escaping import visible
 
-TIMEOUT = 180.0
+TIMEOUT = 330.0
 PATIENCE = 15.0
 """Seconds for which a server that refuses connections is asked again."""
 

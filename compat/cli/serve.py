@@ -36,6 +36,7 @@ _ROLE = click.Choice(["read", "push", "admin"])
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that check (default: processors less one).")
 @click.option("--max-body", type=click.IntRange(1024), default=128 * 1024 * 1024, show_default=True, help="Bytes.")
+@click.option("--check-timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds.")
 @click.option("--head-timeout", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds.")
 @click.option("--body-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
@@ -59,6 +60,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
                 scan_interval=options["scan_interval"],
                 max_body=options["max_body"],
+                check_timeout=options["check_timeout"],
                 head_timeout=options["head_timeout"],
                 body_timeout=options["body_timeout"],
                 secure_cookies=options["https"],

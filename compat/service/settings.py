@@ -46,7 +46,7 @@ class ServiceSettings:
     heavy_body: int = 1024 * 1024
     head_timeout: float = 10.0
     body_timeout: float = 30.0
-    check_timeout: float = 120.0
+    check_timeout: float = 300.0
     worker_memory: int = 4 * 1024**3
     workers: int = max(1, (os.cpu_count() or 2) - 1)
     kept_checks: int = 500

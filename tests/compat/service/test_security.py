@@ -435,6 +435,8 @@ def test_without_a_token_nothing_is_shown_where_the_operator_said_so(strict):
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert httpx.get(f"{strict.url}/api/v1/jobs", headers={"Cookie": cookie.partition(";")[0]}).status_code == 200
+    out = httpx.post(f"{strict.url}/logout", headers={"Origin": strict.url})
+    assert (out.status_code, "Max-Age=0" in out.headers["set-cookie"]) == (303, True)
 
 
 # What every answer carries.
