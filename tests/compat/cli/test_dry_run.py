@@ -17,7 +17,7 @@ from compiler.spark.epochs import InProcessRunner
 from compiler.spark.executor import SparkExecutor
 
 PROGRAM = """
-from pyflink.common import Types, WatermarkStrategy
+from pyflink.common import Row, Types, WatermarkStrategy
 from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
@@ -43,9 +43,13 @@ env.execute("counting")
 """
 
 
+ROW = "ROW_NAMED(['a'], [Types.LONG()])"
+WIDER = "ROW_NAMED(['a', 'b'], [Types.LONG(), Types.STRING()])"
+
+
 def program(name: str, **changes: str) -> str:
     text = PROGRAM
-    for word, value in {"TYPE": "LONG()", "VALUE": "7", "PARALLELISM": "2", "UID": "count", **changes}.items():
+    for word, value in {"TYPE": ROW, "VALUE": "Row(7)", "PARALLELISM": "2", "UID": "count", **changes}.items():
         text = text.replace(word, value)
     Path(name).write_text(text)
     return name
@@ -86,6 +90,12 @@ def test_state_that_is_restored_is_counted(snapshot: str) -> None:
     assert any(note.startswith("dry run: 'Source: numbers' (uid 'numbers'): ") for note in notes)
     assert not any("MISSING" in note for note in notes)
     assert os.listdir() == ["new.py"]
+
+
+def test_values_that_are_converted_are_counted(snapshot: str) -> None:
+    result = dry_run(snapshot, program("new.py", TYPE=WIDER, VALUE="Row(7, 'x')"))
+    assert result.exit_code == 0, result.output
+    assert "3 keys in 43 entries restored, 3 of them migrated" in " ".join(result.output.split())
 
 
 def test_state_that_nobody_takes_is_counted_as_dropped(snapshot: str) -> None:
