@@ -23,7 +23,7 @@ from compat.report.escaping import visible
 @click.argument("operator")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
-@click.option("--job", type=int, default=0, help="Which job of programs that submit several, from 0.")
+@click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
 @loading
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
     """Why the id of OPERATOR (its name, uid or id) is another one in NEW.
@@ -66,9 +66,12 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
             click.echo(f"    {visible(difference)}")
 
 
-def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, job: int) -> Program:
+def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, job: int | None) -> Program:
     with opened(argument, arguments) as given:
         plans = load(given, settings)
+    if job is None and len(plans) > 1:
+        raise click.UsageError(f"{argument} submits {len(plans)} jobs: say which with --job N, counted from 0.")
+    job = job or 0
     if not 0 <= job < len(plans):
         raise click.UsageError(f"{argument} submits {len(plans)} job(s), counted from 0.")
     return decode(plans[job], name=argument, kind=given.kind)

@@ -13,6 +13,7 @@ from compat.plan.compilation import Compilation, compile_job
 from compat.plan.encode import Encoding, error_json, plan_json
 from compiler.errors import Location, ProgramError
 from compiler.topology.build import build_job, transformation_ids
+from compiler.topology.parse import MAX_OPERATORS
 
 _ENTRY_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*")|\n')
 
@@ -30,8 +31,14 @@ def load_topology(request: Request, show_path: Callable[[str], str]) -> dict[str
         return refusal(ProgramError("The JSON is nested too deeply for a topology."), request.flink, encoding)
     except ValueError as error:
         return refusal(ProgramError(f"The file is not JSON: {error}."), request.flink, encoding)
-    locations = entry_locations(text, request.path)
+    locations = {} if _is_too_large(spec) else entry_locations(text, request.path)
     return plan_of(spec, request.flink, request.options, encoding, locations)
+
+
+def _is_too_large(spec: Any) -> bool:
+    """True for a topology that is going to be refused for its size: its lines need not be counted."""
+    ops = spec.get("ops") if isinstance(spec, dict) else None
+    return isinstance(ops, list) and len(ops) > MAX_OPERATORS
 
 
 def plan_of(

@@ -1,6 +1,7 @@
 """Programs that give no plan: one clear message and exit code 2, in time."""
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -82,6 +83,33 @@ def test_topologies_are_refused_with_a_reason(tmp_path, spec, says):
     result = run("plan", str(path))
     assert result.exit_code == 2
     assert says in result.output
+
+
+def test_a_program_that_submits_two_jobs_is_compared_job_by_job(tmp_path):
+    program = tmp_path / "two.py"
+    program.write_text(GOOD + "env.execute('a')\n" + GOOD + "env.execute('b')", encoding="utf-8")
+    result = run("check", str(program), str(program), "--output", "json")
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.output)["reports"]) == 2
+    assert run("check", str(program), str(program), "--job", "2").exit_code == 2
+    assert run("explain", str(program), str(program), "Map").exit_code == 2
+
+
+def test_a_file_may_be_compared_with_itself(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text(GOOD + "env.execute()", encoding="utf-8")
+    assert run("check", str(program), str(program)).exit_code == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+@pytest.mark.parametrize("name", ["job.py", "job.json"])
+def test_a_file_that_must_not_be_read_is_refused(tmp_path, name):
+    program = tmp_path / name
+    program.write_text(GOOD, encoding="utf-8")
+    program.chmod(0)
+    result = run("plan", str(program))
+    assert result.exit_code == 2
+    assert "ermission" in result.output
 
 
 @pytest.mark.parametrize("argument", ["missing.py", "."])
