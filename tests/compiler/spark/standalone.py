@@ -19,12 +19,19 @@ class StandaloneCluster:
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
+        try:
+            self._start_all(workers)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_all(self, workers: int) -> None:
         main = "org.apache.spark.deploy.master.Master"
         self._start("master", main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         self.url = self._find("master", r"Starting Spark master at (spark://\S+)")
         for number in range(workers):
             arguments = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.url)
-            work = ("--work-dir", str(folder / f"work-{number}"))
+            work = ("--work-dir", str(self._folder / f"work-{number}"))
             self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *work, *arguments)
         for number in range(workers):
             self._find(f"worker-{number}", r"(Successfully registered) with master")
@@ -51,7 +58,7 @@ class StandaloneCluster:
                 )
             )
 
-    def _find(self, name: str, pattern: str, timeout: float = 60) -> str:
+    def _find(self, name: str, pattern: str, timeout: float = 300) -> str:
         end = time.monotonic() + timeout
         log = self._folder / f"{name}.log"
         while time.monotonic() < end:
