@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from compiler.datastream._location import here
 from compiler.datastream._stream import DataStream
+from compiler.datastream.executor import current_executor, has_executor
 from compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compiler.errors import unsupported
 from compiler.transformations.model import CacheTransformation
@@ -36,6 +37,9 @@ class CachedDataStream(DataStream):
 
     def invalidate(self) -> None:
         """Forget the kept records; the next job makes them again."""
+        caches = getattr(current_executor(), "caches", None) if has_executor() else None
+        if caches is not None:
+            caches.forget(self._id)
 
     def set_parallelism(self, parallelism: int) -> DataStream:
         self._refuse("set_parallelism")

@@ -17,6 +17,7 @@ from compiler.datastream.common.job_id import JobID
 from compiler.datastream.common.job_status import JobStatus as ClientStatus
 from compiler.executiongraph.states import JobStatus
 from compiler.job import Job
+from compiler.spark.caches import Caches
 from compiler.spark.epochs import EpochRunner, InProcessRunner
 from compiler.spark.master import JobMaster
 from compiler.spark.options import Listener, RunOptions, with_recovery
@@ -114,6 +115,8 @@ class SparkExecutor:
         self.options = options or RunOptions()
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
+        self.caches = Caches(self._store.root / "caches")
+        self._caching: list[tuple[RunningJob, set[int]]] = []
         self._master = master
         self._listener, self._printer = listener, printer
         self._spark: Any = None
@@ -121,8 +124,13 @@ class SparkExecutor:
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
         self.check()
+        for client, caches in self._caching:
+            if client.master.status is JobStatus.FINISHED:
+                self.caches.finished(caches)
+        job = self.caches.reading(job)
         made = plan(job)
         refuse_unsupported(made)
+        made, caches = self.caches.writing(made)
         options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
@@ -140,6 +148,7 @@ class SparkExecutor:
 
         client = RunningJob(job, make)
         self.clients.append(client)
+        self._caching.append((client, caches))
         return client
 
     def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
 from compiler.datastream.time_domain import TimeDomain
-from compiler.datastream.window import MergingWindowAssigner, TimeWindow, Trigger, TriggerResult, WindowAssigner
+from compiler.datastream.window import (
+    EventTimeTrigger,
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    TimeWindow,
+    Trigger,
+    TriggerResult,
+    TumblingEventTimeWindows,
+    WindowAssigner,
+)
 from compiler.datastream.window.evictors import Evictor, TimestampedValue
-from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
-from compiler.spark.operators.base import OperatorContext, Output, TaskRuntimeContext, close_function, open_function
-from compiler.spark.operators.keyed import KeyedOperator
+from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compiler.spark.operators.base import (
+    NO_RECORD,
+    OperatorContext,
+    Output,
+    TaskRuntimeContext,
+    close_function,
+    open_function,
+)
+from compiler.spark.operators.keyed import KeyedOperator, distinct_keys
 from compiler.spark.operators.metrics import MetricGroup
 from compiler.transformations.operators import Operator
 from state.descriptors import ListStateDescriptor, MapStateDescriptor
 
 _MERGING_SET = "merging-window-set"
+_KNOWN_WINDOWS = 10_000
 
 
 class WindowOperator(KeyedOperator):
@@ -42,6 +60,10 @@ class WindowOperator(KeyedOperator):
         self._triggering = _TriggerContext(self)
         self._evicting = _EvictorContext(self)
         self._call = self._window_function()
+        self._encoded: dict[Any, bytes] = {}
+        self._windows_at = None
+        if self._evictor is None and type(self._trigger) is EventTimeTrigger:
+            self._windows_at = _windows_at(self._assigner)
         self.window: Any = None
 
     def open(self) -> None:
@@ -57,9 +79,45 @@ class WindowOperator(KeyedOperator):
 
     def encode_window(self, window: Any) -> bytes:
         """A window as a namespace."""
-        stream = BytesIO()
-        self._serializer.serialize(window, stream)
-        return stream.getvalue()
+        place = (window.start, window.end) if type(window) is TimeWindow else window
+        found = self._encoded.get(place)
+        if found is None:
+            stream = BytesIO()
+            self._serializer.serialize(window, stream)
+            found = stream.getvalue()
+            if len(self._encoded) >= _KNOWN_WINDOWS:
+                self._encoded.clear()
+            self._encoded[place] = found
+        return found
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        if self._windows_at is None or not self._in_time(values, timestamps):
+            super().process(input, values, timestamps)
+            return
+        windows_at, groups = self._windows_at, defaultdict[Any, Values](list)
+        for (key, value), time in zip(values, timestamps or (), strict=True):
+            for place in windows_at(time):
+                groups[key, place].append(value)
+        many: Any = NO_RECORD
+        try:
+            for (key, (start, end)), many in groups.items():
+                self.backend.set_key(key)
+                self.select(TimeWindow(start, end))
+                self._contents.add_all(many)
+                self.timers.event.register(end - 1)
+                self._register_cleanup(self.window)
+        except Exception as error:
+            self.fail(many, error)
+
+    def _in_time(self, values: Values, timestamps: Timestamps) -> bool:
+        """True when nothing fires before the next watermark: no window of these records has ended."""
+        if timestamps is None or not values or None in timestamps or distinct_keys(values) is None:
+            return False
+        assert self._windows_at is not None
+        earliest: int = min(timestamps)  # type: ignore[type-var, assignment]
+        return (
+            earliest > MIN_TIMESTAMP and min(end for _, end in self._windows_at(earliest)) - 1 > self.timers.watermark
+        )
 
     def select(self, window: Any) -> None:
         """All further calls to the state are about this window of the present key."""
@@ -274,6 +332,27 @@ class WindowOperator(KeyedOperator):
         time = self._cleanup_time(window)
         if time != MAX_WATERMARK:
             (self.timers.event if self._event_time else self.timers.processing).delete(time)
+
+
+def _windows_at(assigner: Any) -> Callable[[Any], list[tuple[int, int]]] | None:
+    """What gives start and end of a timestamp's windows; None for windows that depend on more than the timestamp."""
+    if type(assigner) is TumblingEventTimeWindows:
+        size, offset = assigner.arguments
+
+        def tumbling(time: int) -> list[tuple[int, int]]:
+            start = time - (time - offset) % size
+            return [(start, start + size)]
+
+        return tumbling
+    if type(assigner) is SlidingEventTimeWindows:
+        size, slide, offset = assigner.arguments
+
+        def sliding(time: int) -> list[tuple[int, int]]:
+            last = time - (time - offset) % slide
+            return [(start, start + size) for start in range(last, time - size, -slide)]
+
+        return sliding
+    return None
 
 
 class _Callback(MergingWindowAssigner.MergeCallback[Any]):

@@ -6,6 +6,7 @@ A cell is found by the backend's slot. Where values expire, a cell holds (time o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from compiler.datastream.state import AggregatingState, ListState, MapState, ReducingState, State, ValueState
@@ -222,6 +223,11 @@ class ReducingCells(_OneValue, ReducingState[Any]):
         present = self.read()
         self.write(value if present is None else self.fold(present, value))
 
+    def add_all(self, values: list[Any]) -> None:
+        """Add values in order; at least one."""
+        present = self.read()
+        self.write(reduce(self.fold, values) if present is None else reduce(self.fold, values, present))
+
 
 class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
     """Flink: ``AggregatingState``."""
@@ -240,6 +246,15 @@ class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
         if accumulator is None:
             accumulator = self._function.create_accumulator()
         self.write(self._function.add(value, accumulator))
+
+    def add_all(self, values: list[Any]) -> None:
+        """Add values in order."""
+        accumulator, add = self.read(), self._function.add
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        for value in values:
+            accumulator = add(value, accumulator)
+        self.write(accumulator)
 
 
 class _ListCell:
@@ -286,8 +301,9 @@ class ListCells(Cells, ListState[Any]):
         self._dirty.add(self._backend.slot)
 
     def add_all(self, values: list[Any]) -> None:
-        for value in values:
-            self.add(value)
+        timed = values if self._expiry is None else [(self._expiry.now(), value) for value in values]
+        self._cell().added.extend(timed)
+        self._dirty.add(self._backend.slot)
 
     def update(self, values: list[Any]) -> None:
         self._replace([])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compiler.configuration import PYTHON_CHAINING
+from compiler.datastream.executor import set_executor
 from compiler.job import Job
-from compiler.spark.executor import InProcessExecutor, RunningJob
+from compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.programs import PROGRAMS, Events, Program
 
@@ -74,3 +77,24 @@ def test_results_are_those_of_plain_python(
 def test_whatever_the_events(cluster: Any, program: Program, events: Events, shape: dict[str, Any]) -> None:
     events = distinct(events)
     assert counted(run(cluster, program, events, shape)) == counted(program.expected(events))
+
+
+_ON_SPARK = ("every_state", "late_records", "keyed_broadcast", "side_outputs", "partitioned")
+
+
+@pytest.mark.parametrize("names", [_ON_SPARK, pytest.param(None, marks=pytest.mark.slow)], ids=["sample", "all"])
+def test_on_spark(tmp_path: Path, names: tuple[str, ...] | None) -> None:
+    """The same on real Spark, in one session."""
+    cluster = Cluster(tmp_path, SparkExecutor)
+    draw = random.Random(5)
+    events = distinct([(draw.choice("abc"), draw.randrange(2000), draw.randrange(40)) for _ in range(60)])
+    try:
+        for program in PROGRAMS:
+            if program.name == "iterated" or (names is not None and program.name not in names):
+                continue
+            shape = {"parallelism": 2, "epoch_records": 25, "chained": draw.random() < 0.5, "merged": True}
+            assert counted(run(cluster, program, events, shape)) == counted(program.expected(events)), program.name
+    finally:
+        if cluster.executor is not None:
+            cluster.executor.close()
+        set_executor(None)

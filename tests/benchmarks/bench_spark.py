@@ -1,0 +1,227 @@
+"""Keyed running sums and window counts: this runtime, a bare loop, PyFlink and Spark's own stateful operators.
+
+    python tests/benchmarks/bench_spark.py [--records 5000000] [--keys 1000 100000 1000000] [--flink PYTHON] [--only NAME …]
+
+Each contender runs in processes of its own, one after the other, at parallelism 2 with checkpoints on. Printed are records
+a second by the clock, and records a second of processor time of all its processes, which a loaded machine disturbs less;
+the first record's wait and the processor time of a run over one record (``fixed``) tell what starting costs.
+``--flink`` names an interpreter that has PyFlink.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+SPREAD = 2654435761
+TICKS = os.sysconf("SC_CLK_TCK")
+
+FLINK = """
+import sys, time
+from pyflink.common import Types, WatermarkStrategy, Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+class Timestamps(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+what, count, keys, mode = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+env = StreamExecutionEnvironment.get_execution_environment()
+env.get_config().set_auto_watermark_interval(200)
+env.set_parallelism(2)
+env.enable_checkpointing(2000)
+if mode != "compat":
+    from pyflink.common import Configuration
+    settings = Configuration()
+    settings.set_string("python.execution-mode", mode)
+    env.configure(settings)
+numbers = env.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
+if what == "sum":
+    pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+    pairs = numbers.map(lambda n: ("key-%d" % (n * {spread} % keys), n), pair)
+    made = pairs.key_by(lambda p: p[0], Types.STRING()).sum(1)
+else:
+    triple = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
+    words = numbers.map(lambda n: ("word-%d" % (n * {spread} % keys), n // 10, 1), triple)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(1000))
+    timed = words.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Timestamps()))
+    windows = timed.key_by(lambda w: w[0], Types.STRING()).window(TumblingEventTimeWindows.of(Time.milliseconds(10000)))
+    made = windows.reduce(lambda a, b: (a[0], a[1], a[2] + b[2]))
+made.filter(lambda p: False).print()
+began = time.time()
+env.execute("bench")
+print("SECONDS", time.time() - began)
+""".replace("{spread}", str(SPREAD))
+
+SPARK = """
+import sys, time, tempfile
+import pandas as pd
+from pyspark.sql import SparkSession, functions as F
+from pyspark.sql.streaming.state import GroupStateTimeout
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+how, count, keys, store, per = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], 500000
+spark = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "ERROR")
+    .config("spark.sql.streaming.stateStore.providerClass",
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider").getOrCreate())
+files = max(1, count // per)
+numbers = spark.range(0, count, 1, files)
+key = F.concat(F.lit("key-"), ((F.col("id") * {spread}) % keys).cast("string"))
+numbers.select(key.alias("key"), F.col("id").alias("value")).write.parquet(store + "/input")
+stream = spark.readStream.schema("key string, value long").option("maxFilesPerTrigger", 1).parquet(store + "/input")
+grouped = stream.groupBy("key")
+if how == "pandas":
+    def add(key, frames, state):
+        total = state.get[0] if state.exists else 0
+        for frame in frames:
+            sums = frame["value"].cumsum() + total
+            total = int(sums.iloc[-1])
+            yield pd.DataFrame({"key": key[0], "value": sums})
+        state.update((total,))
+    made = grouped.applyInPandasWithState(add, "key string, value long", "total long", "append", GroupStateTimeout.NoTimeout)
+else:
+    class Sum(StatefulProcessor):
+        def init(self, handle):
+            self.total = handle.getValueState("total", "total long")
+        def handleInputRows(self, key, rows, timers):
+            from pyspark.sql import Row
+            total = self.total.get()[0] if self.total.exists() else 0
+            for row in rows:
+                total += row.value
+                yield Row(key=key[0], value=total)
+            self.total.update((total,))
+        def close(self):
+            pass
+    made = grouped.transformWithState(Sum(), "key string, value long", "append", "none")
+began = time.time()
+query = made.writeStream.format("noop").option("checkpointLocation", store + "/checkpoint").trigger(availableNow=True).start()
+query.awaitTermination()
+print("SECONDS", time.time() - began)
+""".replace("{spread}", str(SPREAD))
+
+BARE = """
+import sys, time
+what, count, keys = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+began, state = time.time(), {}
+for n in range(count):
+    if what == "sum":
+        record = ("key-%d" % (n * {spread} % keys), n)
+        place = record[0]
+        present = state.get(place)
+        state[place] = record if present is None else (present[0], present[1] + record[1])
+    else:
+        record = ("word-%d" % (n * {spread} % keys), n // 10, 1)
+        place = record[0], record[1] // 10000
+        present = state.get(place)
+        state[place] = record if present is None else (present[0], present[1], present[2] + record[2])
+print("SECONDS", time.time() - began)
+""".replace("{spread}", str(SPREAD))
+
+
+def contenders(what: str, count: int, keys: int, flink: str | None, store: str) -> dict[str, list[str]]:
+    """The commands that run a job, by name."""
+    job = Path(store) / "job.py"
+    job.write_text(FLINK)
+    compat = [sys.executable, "-m", "compat", "run", str(job), "--args", f"{what} {count} {keys} compat"]
+    made = {
+        "bare": [sys.executable, "-c", BARE, what, str(count), str(keys)],
+        "compat": [*compat, "--store", f"{store}/store", "-p", "2"],
+    }
+    if what == "sum":
+        made["spark-pandas"] = [sys.executable, "-c", SPARK, "pandas", str(count), str(keys), store]
+        made["spark-state"] = [sys.executable, "-c", SPARK, "state", str(count), str(keys), store]
+    if flink is not None:
+        for mode in ("process", "thread"):
+            made[f"flink-{mode}"] = [flink, str(job), what, str(count), str(keys), mode]
+    return made
+
+
+def timed(command: list[str], limit: float) -> tuple[float, float] | None:
+    """Seconds by the clock and of processor time; None if the command fails or takes longer than ``limit`` seconds."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment["PYSPARK_PYTHON"] = command[0]
+    if command[0] != sys.executable:
+        environment.pop("PYTHONPATH")
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True, env=environment)
+        spent: dict[int, int] = {}
+        began = time.monotonic()
+        while process.poll() is None and time.monotonic() - began < limit:
+            spent.update(_spent(process.pid))
+            time.sleep(0.1)
+        clock = time.monotonic() - began
+        if process.poll() is None:
+            os.killpg(process.pid, 9)
+            process.wait()
+            return None
+        output.seek(0)
+        text = output.read()
+    if process.returncode != 0:
+        print(text[-2000:], file=sys.stderr)
+        return None
+    return clock, sum(spent.values()) / TICKS
+
+
+def _spent(session: int) -> dict[int, int]:
+    """Processor time of each process of a session, in ticks."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            found[int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=5_000_000)
+    parser.add_argument("--keys", type=int, nargs="*", default=[1000, 100_000, 1_000_000])
+    parser.add_argument("--what", nargs="*", default=["sum", "window"])
+    parser.add_argument("--flink")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--limit", type=float, default=1800)
+    given = parser.parse_args()
+    for what in given.what:
+        for keys in given.keys:
+            for name in contenders(what, 1, keys, given.flink, tempfile.gettempdir()):
+                if given.only and name not in given.only:
+                    continue
+                measured: list[Any] = []
+                for count in (1, given.records):
+                    with tempfile.TemporaryDirectory() as store:
+                        measured.append(timed(contenders(what, count, keys, given.flink, store)[name], given.limit))
+                print(
+                    json.dumps({"what": what, "keys": keys, "name": name, **_rates(measured, given.records)}),
+                    flush=True,
+                )
+
+
+def _rates(measured: list[Any], records: int) -> dict[str, Any]:
+    if None in measured:
+        return {"failed": True}
+    (first, fixed), (clock, spent) = measured
+    return {
+        "fixed_s": round(first, 1),
+        "fixed_cpu_s": round(fixed, 1),
+        "records_per_s": round(records / max(clock - first, 0.01)),
+        "records_per_cpu_s": round(records / max(spent - fixed, 0.01)),
+    }
+
+
+if __name__ == "__main__":
+    main()
