@@ -55,6 +55,8 @@ def possible_kinds(recorded: RecordedOperator) -> tuple[str, ...]:
             return (kind,)
     if any(name.startswith("_reduce_state") for name in names):
         return ("keyed_reduce",)
+    if recorded.unreadable:  # what was not read might tell of another sort
+        return ()
     if any(state.namespace is not None for state in recorded.states):
         return ("window",)
     broadcast = any(state.scope is StateScope.BROADCAST for state in recorded.states)
