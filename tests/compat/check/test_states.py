@@ -1,0 +1,124 @@
+"""The rules about states, on facts alone: operators in Java, snapshots in a store, versions of Flink, amounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.check.context import CheckOptions
+from compat.check.decision import check
+from compat.check.findings import Finding, Level, Verdict
+from compat.check.rules import amounts
+from compat.plan.as_run import KEPT_BY, STORE
+from compat.plan.facts import State, StateKind, StateScope
+from tests.compat.builders import operator, program, value_state
+
+PYTHON = {"detail": {"python": "keyed_process"}}
+IN_STORE = {"settings": {KEPT_BY: STORE}}
+
+
+def findings(
+    old: State, new: State | None, *, flink: str = "2.3", detail: dict[str, Any] | None = None, **of_old: Any
+) -> dict[str, Finding]:
+    """What is found, above notes about ids, of one operator whose state changed."""
+    sides = [(old,), () if new is None else (new,)]
+    before, after = (operator("Count", uid="count", states=states, **(detail or {})) for states in sides)
+    report = check(program("old", before, **of_old), program("new", after), CheckOptions(flink=flink))
+    return {finding.rule: finding for finding in report.findings}
+
+
+def state(
+    type: str | None, kind: StateKind = StateKind.VALUE, scope: StateScope = StateScope.KEYED, **more: Any
+) -> State:
+    return State(name="s", kind=kind, scope=scope, type=type, key_type="Long", **more)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        (state("Long"), state("Long"), set()),
+        (state("Long"), state("Integer"), {"CMP404"}),
+        (state("Row(a: Long)"), state("Row(a: Long, b: Long)"), {"CMP404"}),
+        (state("Row(a: Long)"), state("Row(x: Long)"), {"CMP404"}),
+        (state("org.example.Point"), state("org.example.Point"), set()),
+        (state("org.example.Point"), state("org.example.Place"), {"CMP404"}),
+        (state("Long"), state(None), set()),
+        (state("Long"), state("Long", StateKind.REDUCING), {"CMP403"}),
+        (state("List<Long>", StateKind.LIST), state("Long"), {"CMP403"}),
+        (
+            state("Long", StateKind.LIST, StateScope.OPERATOR),
+            state("Long", StateKind.LIST, StateScope.UNION),
+            {"CMP409"},
+        ),
+        (state("Long"), None, {"CMP401"}),
+    ],
+)
+def test_operators_in_java(old: State, new: State | None, rules: set[str]) -> None:
+    assert set(findings(old, new)) == rules
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "level"),
+    [
+        (state("Row(a: Long)"), state("Row(a: Long, b: Long)"), "CMP405", Level.MIGRATE),
+        (state("Long"), state("BigInteger"), "CMP405", Level.MIGRATE),
+        (state("Long"), state("String"), "CMP404", Level.ERROR),
+        (state("Long"), state("List<Long>", StateKind.LIST), "CMP403", Level.ERROR),
+        (
+            state("Map<Long, Row(a: Long)>", StateKind.MAP),
+            state("Map<Long, Row(b: Long, a: Long)>", StateKind.MAP),
+            "CMP405",
+            Level.MIGRATE,
+        ),
+        (
+            state("Map<Row(a: Long), Long>", StateKind.MAP),
+            state("Map<Row(a: Long, b: Long), Long>", StateKind.MAP),
+            "CMP404",
+            Level.ERROR,
+        ),
+    ],
+)
+def test_a_snapshot_in_a_store(old: State, new: State, rule: str, level: Level) -> None:
+    assert findings(old, new, detail=PYTHON, **IN_STORE)[rule].level is level
+
+
+@pytest.mark.parametrize(("flink", "level"), [("1.20", Level.ERROR), ("2.3", Level.NOTE)])
+@pytest.mark.parametrize(("before", "after"), [(None, 1000), (1000, None)])
+def test_time_to_live_by_version(flink: str, level: Level, before: int | None, after: int | None) -> None:
+    found = findings(state("Long", ttl=before), state("Long", ttl=after), flink=flink)
+    assert found["CMP408"].level is level
+
+
+def test_another_time_to_live_is_none_of_our_business() -> None:
+    assert findings(state("Long", ttl=1000), state("Long", ttl=2000), flink="1.20") == {}
+
+
+def test_the_mode_of_python_decides() -> None:
+    """An Integer is a Long to Java in thread mode; in process mode it is 4 bytes."""
+    found = {}
+    for mode in ("process", "thread"):
+        sides = [operator("Count", uid="count", states=(state(type),), **PYTHON) for type in ("Integer", "Long")]
+        old, new = (
+            program(name, side, settings={"python.execution-mode": mode})
+            for name, side in zip("on", sides, strict=True)
+        )
+        found[mode] = check(old, new).verdict
+    assert found == {"process": Verdict.INCOMPATIBLE, "thread": Verdict.COMPATIBLE}
+
+
+def test_keys_are_named() -> None:
+    assert "'s' (12,408 keys)" in findings(state("Long", keys=12408), None)["CMP401"].title
+    assert "'s' (1 key)" in findings(state("Long", keys=1), None)["CMP401"].title
+    assert "'s' (3,000 bytes)" in findings(state("Long", bytes=3000), None)["CMP401"].title
+
+
+def test_what_an_operator_would_lose() -> None:
+    old = operator("Count", uid="count", states=(value_state(keys=12408),))
+    (finding,) = (each for each in check(program("old", old), program("new")).findings if each.rule == "CMP101")
+    assert "12,408 keys would be lost." in finding.consequence
+
+
+def test_nothing_is_said_of_nothing() -> None:
+    assert amounts.lost(operator("Count", states=(value_state(keys=0),))) == ""
+    assert amounts.of(value_state()) == ""
