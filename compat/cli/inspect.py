@@ -41,8 +41,8 @@ def inspect(snapshot: str, form: str) -> None:
 
 def _read(snapshot: str) -> dict[str, Any]:
     """What is in a snapshot; ends the command where it cannot be read."""
-    from state.delta.errors import StoreError
     from compat.savepoint.remote import read_savepoint
+    from state.delta.errors import StoreError
     from state.flink import SavepointError, inspect_savepoint
 
     try:
