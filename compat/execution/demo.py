@@ -16,7 +16,7 @@ REFUSED = 2
 _EXAMPLE = Path(compat.examples.__path__[0]) / "word_count"
 _PROGRAMS = ("v1.py", "v2.py", "v2_fixed.py")
 _NEEDS_SPARK = "The demo runs jobs, and {name!r} is not installed: pip install 'stream-compat[spark,java]'."
-_COUNT = re.compile(r"\('(\w+)', (\d+)\)$")
+_COUNT = re.compile(r"\((\w+),(\d+)\)$")
 _WORDS = ["to", "be", "or", "not", "to", "be"]
 _NUMBERS = 1000
 
