@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.service import api, health, login
+from compat.service.body import BodyLimit
 from compat.service.context import Service
 from compat.service.database import Database
 from compat.service.guard import Guard
@@ -25,6 +26,9 @@ from compat.service.problems import HANDLED, on_error, problem
 from compat.service.registry import Registry
 from compat.service.scan import keep_scanning
 from compat.service.settings import ServiceSettings
+
+BODIES = 4
+"""So many of the largest bodies may be in memory at once."""
 
 
 def create_app(settings: ServiceSettings) -> Starlette:
@@ -41,6 +45,7 @@ def create_app(settings: ServiceSettings) -> Starlette:
         middleware=[
             Middleware(Observe, metrics=parts.metrics),
             Middleware(Guard, settings=settings, registry=registry),
+            Middleware(BodyLimit, most=BODIES * settings.max_body),
         ],
         exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},
         lifespan=_lifespan,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from compat.service.settings import ServiceSettings
 
@@ -18,6 +19,33 @@ class BodyRefused(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+class BodyLimit:
+    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+        self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        held = 0
+
+        async def counted() -> Message:
+            nonlocal held
+            message = await receive()
+            size = len(message.get("body", b""))
+            held += size
+            self._held += size
+            if size and self._held > self._most:
+                raise BodyRefused(503, "The server holds as many large requests as it can. Try again in a few seconds.")
+            return message
+
+        try:
+            await self._app(scope, counted, send)
+        finally:
+            self._held -= held
 
 
 async def read_body(request: Request, settings: ServiceSettings, json: bool = True) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -19,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from compat.service.problems import problem
+from compat.service.problems import database_problem, problem
 from compat.service.records import Identity, Role
 from compat.service.registry import Registry
 from compat.service.settings import ServiceSettings
@@ -90,7 +91,10 @@ class Guard:
             return problem(421, "This server does not go by that name. Its operator can allow it: --allowed-host NAME.")
         if scope["method"] not in _SAFE and _foreign(headers, hosts[0]):
             return problem(403, "A page of another site may not do this.")
-        identity, refusal = await self._identify(scope, headers)
+        try:
+            identity, refusal = await self._identify(scope, headers)
+        except SQLAlchemyError as error:
+            return database_problem(error)
         scope.setdefault("state", {})["identity"] = identity
         if refusal is not None:
             return refusal

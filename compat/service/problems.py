@@ -56,7 +56,8 @@ async def on_error(request: Request, error: Exception) -> Response:
         case HTTPException():
             return problem(error.status_code, error.detail, headers=error.headers)
         case BodyRefused():
-            return problem(error.status, str(error), headers={"Connection": "close"})
+            waiting = {"Retry-After": "5"} if error.status == 503 else {}
+            return problem(error.status, str(error), headers={"Connection": "close", **waiting})
         case RefusedBody():
             return problem(422 if error.pointer else 400, str(error), error.pointer)
         case NotFound():
@@ -68,13 +69,18 @@ async def on_error(request: Request, error: Exception) -> Response:
         case Busy():
             return problem(503, str(error), headers={"Retry-After": "5"})
         case SQLAlchemyError():
-            log("database", level="error", error=str(getattr(error, "orig", None) or error))
-            return problem(
-                503,
-                "The registry's database does not take this at the moment. Nothing was recorded; try again.",
-                headers={"Retry-After": "5"},
-            )
+            return database_problem(error)
     raise error
+
+
+def database_problem(error: SQLAlchemyError) -> Response:
+    """The answer when the database is locked, full or not there; the log has the reason."""
+    log("database", level="error", error=str(getattr(error, "orig", None) or error))
+    return problem(
+        503,
+        "The registry's database does not take this at the moment. Nothing was recorded; try again.",
+        headers={"Retry-After": "5"},
+    )
 
 
 HANDLED = (HTTPException, BodyRefused, RefusedBody, NotFound, Conflict, WorkFailed, Busy, SQLAlchemyError)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from compat.service import work
 from compat.service.api.checks import record
-from compat.service.body import read_body
+from compat.service.body import BodyRefused, read_body
 from compat.service.context import (
     Service,
     answer,
@@ -110,7 +110,9 @@ async def promote(request: Request) -> Response:
     identity = require(request, Role.PUSH)
     name = path_job(request)
     body = await read_body(request, parts.settings)
-    asked = promote_request(read_json(body[:SMALL_BODY], parts.settings.max_depth))
+    if len(body) > SMALL_BODY:
+        raise BodyRefused(413, f"A promotion has at most {SMALL_BODY} bytes.")
+    asked = promote_request(read_json(body, parts.settings.max_depth))
     if asked.force:
         require(request, Role.ADMIN)
     job = await blocking(parts.registry.jobs.get, name)

@@ -152,15 +152,24 @@ def serve(
         )
     assert process.stdout is not None
     url = process.stdout.readline().decode().strip()
-    assert url.startswith("http"), log.read_text()
     running = Running(process, url, database, log, tokens)
-    end = time.monotonic() + 60
+    try:
+        wait_until_ready(running)
+    except BaseException:
+        running.kill()
+        raise
+    return running
+
+
+def wait_until_ready(running: Running, seconds: float = 240) -> None:
+    """Return when the service can serve. Raises AssertionError, with its log, if it ends or takes too long."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
-        assert process.poll() is None, log.read_text()
+        assert running.process.poll() is None, running.log.read_text()
         try:
-            if httpx.get(f"{url}/readyz", timeout=30).status_code == 200:
-                return running
+            if httpx.get(f"{running.url}/readyz", timeout=60).status_code == 200:
+                return
         except httpx.HTTPError:
             pass
         time.sleep(0.05)
-    raise AssertionError(log.read_text())
+    raise AssertionError(running.log.read_text())
