@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.errors import unsupported
 from compiler.streamgraph.model import StreamNode, Task
 from compiler.streamgraph.translators.context import Context
 from compiler.transformations.model import CacheTransformation
@@ -10,16 +9,14 @@ from compiler.transformations.operators import ChainingStrategy, Operator
 
 
 def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, ...]:
-    """Put a node that writes the cache beside the stream's readers, who go on reading the stream itself."""
-    if not context.builder.batch:
-        raise unsupported(
-            "Producing or consuming a cached stream is only possible in BATCH mode.",
-            stage="streamGraph",
-            operator=cache.name,
-            location=cache.location,
-        )
-    stream = context.pipeline[cache.input]
+    """Put a node that writes the cache beside the stream's readers, who go on reading the stream itself.
+
+    In streaming mode nothing is written: the readers find the stream, and no cache.
+    """
     nodes = context.node_ids(cache.input)
+    if not context.builder.batch:
+        return nodes
+    stream = context.pipeline[cache.input]
     context.builder.add_node(
         StreamNode(
             id=cache.id,
