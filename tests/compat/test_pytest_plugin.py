@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from compat.testing import IncompatibleError, assert_compatible
 from tests.compat.fix.programs import INSERTED, program, spelled
 
 pytest_plugins = ["pytester"]
+
+# An installed compat is found by its entry point; naming it as well would be once too often.
+PLUGIN = (
+    ()
+    if any(one.value == "compat.pytest_plugin" for one in entry_points(group="pytest11"))
+    else ("-p", "compat.pytest_plugin")
+)
 
 OLD = program("numbers.map(identity, L).COUNTED.name('c')")
 MOVED = program(f"{INSERTED}.COUNTED.name('c')")
@@ -32,7 +40,7 @@ def outcome(pytester: pytest.Pytester, test: str) -> pytest.RunResult:
     folder = pytester.mkdir("checks")
     (folder / "test_jobs.py").write_text(test)
     pytester.syspathinsert(Path(__file__).parents[2])
-    return pytester.runpytest_inprocess("-p", "compat.pytest_plugin", "-p", "no:cacheprovider", "checks")
+    return pytester.runpytest_inprocess(*PLUGIN, "-p", "no:cacheprovider", "checks")
 
 
 def test_versions_that_restore_pass(jobs: pytest.Pytester) -> None:
