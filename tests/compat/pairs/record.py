@@ -12,6 +12,7 @@ import json
 import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,8 @@ from tests.compat.pairs.table import PAIRS, Pair
 
 RECORDS = Path(__file__).with_name("restores.json")
 _LINE = re.compile(r"^(?:\d+> )?([^|]+)\|(.*)\|(.*)$")
-_PATIENCE = 40.0
+_PATIENCE = 90.0
+NO_OUTPUT = "no output"
 
 
 def digest(pair: Pair) -> str:
@@ -75,12 +77,18 @@ def main(names: list[str]) -> None:
                 _write(wanted.pop(0), json.loads(line))
         if child.wait() != 0:
             name = wanted.pop(0)
+            if child.returncode > 0 or child.returncode == -signal.SIGKILL:
+                print(f"{name}: OLD did not run, or the child was killed, which is no answer", file=sys.stderr)
+                continue
             _write(
                 name, {"outcome": "failed", "when": "running", "errors": [f"Python died of signal {-child.returncode}"]}
             )
 
 
 def _write(name: str, record: dict[str, Any]) -> None:
+    if record.get("state") == NO_OUTPUT:
+        print(f"{name}: NEW printed nothing in {_PATIENCE:g} s, which is no answer", file=sys.stderr)
+        return
     known = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
     (pair,) = (pair for pair in PAIRS if pair.name == name)
     known[name] = {"programs": digest(pair), "flink": _version(), **record}
@@ -134,7 +142,7 @@ def _restore(pair: Pair, output: Output) -> dict[str, Any]:
 def _fate(last: dict[str, str], first: dict[str, str]) -> str:
     shared = [(last[key], first[key]) for key in last if key in first]
     if not shared:
-        return "no output"
+        return NO_OUTPUT
     if all(was == now for was, now in shared):
         return "kept"
     return "lost" if all(now in ("None", "[]", "0", "''") for _, now in shared) else "changed"

@@ -593,13 +593,6 @@ MODES = [
     ),
     pair("thread_ttl_on", value("L", settings=THREAD), value("L", ttl="10", settings=THREAD), OK),
     pair("thread_pickled_to_long", value("P", settings=THREAD), value("L", settings=THREAD), BROKEN, "CMP404"),
-    pair(
-        "thread_list_type_to_array",
-        value("Types.LIST(L)", "[value]", settings=THREAD),
-        value("Types.BASIC_ARRAY(L)", "[value]", settings=THREAD),
-        BROKEN,
-        "CMP404",
-    ),
     pair("thread_state_renamed", value("L", settings=THREAD), value("L", state="t", settings=THREAD), BROKEN, "CMP402"),
     pair("thread_window_same", window(DAY, settings=THREAD), window(DAY, settings=THREAD), OK),
     pair("thread_reduce_unchanged", job(_SUM, settings=THREAD), job(_SUM, settings=THREAD), BROKEN, "CMP413"),
