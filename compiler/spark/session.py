@@ -6,8 +6,8 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,14 @@ class Spark:
     def stop(self) -> None:
         """End it."""
         if self._context is not None:
-            with quiet(self.log):
-                _forget(self._context)
+            _forget(self._context)
             self._context = None
 
     def _start(self) -> None:
         self.stop()
         find_java()
         from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
 
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         paths = _paths(self._folders)
@@ -111,9 +111,11 @@ class Spark:
             settings |= _DELTA
         conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
         logging.getLogger().addFilter(_not_py4j)
-        with quiet(self.log):
-            self._context = SparkContext(conf=conf)
-            self._context.setLogLevel((settings | self._given)["spark.log.level"])
+        Path(self.log).parent.mkdir(parents=True, exist_ok=True)
+        with open(self.log, "ab") as log:
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+        self._context = SparkContext(conf=conf, gateway=gateway)
+        self._context.setLogLevel((settings | self._given)["spark.log.level"])
         self._context._accumulatorServer.handle_error = _say_nothing
 
 
@@ -181,20 +183,3 @@ def _forget(context: Any) -> None:
                 process.wait(10)
             except Exception:
                 process.kill()
-
-
-@contextmanager
-def quiet(log: str) -> Iterator[None]:
-    """Send what this process and those it starts say on stderr to a file; sys.stderr stays where it was."""
-    Path(log).parent.mkdir(parents=True, exist_ok=True)
-    sys.stderr.flush()
-    kept = os.dup(2)
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.dup2(file, 2)
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(file)
