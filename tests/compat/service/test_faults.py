@@ -52,7 +52,8 @@ def postgres(tmp_path_factory):
     options = f"-c listen_addresses='' -c unix_socket_directories='{base}' -c max_connections=60"
     run(PG_CTL, "-D", str(data), "-w", "-l", str(base / "log"), "-o", options, "start")
     yield f"postgresql://compat@/postgres?host={base}"
-    run(PG_CTL, "-D", str(data), "-m", "immediate", "stop")
+    stop = [*as_user, PG_CTL, "-D", str(data), "-m", "immediate", "stop"]
+    subprocess.run(stop, capture_output=True, cwd="/", timeout=120, check=False)
 
 
 @pytest.fixture
