@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Caches:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / uuid.uuid4().hex
-        self._complete: set[int] = set()
+        self._finished: dict[int, Callable[[], bool]] = {}
 
     def reading(self, job: Job) -> Job:
         """The job with sources in the place of streams that are kept."""
@@ -66,13 +67,13 @@ class Caches:
         tasks = (replace(task, operators=tuple(map(written, task.operators))) for task in plan.tasks)
         return replace(plan, tasks=tuple(tasks)), caches
 
-    def finished(self, caches: set[int]) -> None:
-        """A job that wrote these streams has finished."""
-        self._complete |= caches
+    def written(self, caches: set[int], finished: Callable[[], bool]) -> None:
+        """A job writes these streams; ``finished`` tells when it has."""
+        self._finished |= dict.fromkeys(caches, finished)
 
     def forget(self, cache: int) -> None:
         """Make a stream's records again when they are next used."""
-        self._complete.discard(cache)
+        self._finished.pop(cache, None)
         for file in self._path(cache).glob("*"):
             file.unlink()
 
@@ -80,7 +81,7 @@ class Caches:
         return self._folder / str(cache)
 
     def _usable(self, cache: int) -> bool:
-        if cache not in self._complete:
+        if cache not in self._finished or not self._finished[cache]():
             return False
         path = self._path(cache)
         if all(_digest(path / name) == digest for name, digest in _manifest(path).items()):

@@ -116,7 +116,6 @@ class SparkExecutor:
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
         self.caches = Caches(self._store.root / "caches")
-        self._caching: list[tuple[RunningJob, set[int]]] = []
         self._master = master
         self._listener, self._printer = listener, printer
         self._spark: Any = None
@@ -124,9 +123,6 @@ class SparkExecutor:
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
         self.check()
-        for client, caches in self._caching:
-            if client.master.status is JobStatus.FINISHED:
-                self.caches.finished(caches)
         job = self.caches.reading(job)
         made = plan(job)
         refuse_unsupported(made)
@@ -148,7 +144,7 @@ class SparkExecutor:
 
         client = RunningJob(job, make)
         self.clients.append(client)
-        self._caching.append((client, caches))
+        self.caches.written(caches, lambda: client.master.status is JobStatus.FINISHED)
         return client
 
     def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:

@@ -200,11 +200,12 @@ def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
             return twin
         return value
 
+    in_pairs = field == 1
     operation: Any = {"sum": add, "min": min, "max": max}.get(how)
     if operation is not None:
 
         def combine(left: Any, right: Any) -> Any:
-            if type(left) is tuple and len(left) == 2 and field == 1:
+            if in_pairs and type(left) is tuple and len(left) == 2:
                 return left[0], operation(left[1], right[1])
             return changed(left, operation(read(left), read(right)))
 

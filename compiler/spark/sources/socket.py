@@ -1,7 +1,7 @@
 """Lines from a socket. Flink: ``SocketTextStreamFunction``.
 
-A socket cannot be read again. The driver reads it and keeps lines until the epoch that took them is committed, so that a
-lost task costs nothing; what a driver that dies had read and not committed is lost, as it is in Flink.
+A socket cannot be read again. The driver reads it and keeps lines until the epoch that took them is committed; what it had
+read and not committed when the job restarts is lost, as it is in Flink.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SocketEnumerator:
     def __init__(self, host: str, port: int, delimiter: str) -> None:
         self._address, self._delimiter = (host, port), delimiter.encode()
         self._lines: list[str] = []
-        self._first = 0
+        self._first: int | None = None
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -36,19 +36,23 @@ class SocketEnumerator:
     def ready(self, split: Split) -> bool:
         """True when there are lines, or none will follow."""
         with self._lock:
-            return self._closed.is_set() or self._first + len(self._lines) > split["next"]
+            return self._closed.is_set() or self._after(split) < len(self._lines)
 
     def fill(self, split: Split, limit: int) -> Split:
         """The split with the lines that came; those before its position are committed and forgotten."""
         with self._lock:
             if self._error is not None:
                 raise ConnectionError(f"The socket {self._address[0]}:{self._address[1]} cannot be read: {self._error}")
-            if self._first == 0 and not self._lines and split["next"]:
-                self._first = split["next"]
-            del self._lines[: split["next"] - self._first]
+            del self._lines[: self._after(split)]
             self._first = split["next"]
             lines = self._lines[:limit]
             return {**split, "lines": lines, "over": self._closed.is_set() and len(lines) == len(self._lines)}
+
+    def _after(self, split: Split) -> int:
+        """How many of the lines are before the split's position; the first line is at the first position asked for."""
+        if self._first is None:
+            self._first = split["next"]
+        return int(split["next"] - self._first)
 
     def _receive(self) -> None:
         rest = b""
