@@ -113,7 +113,8 @@ class Spark:
         logging.getLogger().addFilter(_not_py4j)
         Path(self.log).parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "ab") as log:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+            launch: Any = launch_gateway
+            gateway = launch(conf, {"stdout": log, "stderr": log})
         self._context = SparkContext(conf=conf, gateway=gateway)
         self._context.setLogLevel((settings | self._given)["spark.log.level"])
         self._context._accumulatorServer.handle_error = _say_nothing
