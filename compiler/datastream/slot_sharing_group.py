@@ -102,6 +102,21 @@ class SlotSharingGroup:
         """True when the group says what its slots need."""
         return self._cpu_cores is not None and self._task_heap_memory is not None
 
+    def resources(self) -> dict[str, object]:
+        """What a slot needs, by name, memory in bytes; nothing where the group does not say (Flink: ``ResourceProfile``)."""
+        if not self.has_resources():
+            return {}
+        memory = {
+            "task_heap_memory": self._task_heap_memory,
+            "task_off_heap_memory": self._task_off_heap_memory,
+            "managed_memory": self._managed_memory,
+        }
+        return {
+            "cpu_cores": self._cpu_cores,
+            **{name: 0 if size is None else size.get_bytes() for name, size in memory.items()},
+            "external_resources": dict(self._external_resources),
+        }
+
     def get_java_slot_sharing_group(self) -> SlotSharingGroup:
         """The group itself: there is no Java object behind it."""
         return self

@@ -223,7 +223,8 @@ class StreamExecutionEnvironment(Sources):
         """A file that every task finds under ``name``."""
         if f"name:{name}," in self.configuration.get_string(CACHED_FILES, ""):
             raise illegal_argument(f"cache file named {name} already exists!", location=here())
-        entry = f"name:{name},path:'{file_path}',executable:{str(executable).lower()}"
+        path = file_path.replace("'", "''")
+        entry = f"name:{name},path:'{path}',executable:{str(executable).lower()}"
         self._append(CACHED_FILES, entry, ";")
 
     def register_job_listener(self, job_listener: Any) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from compiler.jobgraph.artifacts import cached_files
 from compiler.jobgraph.chaining import (
     CHAINED_SOURCE_INDEX,
     HEAD_INDEX,
@@ -31,9 +31,7 @@ from compiler.streamgraph.hashing import generate_hashes, user_hashes
 from compiler.streamgraph.model import StreamEdge, StreamGraph
 
 
-def generate(
-    graph: StreamGraph, hashes: dict[int, str] | None = None, artifacts: Mapping[str, str] | None = None
-) -> JobGraph:
+def generate(graph: StreamGraph, hashes: dict[int, str] | None = None) -> JobGraph:
     """The JobGraph of a StreamGraph.
 
     ``hashes`` are the operator ids when they are at hand. Raises a ProgramError of stage ``hashes`` or ``jobGraph``.
@@ -41,14 +39,13 @@ def generate(
     if hashes is None:
         hashes = generate_hashes(graph)
     validate(graph)
-    return _Generation(graph, hashes, artifacts or {}).run()
+    return _Generation(graph, hashes).run()
 
 
 class _Generation:
-    def __init__(self, graph: StreamGraph, hashes: dict[int, str], artifacts: Mapping[str, str]) -> None:
+    def __init__(self, graph: StreamGraph, hashes: dict[int, str]) -> None:
         self._graph = graph
         self._hashes = hashes
-        self._artifacts = artifacts
         self._user_hashes = user_hashes(graph)
         self._chains = build_chains(graph)
         members = chain_of_nodes(self._chains)
@@ -77,7 +74,8 @@ class _Generation:
             topological=topological,
             vertex_of={node: self._hashes[head] for node, head in self._heads.items()},
             checkpointing=_checkpointing(graph),
-            user_artifacts=dict(self._artifacts),
+            user_artifacts=cached_files(graph.settings.options),
+            slot_resources=graph.slot_resources,
         )
 
     def _connect(self) -> dict[int, list[tuple[StreamEdge, Output]]]:

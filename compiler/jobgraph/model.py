@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Any
 
 from compiler.configuration import JobSettings
 from compiler.record import record
@@ -140,3 +141,4 @@ class JobGraph:
     vertex_of: Mapping[int, str]
     checkpointing: CheckpointSettings | None
     user_artifacts: Mapping[str, str]
+    slot_resources: Mapping[str, Mapping[str, Any]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,7 +107,14 @@ class GraphBuilder:
             )
         return asked
 
-    def graph(self, *, job_name: str, settings: JobSettings, exchange_mode: GlobalExchangeMode) -> StreamGraph:
+    def graph(
+        self,
+        *,
+        job_name: str,
+        settings: JobSettings,
+        exchange_mode: GlobalExchangeMode,
+        slot_resources: Mapping[str, Mapping[str, Any]],
+    ) -> StreamGraph:
         """The finished graph, with the switch for unaligned checkpoints set on every edge."""
         aligned_only = {
             id
@@ -134,6 +142,7 @@ class GraphBuilder:
             sources=tuple(self.sources),
             sinks=tuple(self.sinks),
             iterative=self.iterative,
+            slot_resources=slot_resources,
         )
 
 

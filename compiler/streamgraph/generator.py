@@ -59,6 +59,11 @@ class _Generation:
             or (DEFAULT_BATCH_JOB_NAME if batch else DEFAULT_JOB_NAME),
             settings=self._settings,
             exchange_mode=_exchange_mode(batch, self._settings),
+            slot_resources={
+                name: needs
+                for name, group in self._pipeline.slot_sharing_groups.items()
+                if (needs := group.resources())
+            },
         )
 
     def _translate(self, id: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 from compiler.configuration import JobSettings
@@ -103,7 +104,10 @@ class StreamEdge:
 
 @record
 class StreamGraph:
-    """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order."""
+    """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order.
+
+    ``slot_resources`` says what a slot of a slot sharing group needs, for the groups that say it (Flink: ``ResourceProfile``).
+    """
 
     job_name: str
     batch: bool
@@ -116,6 +120,7 @@ class StreamGraph:
     sources: tuple[int, ...]
     sinks: tuple[int, ...]
     iterative: bool = False
+    slot_resources: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
     @property
     def job_type(self) -> str:

@@ -1,0 +1,35 @@
+"""Files that every task of a job finds under a name. Flink: ``DistributedCache.parseCachedFilesFromString``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from compiler.errors import illegal_argument
+
+CACHED_FILES = "pipeline.cached-files"
+_FIELD = re.compile(r"\s*(\w+):('(?:[^']|'')*'|[^,;]*)\s*(,|;|$)")
+
+
+def cached_files(options: Mapping[str, str]) -> dict[str, str]:
+    """Paths by name, of the option ``pipeline.cached-files``: ``name:N,path:'P',executable:true;…``.
+
+    Raises Flink's refusal of an entry without a name or a path.
+    """
+    text = options.get(CACHED_FILES, "")
+    files: dict[str, str] = {}
+    entry: dict[str, str] = {}
+    place = 0
+    while place < len(text):
+        match = _FIELD.match(text, place)
+        if match is None:
+            raise illegal_argument(f"Invalid entry of {CACHED_FILES}: {text[place:]}")
+        key, value, end = match.groups()
+        entry[key] = value[1:-1].replace("''", "'") if value.startswith("'") else value
+        place = match.end()
+        if end != ",":
+            if not entry.get("name") or not entry.get("path"):
+                raise illegal_argument(f"An entry of {CACHED_FILES} needs a name and a path: {text}")
+            files[entry["name"]] = entry["path"]
+            entry = {}
+    return files
