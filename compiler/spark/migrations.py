@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from compiler.spark.checkpoints import STATES
-from state.compatibility import Answer, resolve_state, state_migration
+from state.compatibility import Answer, resolve_state
+from state.compatibility.migration import state_migration
 from state.delta.rows import Kind
 from state.delta.savepoint import Migrations
 from state.types.spelling import parse_type

@@ -2,14 +2,14 @@
 
 Flink: ``TypeSerializerSchemaCompatibility``. There is one set of rules for each way in which state is kept: as Java's
 serializers write it (:data:`JAVA`), as PyFlink's coders do in process mode (:data:`PROCESS`), as PyFlink hands it to Java
-in thread mode (:data:`THREAD`), and as the snapshot log of this project has it (:data:`STORE`), the only one that migrates.
+in thread mode (:data:`THREAD`), and as the snapshot log of this project has it (:data:`STORE`), the only one that migrates:
+:mod:`state.compatibility.migration`, which is not imported here, as a check has no need of it.
 """
 
 from state.compatibility.answers import Answer, Compatibility
 from state.compatibility.dialects import JAVA, PROCESS, STORE, THREAD, Dialect
-from state.compatibility.migration import migration_of
 from state.compatibility.snapshots import SnapshotError, TypeSnapshot, snapshot_of
-from state.compatibility.states import resolve_map, resolve_state, state_migration
+from state.compatibility.states import resolve_map, resolve_state
 
 __all__ = [
     "JAVA",
@@ -21,9 +21,7 @@ __all__ = [
     "Dialect",
     "SnapshotError",
     "TypeSnapshot",
-    "migration_of",
     "resolve_map",
     "resolve_state",
     "snapshot_of",
-    "state_migration",
 ]

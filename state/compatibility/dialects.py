@@ -100,9 +100,12 @@ class Dialect:
         return worst(self.resolve(*pair, alone=False).within("the elements") for pair in pairs)
 
     def _avro(self, old: GenericRecordAvroTypeInfo, new: GenericRecordAvroTypeInfo) -> Compatibility:
-        if self.resolves_avro:
-            return avro.resolve(old.schema, new.schema)
-        return SAME if avro.same_form(old.schema, new.schema) else incompatible("the Avro schema changed")
+        try:
+            if self.resolves_avro:
+                return avro.resolve(old.schema, new.schema)
+            return SAME if avro.same_form(old.schema, new.schema) else incompatible("the Avro schema changed")
+        except ValueError as error:
+            return incompatible(str(error))
 
 
 _PICKLED = PICKLED.kind

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from state.compatibility.answers import Answer
 from state.compatibility.dialects import STORE, is_named
+from state.compatibility.states import Description, resolve_state
 from state.serializers.avro import reader, writer
 from state.serializers.codecs import join, split
 from state.types import (
@@ -15,6 +16,7 @@ from state.types import (
     RowTypeInfo,
     TupleTypeInfo,
     TypeInformation,
+    from_json,
 )
 
 Migrate = Callable[[bytes], bytes]
@@ -29,6 +31,28 @@ def migration_of(old: TypeInformation, new: TypeInformation) -> Migrate | None:
     if not found.readable:
         raise ValueError(f"{new} cannot read what {old} wrote: {'; '.join(found.changes)}.")
     return _migrate(old, new) if found.answer is Answer.AFTER_MIGRATION else None
+
+
+def state_migration(old: Description, new: Description) -> Migrate | None:
+    """What makes the value of a row in the log, as ``new`` reads it, of one that was written under ``old``.
+
+    None where the bytes are the same. Raises ValueError where :func:`resolve_state` says that they cannot be read.
+    """
+    found = resolve_state(old, new)
+    if not found.readable:
+        raise ValueError(f"State {old['name']!r} cannot be read: {'; '.join(found.changes)}.")
+    before, after = from_json(old["type"]), from_json(new["type"])
+    if isinstance(before, MapTypeInfo) and isinstance(after, MapTypeInfo) and old["kind"] == "MAP":
+        return _of_map(before.value_type, after.value_type, marked=old.get("scope") != "broadcast")
+    return migration_of(before, after)
+
+
+def _of_map(old: TypeInformation, new: TypeInformation, *, marked: bool) -> Migrate | None:
+    """Values of a map: in keyed state, a byte before them tells None (0) from what has a value (1)."""
+    migrate = migration_of(old, new)
+    if migrate is None or not marked:
+        return migrate
+    return lambda data: data if data == b"\0" else data[:1] + migrate(data[1:])
 
 
 def _migrate(old: TypeInformation, new: TypeInformation) -> Migrate:

@@ -148,6 +148,13 @@ def test_what_can_be_read(dialect: Dialect, old: TypeInformation, new: TypeInfor
     assert found.changes or old == new or answer is AS_IS
 
 
+def test_what_is_no_avro_schema_is_not_read() -> None:
+    for dialect in (PROCESS, STORE):
+        found = dialect.resolve(GenericRecordAvroTypeInfo('{"type": "no"}'), avro(FIELD_A))
+        assert found.answer is NO
+        assert "Not an Avro schema" in found.changes[0]
+
+
 @given(types())
 def test_every_type_reads_itself(type_info: TypeInformation) -> None:
     for dialect in (JAVA, PROCESS, THREAD, STORE):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.compatibility import STORE, Answer, migration_of
+from state.compatibility import STORE, Answer
+from state.compatibility.migration import migration_of
 from state.serializers import codec_of
 from state.types import (
     GenericRecordAvroTypeInfo,
