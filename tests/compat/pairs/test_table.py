@@ -66,3 +66,7 @@ def test_the_verdict_agrees_with_the_real_restore(name: str) -> None:
     kept = record["outcome"] == "restored" and record["state"] == "kept"
     dropped = "CMP401" in pair.rules and record["state"] == "lost"  # as the program says
     assert (kept or dropped) == (pair.verdict != "incompatible"), record
+
+
+def test_every_pair_is_recorded_that_says_so() -> None:
+    assert set(RESTORES) == {pair.name for pair in PAIRS if pair.flink}
