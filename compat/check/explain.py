@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.check.similarity import recorded
@@ -29,10 +29,18 @@ def steps(old: Operator, new: Operator, old_program: Program, new_program: Progr
             ((before, after) for before, after in zip(old.inputs, new.inputs, strict=False) if before != after),
             None,
         )
-        yield Step(old, new, tuple(_differences(old, new)))
-        if moved is None or old.uid != new.uid or moved[0] not in olds or moved[1] not in news:
+        rewired = moved is not None and (moved[0] in news or moved[1] in olds)
+        yield Step(old, new, tuple(_differences(old, new, _reads(moved, olds, news) if moved and rewired else None)))
+        if moved is None or rewired or old.uid != new.uid or moved[0] not in olds or moved[1] not in news:
             return
         old, new = olds[moved[0]], news[moved[1]]
+
+
+def _reads(moved: tuple[str, str], olds: Mapping[str, Operator], news: Mapping[str, Operator]) -> str:
+    """An input that is another operator now, for the one that it was still is there, or was there before."""
+    before = olds.get(moved[0]) or news[moved[0]]
+    after = news.get(moved[1]) or olds[moved[1]]
+    return f"it reads from {after.label} now, it read from {before.label}"
 
 
 def why_moved(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str:
@@ -51,7 +59,7 @@ def why_moved(old: Operator, new: Operator, old_program: Program, new_program: P
     return f"{own[0].upper()}{own[1:]}. It began at {cause.new.label}: {began}."
 
 
-def _differences(old: Operator, new: Operator) -> Iterator[str]:
+def _differences(old: Operator, new: Operator, reads: str | None) -> Iterator[str]:
     if old.uid != new.uid:
         if old.uid is None:
             yield f"it has the uid {new.uid!r} now, and an id made of it"
@@ -67,4 +75,4 @@ def _differences(old: Operator, new: Operator) -> Iterator[str]:
     if len(old.inputs) != len(new.inputs):
         yield f"its inputs are {len(new.inputs)}, they were {len(old.inputs)}"
     elif old.inputs != new.inputs:
-        yield "the id of an input moved"
+        yield reads or "the id of an input moved"
