@@ -305,9 +305,7 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
 
 
 def _undecided(comparison: Comparison, failures: list[Failure]) -> Undecided:
-    return Undecided(
-        failures=tuple(failures), old=comparison.old, new=comparison.new, direction=comparison.direction
-    )
+    return Undecided(failures=tuple(failures), old=comparison.old, new=comparison.new, direction=comparison.direction)
 
 
 def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:

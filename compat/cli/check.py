@@ -41,11 +41,15 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
 @click.option("--explain", is_flag=True, help="Tell where each state goes and why, and what is different.")
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
-@click.option("--dry-run", is_flag=True, help="Restore the snapshot OLD into NEW too, into a table that is thrown away.")
+@click.option(
+    "--dry-run", is_flag=True, help="Restore the snapshot OLD into NEW too, into a table that is thrown away."
+)
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", help="Arguments of the program NEW.")
-@click.option("--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry.")
+@click.option(
+    "--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry."
+)
 @click.option(
     "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
 )
@@ -140,7 +144,9 @@ def _gated(new: str, options: dict[str, Any]) -> int:
             comparison = replace(given, known={old.label: old.input})
             results = _results([comparison], new, chosen, options)
             _report(results, chosen)
-            agreed = gate.record(server, name, old, comparison, results[0], origin(new, options["commit"], options["author"]))
+            agreed = gate.record(
+                server, name, old, comparison, results[0], origin(new, options["commit"], options["author"])
+            )
             return max(_worst(results, chosen), 0 if agreed else FOUND)
     except ServerError as error:
         click.echo(str(error), err=True)
@@ -168,7 +174,9 @@ def _savepoints(new: str, options: dict[str, Any]) -> int:
     """Check NEW against all savepoints of a folder; the worst exit code."""
     chosen = _settings(new, options)
     comparison = _comparison(options["savepoints"], new, None, options["new_args"], chosen, options)
-    results = check_all(comparison, options, lambda: prepare([one.format for one in chosen.output or (Output("text"),)]))
+    results = check_all(
+        comparison, options, lambda: prepare([one.format for one in chosen.output or (Output("text"),)])
+    )
     _report(results, chosen)
     return _worst(results, chosen)
 

@@ -46,7 +46,9 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
     )
     several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
     if several and (options["path"] or options["form"] not in ("text", "json")):
-        raise click.UsageError("Several programs give one plan a line as JSON: leave --output away, and use --format json.")
+        raise click.UsageError(
+            "Several programs give one plan a line as JSON: leave --output away, and use --format json."
+        )
     if len(jobs) == 1 and jobs[0].endswith(LINES):
         sys.exit(_lines(jobs[0], settings))
     if len(jobs) > 1 or os.path.isdir(jobs[0]):

@@ -23,9 +23,7 @@ def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
     return lambda job: as_run(plan_json(compile_job(job), Encoding(show_path=show)))
 
 
-def checker(
-    program: str, note: Callable[[str], None]
-) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
+def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
     """What raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
     ``note`` gets the report where the check cannot tell.

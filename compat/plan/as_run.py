@@ -1,4 +1,4 @@
-"""The plan of a job as Spark runs it: where its state is kept otherwise than Flink does, the snapshots that it writes say so."""
+"""The plan of a job as Spark runs it: where its state is kept otherwise than Flink does, its snapshots say so."""
 
 from __future__ import annotations
 

@@ -146,7 +146,9 @@ class CheckpointCoordinator:
         if rows:
             files.append(write_rows(self.log.path, rows, epoch))
         if not self.log.commit(epoch, files, {"token": token, "records": records}):
-            raise StoreError(f"Epoch {epoch} of {self.log.path} was committed by another process that runs the same job.")
+            raise StoreError(
+                f"Epoch {epoch} of {self.log.path} was committed by another process that runs the same job."
+            )
         self.position = Position(epoch, token)
         self.files += len(files)
         self.bytes += sum(file.size for file in files)

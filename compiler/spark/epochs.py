@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -239,8 +240,13 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
 
 
 def default_replicas() -> str:
-    """Where this host keeps replicas."""
-    return os.path.join(tempfile.gettempdir(), f"compat-replicas-{os.getuid()}")
+    """Where this host keeps replicas. Raises PermissionError if somebody else made that folder: what is in it is trusted."""
+    path = os.path.join(tempfile.gettempdir(), f"compat-replicas-{os.getuid()}")
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    status = os.lstat(path)
+    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o022:
+        raise PermissionError(f"{path} is open to others: remove it, or name a folder of your own for replicas")
+    return path
 
 
 class InProcessRunner:

@@ -127,7 +127,8 @@ def with_max_parallelism(plan: PhysicalPlan, adopted: Mapping[int, int]) -> Phys
 
     def task(each: TaskSpec) -> TaskSpec:
         operators = tuple(
-            replace(spec, outputs=tuple(edge(output, each.vertex) for output in spec.outputs)) for spec in each.operators
+            replace(spec, outputs=tuple(edge(output, each.vertex) for output in spec.outputs))
+            for spec in each.operators
         )
         found = adopted.get(each.vertex, each.max_parallelism)
         return replace(each, max_parallelism=found, operators=operators)

@@ -112,6 +112,10 @@ def _write(log: SnapshotLog, table: pa.Table, *, drop_tombstones: bool) -> Itera
             group = table["key_group"][end].as_py()
             rest = table["key_group"].slice(start, end - start)
             inside = pc.sum(pc.less(rest, group)).as_py()
-            end = start + inside if inside else start + pc.sum(pc.less_equal(table["key_group"].slice(start), group)).as_py()
+            end = (
+                start + inside
+                if inside
+                else start + pc.sum(pc.less_equal(table["key_group"].slice(start), group)).as_py()
+            )
         yield write_table(log.path, table.slice(start, end - start))
         start = end

@@ -61,9 +61,7 @@ def entry_key(prefix: bytes, key: bytes, namespace: bytes) -> bytes:
 def entry_keys(prefix: bytes, keys: list[bytes]) -> list[bytes]:
     """The keys of the entries of many keys, in no namespace."""
     heads = [prefix + bytes((length,)) for length in range(_LONGEST + 1)]
-    return [
-        heads[len(key)] + key + b"\0" if len(key) <= _LONGEST else entry_key(prefix, key, b"") for key in keys
-    ]
+    return [heads[len(key)] + key + b"\0" if len(key) <= _LONGEST else entry_key(prefix, key, b"") for key in keys]
 
 
 def map_entry(entry: bytes, map_key: bytes, value: bytes) -> tuple[bytes, bytes]:

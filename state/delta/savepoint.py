@@ -122,7 +122,9 @@ def _migrated(table: pa.Table, migrations: Migrations) -> pa.Table:
         concerned = pc.and_(pc.and_(masks[0], masks[1]), masks[2])
         old = table["value"].filter(concerned).to_pylist()
         if old:
-            new = pa.array([None if value is None else migrate(value) for value in old], table.schema.field("value").type)
+            new = pa.array(
+                [None if value is None else migrate(value) for value in old], table.schema.field("value").type
+            )
             values = pc.replace_with_mask(table["value"].combine_chunks(), concerned.combine_chunks(), new)
             table = table.set_column(table.schema.get_field_index("value"), table.schema.field("value"), values)
     return table

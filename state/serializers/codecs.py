@@ -228,7 +228,7 @@ def _tuple(type_info: TupleTypeInfo) -> Codec:
         return b"".join(pieces)
 
     def decode(data: bytes) -> Any:
-        fields = []
+        fields: list[Any] = []
         position = 0
         for decode_field in decoders:
             (length,) = unpack(data, position)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = '''
+PROGRAM = """
 from pyflink.common import Types
 from pyflink.common.watermark_strategy import WatermarkStrategy
 from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -40,7 +40,7 @@ env.set_parallelism(2)
 numbers = env.from_source(NumberSequenceSource(1, 10**9), WatermarkStrategy.no_watermarks(), "numbers")
 numbers.key_by(lambda n: n % 5, Types.LONG()).process(Count(), Types.LONG()).print()
 env.execute("ten records")
-'''
+"""
 
 
 def spread(name: str, seconds: list[float]) -> None:

@@ -3,8 +3,8 @@
     python tests/benchmarks/bench_plan.py [--flink PYTHON]
 
 Prints microseconds of processor time for each operator: from the topology to the ExecutionGraph, and with the plan written as
-JSON. Equal numbers in a column mean linear time. With `--flink`, the path of a Python that has PyFlink and a JVM, the same chains
-are built there (StreamGraph and JobGraph, warm), up to the size that Flink's recursion allows.
+JSON. Equal numbers in a column mean linear time. With `--flink`, the path of a Python that has PyFlink and a JVM, the same
+chains are built there (StreamGraph and JobGraph, warm), up to the size that Flink's recursion allows.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ def main() -> None:
             spec = {"name": name, "env": {"parallelism": 2}, "ops": list(shape(size))}
             graphs = microseconds(lambda spec=spec: compile_job(build_job(spec)), size)
             written = microseconds(lambda spec=spec: dump_plan(plan_json(compile_job(build_job(spec)))), size)
-            print(f"{name:8} {size:7,} operators: graphs {graphs:6.1f} us, plan as JSON {written:6.1f} us each", flush=True)
+            print(
+                f"{name:8} {size:7,} operators: graphs {graphs:6.1f} us, plan as JSON {written:6.1f} us each",
+                flush=True,
+            )
     if "--flink" in sys.argv:
         python = sys.argv[sys.argv.index("--flink") + 1]
         for size in (10, 100, 1_000):
@@ -109,7 +112,9 @@ def main() -> None:
             flink = float(json.loads(result.stdout.split()[-1]))
             spec = {"name": "chain", "env": {"parallelism": 1}, "ops": list(chain(size))}
             ours = microseconds(lambda spec=spec: compile_job(build_job(spec)), size) * size / 1e6
-            print(f"chain of {size:,}: Flink {flink * 1000:.1f} ms, ours {ours * 1000:.1f} ms, ratio {flink / ours:.2f}")
+            print(
+                f"chain of {size:,}: Flink {flink * 1000:.1f} ms, ours {ours * 1000:.1f} ms, ratio {flink / ours:.2f}"
+            )
 
 
 if __name__ == "__main__":

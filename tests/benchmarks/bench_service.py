@@ -159,7 +159,9 @@ def main() -> None:
     print(f"ratio of checks/s, service to in process: {len(times) / seconds * alone:.2f}")
     spent = worked / len(times)
     ratio = spent / alone_worked
-    print(f"processor time a check: service {spent * 1e3:.1f} ms, in process {alone_worked * 1e3:.1f} ms, ratio {ratio:.2f}")
+    print(
+        f"processor time a check: service {spent * 1e3:.1f} ms, in process {alone_worked * 1e3:.1f} ms, ratio {ratio:.2f}"
+    )
     print(f"memory at 10 % and at the end, MB: {memory_early} {memory_late}")
     print(
         f"a check of {LARGE} operators ({len(large) / 1e6:.0f} MB, status {heavy_status}) took {heavy:.1f} s; meanwhile"

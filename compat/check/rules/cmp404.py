@@ -47,9 +47,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
         )
 
 
-def _unreadable(
-    check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility
-) -> Finding:
+def _unreadable(check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility) -> Finding:
     if change.dialect is PROCESS:
         consequence = (
             "Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first record, or "
@@ -73,9 +71,7 @@ def _unreadable(
     )
 
 
-def _in_other_words(
-    check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility
-) -> Finding:
+def _in_other_words(check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility) -> Finding:
     return check.finding(
         "CMP404",
         Level.WARNING,

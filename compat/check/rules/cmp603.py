@@ -22,7 +22,8 @@ def find(check: Check) -> Iterator[Finding]:
                 "CMP603",
                 Level.ERROR,
                 f"the state of {pair.new.label} is lost: {_OPTION} was {before} and is {after}",
-                consequence="Flink restores this without an error; all keyed state starts empty." + amounts.lost(pair.old),
+                consequence="Flink restores this without an error; all keyed state starts empty."
+                + amounts.lost(pair.old),
                 reason="The two modes keep state under different names.",
                 old=pair.old,
                 new=pair.new,

@@ -25,7 +25,7 @@ from compiler.spark.executor import SparkExecutor
 from compiler.spark.store import JobStore
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = '''
+PROGRAM = """
 import sys
 from pyflink.common import Types
 from pyflink.common.watermark_strategy import WatermarkStrategy
@@ -50,7 +50,7 @@ numbers = env.from_source(NumberSequenceSource(1, {end}), WatermarkStrategy.no_w
 counted = numbers.key_by(lambda n: n % 3, Types.LONG()).process(Count(), Types.STRING()).uid("{uid}").name("count")
 counted.print()
 env.execute("counting " + " ".join(sys.argv[1:]))
-'''
+"""
 
 
 def program(path: Path, **changes: Any) -> str:
@@ -193,7 +193,10 @@ def test_what_is_no_snapshot_is_refused(compat: Any, tmp_path: Path, path: str, 
     (tmp_path / "flink").mkdir()
     (tmp_path / "flink" / "_metadata").write_bytes(b"")
     result = compat("run", program(tmp_path / "job.py"), "-s", path)
-    assert (result.exit_code, expected in result.stderr.replace("There is no", "no").replace("It holds", "holds")) == (2, True)
+    assert (result.exit_code, expected in result.stderr.replace("There is no", "no").replace("It holds", "holds")) == (
+        2,
+        True,
+    )
 
 
 def test_an_unwritable_store_is_refused(compat: Any, tmp_path: Path) -> None:

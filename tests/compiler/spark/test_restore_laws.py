@@ -85,7 +85,9 @@ def value_of(type_info: TypeInformation, n: int) -> Any:
 def read_as(type_info: TypeInformation, old: TypeInformation, n: int) -> Any:
     """What a number that was stored as ``old`` is to a reader of the type: fields that were not there are None."""
     value = value_of(type_info, n)
-    if isinstance(type_info, RowTypeInfo) and isinstance(old, RowTypeInfo) and old.field_names[:1] != ("f0",):
+    if isinstance(type_info, RowTypeInfo) and isinstance(old, RowTypeInfo):
+        if "f0" in (*type_info.field_names, *old.field_names):
+            return value
         for name in set(type_info.field_names) - set(old.field_names):
             value[name] = None
     elif type_info.kind in ("LIST", "OBJECT_ARRAY"):

@@ -141,7 +141,9 @@ def obey(folder: Path, old: Shape, new: Shape, allow: bool) -> Verdict:
         verdicts: list[Verdict] = []
 
         def told(*arguments: Any) -> None:
-            report = decide(arguments[1], arguments[2], Comparison(old=path, new="job.py", allow_non_restored=allow), {})
+            report = decide(
+                arguments[1], arguments[2], Comparison(old=path, new="job.py", allow_non_restored=allow), {}
+            )
             verdicts.append(report.verdict)
             lost.append(not whole(report))
             check(*arguments)
