@@ -45,7 +45,7 @@ def create_app(settings: ServiceSettings) -> Starlette:
         middleware=[
             Middleware(Observe, metrics=parts.metrics),
             Middleware(Guard, settings=settings, registry=registry),
-            Middleware(BodyLimit, most=BODIES * settings.max_body),
+            Middleware(BodyLimit, most=BODIES * settings.max_body, largest=settings.max_body),
         ],
         exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},
         lifespan=_lifespan,

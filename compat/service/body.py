@@ -22,11 +22,15 @@ class BodyRefused(Exception):
 
 
 class BodyLimit:
-    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory."""
+    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory.
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    Of one body at most ``largest`` bytes count: what is beyond that is thrown away.
+    """
+
+    def __init__(self, app: ASGIApp, most: int, largest: int) -> None:
         self._app = app
         self._most = most
+        self._largest = largest
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,7 +39,7 @@ class BodyLimit:
         async def counted() -> Message:
             nonlocal held
             message = await receive()
-            size = len(message.get("body", b""))
+            size = min(len(message.get("body", b"")), self._largest - held)
             held += size
             self._held += size
             if size and self._held > self._most:

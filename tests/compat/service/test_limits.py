@@ -54,7 +54,7 @@ def test_a_mistake_says_nothing_of_the_inside(app, monkeypatch):
 
 
 def test_bodies_together_have_a_limit():
-    limit = BodyLimit(None, most=100)
+    limit = BodyLimit(None, most=100, largest=100)
     seen = []
 
     async def request(size, hold):
@@ -78,6 +78,7 @@ def test_bodies_together_have_a_limit():
         hold.set()
         await first
         await request(100, hold)
+        await request(1000, hold)  # what is beyond the largest body is not kept
 
     asyncio.run(run())
-    assert seen == [80, 100]
+    assert seen == [80, 100, 1000]
