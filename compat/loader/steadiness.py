@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from opcode import opmap
+from dis import get_instructions
 from types import CodeType, ModuleType
 
-_SET_CODES = bytes(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE"))
-_UNSTEADY_NAMES = frozenset(
-    "set frozenset hash id repr ascii eval exec open input globals __import__ __hash__ __dict__ now today environ".split()
-)
+_SET_CODES = frozenset({"BUILD_SET", "SET_ADD", "SET_UPDATE"})
+_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "IMPORT_NAME"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_UNSTEADY_NAMES = frozenset("set frozenset hash id repr ascii eval exec input globals __import__".split())
+_UNSTEADY_ATTRIBUTES = frozenset({"now", "today", "__hash__"})
 _STEADY_MODULES = frozenset(
     "__future__ abc argparse array base64 bisect builtins collections contextlib copy csv dataclasses decimal enum fractions "
     "functools heapq io itertools json logging math numbers operator pprint re statistics string struct sys textwrap types "
@@ -40,10 +41,12 @@ def _steady_module(module: ModuleType) -> bool:
 
 
 def _steady(code: CodeType) -> bool:
-    if any(name in _UNSTEADY_NAMES or name.partition(".")[0] in _UNSTEADY_MODULES for name in code.co_names):
-        return False
-    if any(operation in _SET_CODES for operation in code.co_code[::2]):
-        return False
+    for instruction in get_instructions(code):
+        operation, name = instruction.opname, instruction.argval
+        if operation in _SET_CODES or (operation in _ATTRIBUTES and name in _UNSTEADY_ATTRIBUTES):
+            return False
+        if operation in _LOADS and (name in _UNSTEADY_NAMES or name.partition(".")[0] in _UNSTEADY_MODULES):
+            return False
     return all(
         _steady(constant) if isinstance(constant, CodeType) else not isinstance(constant, frozenset)
         for constant in code.co_consts

@@ -16,6 +16,8 @@ STEADY = {
     "nothing": "",
     "a function": "def count(word):\n    return word, 1\n",
     "text": "import json, re\nname = f'count {json.dumps(1)}'\n",
+    "a function object": "class F:\n    def open(self, context):\n        self.x = context.id\n",
+    "the examples": Path(__file__).parents[3].joinpath("compat/examples/word_count/v2.py").read_text(encoding="utf-8"),
     "a dict": "totals = {}\nfor key in sorted(totals):\n    pass\n",
 }
 UNSTEADY = {
