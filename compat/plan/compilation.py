@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from compiler.errors import ProgramError
 from compiler.executiongraph.generator import generate as generate_execution_graph
 from compiler.executiongraph.model import ExecutionGraph
+from compiler.garbage import collection_paused
 from compiler.job import Job
 from compiler.jobgraph.generator import generate as generate_job_graph
 from compiler.jobgraph.model import JobGraph
@@ -27,6 +28,7 @@ class Compilation:
     error: ProgramError | None = None
 
 
+@collection_paused()
 def compile_job(job: Job) -> Compilation:
     """Make all graphs of a job; a refusal ends the work and is kept beside what was made before it."""
     compilation = Compilation(job)

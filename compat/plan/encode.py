@@ -20,6 +20,7 @@ from compiler.configuration import (
 )
 from compiler.errors import Location, ProgramError
 from compiler.executiongraph.model import ExecutionJobVertex
+from compiler.garbage import collection_paused
 from compiler.streamgraph.model import StreamGraph, StreamNode
 from compiler.transformations.model import PhysicalTransformation
 
@@ -35,6 +36,7 @@ class Encoding:
     show_path: Callable[[str], str] = str
 
 
+@collection_paused()
 def plan_json(compilation: Compilation, encoding: Encoding | None = None) -> Json:
     """The plan of a compiled job: all graphs, the operators with their states, or the error beside what was made."""
     encoding = encoding or Encoding()

@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.configuration import LATEST_FLINK, JobSettings
 from compiler.errors import Location, ProgramError, illegal_argument, unsupported
+from compiler.garbage import collection_paused
 from compiler.job import Job
 from compiler.topology.calls import DEFAULT_NAMES, WINDOW_FUNCTIONS, WINDOWS
 from compiler.topology.parse import Entry, parse_entries, parse_settings
@@ -36,6 +37,7 @@ _PARTITIONERS = {
 }
 
 
+@collection_paused()
 def build_job(
     spec: Mapping[str, Any],
     *,

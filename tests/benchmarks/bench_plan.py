@@ -37,12 +37,13 @@ for _ in range(int(sys.argv[1]) - 2):
     stream = stream.map(lambda x: x)
 stream.print()
 java = env._j_stream_execution_environment
-times = []
-for _ in range(20):
+times, end = [], time.perf_counter() + 20
+while time.perf_counter() < end or len(times) < 20:
     started = time.perf_counter()
     java.getStreamGraph(False).getJobGraph()
     times.append(time.perf_counter() - started)
-print(sorted(times[10:])[5])
+warm = sorted(times[len(times) // 2 :])
+print(warm[len(warm) // 2])
 """
 
 
