@@ -154,6 +154,8 @@ class CheckpointCoordinator:
         self.bytes += sum(file.size for file in files)
         self.feedback = feedback
         self.pending = [Pending(id, self._transaction(id), data) for id, data in pending.items() if data]
+        for source in self.sources.values():
+            source.notify_checkpoint_complete()
 
     def _transaction(self, operator_id: str) -> str:
         return f"{self.job_id}-{operator_id}"

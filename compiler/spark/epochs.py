@@ -171,6 +171,7 @@ def _run_task(
             described=spec.described,
             work=spec.work.get((task.vertex, subtask)),
             batch=plan.batch,
+            store=spec.store,
         )
         stream_task = StreamTask(task, environment, made.append)
         operators = {each.node: pickle.loads(plan.payloads[each.node]) for each in task.operators}

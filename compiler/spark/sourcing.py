@@ -40,9 +40,10 @@ class SourceCoordinator:
         """What each subtask reads in the next epoch, at most ``bound`` records in all."""
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
+        owner = getattr(self._enumerator, "owner", None)
         for number, (split, done) in enumerate(self._splits.values()):
             if not done and not drain:
-                by_subtask[number % parallelism].append(split)
+                by_subtask[owner(split, parallelism) if owner else number % parallelism].append(split)
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
         total = bound if bound is not None else self.limit * max(len(busy), 1)
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
@@ -69,6 +70,12 @@ class SourceCoordinator:
         rows = [(name.encode(), json.dumps(self._splits[name]).encode()) for name in sorted(self._changed)]
         self._changed.clear()
         return rows
+
+    def notify_checkpoint_complete(self) -> None:
+        """What the last epoch read is committed."""
+        notify = getattr(self._enumerator, "notify_checkpoint_complete", None)
+        if notify is not None:
+            notify([split for split, _ in self._splits.values()])
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""

@@ -47,6 +47,7 @@ class TaskEnvironment:
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     work: Any = None
     batch: bool = False
+    store: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -243,6 +244,7 @@ class StreamTask:
             restored=restored,
             watermark=watermark,
             batch=environment.batch,
+            store=environment.store,
             floor=environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),
         )

@@ -51,6 +51,7 @@ class OperatorContext:
     floor: int = MIN_TIMESTAMP
     described: Mapping[str, Any] = field(default_factory=dict)
     batch: bool = False
+    store: str = ""
     metrics: Metrics = field(default_factory=Metrics)
 
 

@@ -66,9 +66,8 @@ class WriterOperator(ReportingSink):
         super().__init__(context, output, operator)
         # Of an epoch that is tried again, the task that was given up may still be writing.
         attempt = f"{context.attempt}-{uuid.uuid4().hex[:12]}"
-        self._writer = writer_of(
-            operator.function, WriterContext(context.spec.id, context.subtask, context.epoch, attempt)
-        )
+        told = WriterContext(context.spec.id, context.subtask, context.epoch, attempt, context.store)
+        self._writer = writer_of(operator.function, told)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         write = self._writer.write

@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class WriterContext:
-    """What a writer is told."""
+    """What a writer is told. ``folder`` is the job's, for what is not to be seen before it is published."""
 
     operator_id: str
     subtask: int
     epoch: int
     attempt: str
+    folder: str = ""
 
 
 class SinkWriter(Protocol):
@@ -51,9 +52,13 @@ def unsupported_sink(sink: Any) -> str | None:
     if connector == "delta":
         merges = sink.settings.get("merge_schema")
         return "the Delta sink adds no columns to a table: take with_merge_schema out" if merges else None
+    if connector == "kafka":
+        from compiler.spark.sinks.kafka import unsupported as unsupported_kafka
+
+        return unsupported_kafka(sink)
     return (
         f"there is no writer for the sink {type(sink).__name__}: use print(), execute_and_collect(), a FileSink, a DeltaSink, "
-        "or write one with create_writer() and create_committer()"
+        "a KafkaSink, or write one with create_writer() and create_committer()"
     )
 
 
@@ -65,6 +70,10 @@ def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
         from compiler.spark.sinks.delta import DeltaWriter
 
         return DeltaWriter(sink.settings)
+    if sink.connector == "kafka":
+        from compiler.spark.sinks.kafka import writer_of as kafka_writer_of
+
+        return kafka_writer_of(sink, context)
     from compiler.spark.sinks.files import FileWriter
 
     return FileWriter(sink.settings, context)
@@ -75,8 +84,12 @@ def committer_of(sink: Any) -> Committer | None:
     if hasattr(sink, "create_committer"):
         return sink.create_committer()  # type: ignore[no-any-return]
     connector = getattr(sink, "connector", None)
-    if hasattr(sink, "create_writer") or connector not in ("filesystem", "delta"):
+    if hasattr(sink, "create_writer") or connector not in ("filesystem", "delta", "kafka"):
         return None
+    if connector == "kafka":
+        from compiler.spark.sinks.kafka import committer_of as kafka_committer_of
+
+        return kafka_committer_of(sink)
     if connector == "delta":
         from compiler.spark.sinks.delta import DeltaCommitter
 

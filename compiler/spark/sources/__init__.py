@@ -35,7 +35,7 @@ def unsupported_source(operator: Any) -> str | None:
     if connector not in _CONNECTORS:
         return (
             f"there is no reader for the source {type(source).__name__}: use from_collection, a number sequence, a data "
-            "generator, files, a socket or a Delta table, or write one with create_enumerator() and create_reader()"
+            "generator, files, a socket, Kafka or a Delta table, or write one with create_enumerator() and create_reader()"
         )
     return _CONNECTORS[connector][2](source)
 
@@ -136,6 +136,24 @@ def _socket_reader(source: Any) -> SourceReader:
     return LinesReader()
 
 
+def _kafka(source: Any, parallelism: int) -> SplitEnumerator:
+    from compiler.spark.sources.kafka import KafkaEnumerator
+
+    return KafkaEnumerator(source)
+
+
+def _kafka_reader(source: Any) -> SourceReader:
+    from compiler.spark.sources.kafka import KafkaReader
+
+    return KafkaReader(source)
+
+
+def _unreadable_kafka(source: Any) -> str | None:
+    from compiler.spark.sources.kafka import unsupported
+
+    return unsupported(source)
+
+
 def _delta(source: Any, parallelism: int) -> SplitEnumerator:
     from compiler.spark.sources.delta import DeltaEnumerator
 
@@ -157,5 +175,6 @@ _CONNECTORS: dict[
     "filesystem": (_files, _file_reader, _unknown_format),
     "socket": (_socket, _socket_reader, _anything),
     "delta": (_delta, _delta_reader, _anything),
+    "kafka": (_kafka, _kafka_reader, _unreadable_kafka),
 }
 """By connector: the enumerator, the reader, and why a source of it cannot be run."""

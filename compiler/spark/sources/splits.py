@@ -22,9 +22,10 @@ class Read:
 class SplitEnumerator(Protocol):
     """Finds splits, on the driver.
 
-    Three things it may have besides: ``ready(split)`` tells whether there is something to read, ``fill(split, limit)`` gives
-    a split with what the reader needs for an epoch, and ``concurrent`` is true where the splits of a subtask are read side
-    by side, as the partitions of a topic are.
+    What it may have besides: ``ready(split)`` tells whether there is something to read, ``fill(split, limit)`` gives
+    a split with what the reader needs for an epoch, ``concurrent`` is true where the splits of a subtask are read side
+    by side, as the partitions of a topic are, ``owner(split, parallelism)`` tells which subtask reads a split, and
+    ``notify_checkpoint_complete(splits)`` is told all splits after each commit.
     """
 
     def discover(self, known: set[str]) -> list[Split]:

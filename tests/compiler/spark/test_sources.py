@@ -18,8 +18,8 @@ from compiler.datastream.common.watermark_strategy import TimestampAssigner, Wat
 from compiler.datastream.connectors.base import Source
 from compiler.datastream.connectors.datagen import DataGeneratorSource
 from compiler.datastream.connectors.delta import DeltaSource
+from compiler.datastream.connectors.dynamic_kafka import DynamicKafkaSource, SingleClusterTopicMetadataService
 from compiler.datastream.connectors.file_system import FileSource, StreamFormat
-from compiler.datastream.connectors.kafka import KafkaSource
 from compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compiler.datastream.connectors.socket import SocketTextSource
 from compiler.datastream.formats.avro import AvroInputFormat, AvroSchema
@@ -295,11 +295,11 @@ def test_what_cannot_be_run_is_refused_before_the_start(cluster: Any) -> None:
     from compiler.datastream.common.serialization import SimpleStringSchema
 
     env = cluster.environment(1)
-    kafka = KafkaSource.builder().set_bootstrap_servers("localhost:1").set_topics("t")
-    kafka = kafka.set_value_only_deserializer(SimpleStringSchema()).build()
+    kafka = DynamicKafkaSource.builder().set_stream_ids({"s"}).set_value_only_deserializer(SimpleStringSchema())
+    kafka = kafka.set_kafka_metadata_service(SingleClusterTopicMetadataService("c", {})).build()
     with pytest.raises(
         ProgramError,
-        match=r"(?s)checked, but not run.*'Source: k'.*test_sources.py.*no reader for the source KafkaSource",
+        match=r"(?s)checked, but not run.*'Source: k'.*test_sources.py.*no reader for the source DynamicKafkaSource",
     ):
         env.from_source(kafka, NONE, "k").execute_and_collect()
     assert not cluster.events

@@ -1,0 +1,128 @@
+"""What the driver asks Kafka's brokers: partitions, offsets, where a group stands."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.spark.kafka_clients import KafkaUnavailable, client_settings, consumer_settings
+
+Partition = tuple[str, int]
+"""A topic and the number of a partition."""
+
+
+class KafkaCluster:
+    """The brokers that a program names. Every method raises KafkaUnavailable when they do not answer."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self._properties = properties
+        self._timeout = int(properties.get("default.api.timeout.ms", 60_000)) / 1000
+        self._made: dict[str, Any] = {}
+
+    def partitions(
+        self, topics: Sequence[str], pattern: str | None, partitions: Collection[Partition]
+    ) -> list[Partition]:
+        """Those of topics, or of topics whose whole name matches a pattern, or given ones, in order.
+
+        Raises ValueError for a topic or partition that is not there.
+        """
+        with self._asking():
+            there = {
+                (topic.topic, number)
+                for topic in self._admin.list_topics(timeout=self._timeout).topics.values()
+                for number in topic.partitions
+            }
+        names = {topic for topic, _ in there}
+        missing: list[Any] = sorted({*topics} - names) or sorted({*partitions} - there)
+        if missing:
+            raise ValueError(f"{missing[0]} is not on the Kafka brokers {self._properties['bootstrap.servers']}.")
+        if pattern is not None:
+            topics = [name for name in names if re.fullmatch(pattern, name) and not name.startswith("__")]
+        return sorted(partitions) if partitions else sorted(each for each in there if each[0] in topics)
+
+    def earliest(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """The first offset that each partition has."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._offsets(partitions, OffsetSpec.earliest())
+
+    def latest(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """The offset that each partition's next record gets; without those of topics that are gone."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._offsets(partitions, OffsetSpec.latest())
+
+    def at_time(self, partitions: Sequence[Partition], timestamp: int) -> dict[Partition, int]:
+        """The first offset of a record not before a time; without the partitions that have none."""
+        from confluent_kafka.admin import OffsetSpec
+
+        found = self._offsets(partitions, OffsetSpec.for_timestamp(timestamp))
+        return {partition: offset for partition, offset in found.items() if offset >= 0}
+
+    def committed(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """Where the group stands; without the partitions for which it never said."""
+        from confluent_kafka import TopicPartition
+
+        with self._asking():
+            answers = self._consumer.committed([TopicPartition(*each) for each in partitions], timeout=self._timeout)
+            return {(each.topic, each.partition): each.offset for each in answers if each.offset >= 0}
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Say where the group stands, without waiting; what goes wrong is logged, as in Flink."""
+        from confluent_kafka import TopicPartition
+
+        self._consumer.poll(0)
+        places = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+        self._consumer.commit(offsets=places, asynchronous=True)
+
+    def _offsets(self, partitions: Sequence[Partition], wanted: Any) -> dict[Partition, int]:
+        from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+
+        committed = self._properties.get("isolation.level") == "read_committed"
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        found: dict[Partition, int] = {}
+        if not partitions:
+            return found
+        with self._asking():
+            asked = {TopicPartition(*each): wanted for each in partitions}
+            answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=self._timeout)
+            for place, answer in answers.items():
+                try:
+                    found[(place.topic, place.partition)] = answer.result().offset
+                except KafkaException as error:
+                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        raise
+        return found
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        from confluent_kafka import KafkaException
+
+        try:
+            yield
+        except KafkaException as error:
+            raise KafkaUnavailable(self._properties, error) from error
+
+    @property
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if "admin" not in self._made:
+            self._made["admin"] = AdminClient(client_settings(self._properties))
+        return self._made["admin"]
+
+    @property
+    def _consumer(self) -> Any:
+        from confluent_kafka import Consumer
+
+        if "consumer" not in self._made:
+            self._made["consumer"] = Consumer({**consumer_settings(self._properties), "on_commit": _log_refusal})
+        return self._made["consumer"]
+
+
+def _log_refusal(error: Any, places: Any) -> None:
+    if error is not None:
+        logging.getLogger(__name__).warning("Offsets were not committed to the group: %s", error)

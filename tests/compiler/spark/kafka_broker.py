@@ -1,0 +1,178 @@
+"""A Kafka broker on this machine: one JVM that is broker and controller (KRaft), its jars fetched by Spark's resolver."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+VERSION = "4.1.1"
+_JARS = Path(pyspark.__file__).parent / "jars"
+_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "auto.create.topics.enable": "false",
+    "log.cleaner.enable": "false",
+}
+
+
+class NoBroker(Exception):
+    """Why there is none here."""
+
+
+def fetch_jars() -> str:
+    """The class path of a broker. Raises NoBroker when the jars cannot be fetched."""
+    java = shutil.which("java")
+    ivy = sorted(_JARS.glob("ivy-*.jar"))
+    if java is None or not ivy:
+        raise NoBroker("a broker needs java and the Ivy that comes with pyspark")
+    home = Path(os.environ.get("KAFKA_JARS", Path.home() / ".ivy2-kafka"))
+    folder = home / VERSION
+    if not folder.exists():
+        with_it = folder.with_name(f"{VERSION}-{uuid.uuid4().hex[:8]}")
+        command = [java, "-jar", str(ivy[-1]), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
+        command += ["-confs", "default", "-cache", str(home / "cache")]
+        command += ["-retrieve", f"{with_it}/[artifact]-[revision].[ext]"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode or not list(with_it.glob("kafka_*.jar")):
+            shutil.rmtree(with_it, ignore_errors=True)
+            raise NoBroker(f"the jars of a broker cannot be fetched: {done.stdout[-400:]}")
+        try:
+            with_it.rename(folder)
+        except OSError:
+            shutil.rmtree(with_it, ignore_errors=True)
+    return os.pathsep.join(map(str, sorted(folder.glob("*.jar"))))
+
+
+def _free_ports(count: int) -> list[int]:
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [server.getsockname()[1] for server in servers]
+    for server in servers:
+        server.close()
+    return ports
+
+
+class KafkaBroker:
+    """Starts the process; ``servers`` is its address. It listens on the loopback address only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._class_path = fetch_jars()
+        self._folder = folder
+        port, controller = _free_ports(2)
+        self.servers = f"127.0.0.1:{port}"
+        settings = {
+            **_SETTINGS,
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "log.dirs": str(folder / "data"),
+        }
+        self._config = folder / "server.properties"
+        self._config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        arguments = ["format", "-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(self._config)]
+        subprocess.run(self._command("kafka.tools.StorageTool", *arguments), check=True, capture_output=True)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def _command(self, main: str, *arguments: str) -> list[str]:
+        options = ["-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", self._class_path]
+        return ["java", *options, main, *arguments]
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with open(self._folder / "broker.log", "ab") as log:
+            self._process = subprocess.Popen(self._command("kafka.Kafka", str(self._config)), stdout=log, stderr=log)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                self.admin.list_topics(timeout=1)
+                return
+            except Exception:
+                if self._process.poll() is not None:
+                    break
+        self.close()
+        raise AssertionError(f"the broker did not start:\n{(self._folder / 'broker.log').read_text()[-2000:]}")
+
+    def close(self) -> None:
+        """End the process that was started here."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    @cached_property
+    def admin(self) -> Any:
+        """A client for administrators."""
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+
+    def topic(self, partitions: int, name: str | None = None) -> str:
+        """A new topic; gives its name."""
+        from confluent_kafka.admin import NewTopic
+
+        name = name or f"t-{uuid.uuid4().hex[:8]}"
+        for future in self.admin.create_topics([NewTopic(name, partitions, 1)]).values():
+            future.result()
+        return name
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        """Have the topic ``count`` partitions."""
+        from confluent_kafka.admin import NewPartitions
+
+        for future in self.admin.create_partitions([NewPartitions(topic, count)]).values():
+            future.result()
+
+    def delete_before(self, topic: str, partition: int, offset: int) -> None:
+        """Delete the first records of a partition, as retention does."""
+        from confluent_kafka import TopicPartition
+
+        for future in self.admin.delete_records([TopicPartition(topic, partition, offset)]).values():
+            future.result()
+
+    def put(self, topic: str, partition: int, values: Iterable[Any], **more: Any) -> None:
+        """Append records: values, or (value, timestamp)."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 0, **more})
+        for each in values:
+            value, timestamp = each if isinstance(each, tuple) else (each, 0)
+            producer.produce(topic, value, partition=partition, timestamp=timestamp)
+        assert producer.flush(30) == 0
+
+    def records(self, topic: str, isolation: str = "read_committed") -> list[Any]:
+        """Everything in a topic: by partition, in order."""
+        from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+        settings = {"bootstrap.servers": self.servers, "group.id": "reader", "enable.partition.eof": True}
+        consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})
+        partitions: Sequence[int] = sorted(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+        found, ended = [], 0
+        while ended < len(partitions):
+            message = consumer.poll(10)
+            assert message is not None, "the broker gave nothing"
+            if message.error():
+                ended += 1
+            else:
+                found.append(message)
+        consumer.close()
+        return sorted(found, key=lambda message: (message.partition(), message.offset()))
