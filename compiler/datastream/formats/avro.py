@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -98,6 +100,24 @@ class AvroRowDeserializationSchema(DeserializationSchema):
 
         return type_of_avro_schema(str(self.settings["schema"]))
 
+    def deserialize(self, message: bytes) -> Any:
+        try:
+            return self._decode(message)
+        except Exception as error:
+            raise ValueError(f"Failed to read an Avro record from {message!r}: {error}.") from error
+
+    @cached_property
+    def _decode(self) -> Callable[[bytes], Any]:
+        from compiler.datastream.formats._avro_values import from_avro
+        from state.serializers.avro import reader
+
+        schema, type_info = _schema_of(self), self.get_produced_type()
+        read = reader(schema, schema)
+        return lambda data: from_avro(read(data), type_info)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_decode"}
+
 
 class AvroRowSerializationSchema(SerializationSchema):
     """A row as an Avro record (Flink: ``AvroRowSerializationSchema``)."""
@@ -105,3 +125,26 @@ class AvroRowSerializationSchema(SerializationSchema):
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
         super().__init__()
         self.settings = _avro_settings(record_class, avro_schema_string)
+
+    def serialize(self, element: Any) -> bytes:
+        return self._encode(element)
+
+    @cached_property
+    def _encode(self) -> Callable[[Any], bytes]:
+        from compiler.datastream.formats._avro_types import type_of_avro_schema
+        from compiler.datastream.formats._avro_values import to_avro
+        from state.serializers.avro import writer
+
+        schema = _schema_of(self)
+        type_info, write = type_of_avro_schema(schema), writer(schema)
+        return lambda row: write(to_avro(row, type_info))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_encode"}
+
+
+def _schema_of(schema: AvroRowSerializationSchema | AvroRowDeserializationSchema) -> str:
+    """The text of an Avro schema. Raises NotImplementedError where only a class of Java knows it."""
+    if "schema" not in schema.settings:
+        raise NotImplementedError(f"{schema.settings['record_class']} is a class of Java: give avro_schema_string.")
+    return str(schema.settings["schema"])

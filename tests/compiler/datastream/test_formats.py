@@ -1,8 +1,11 @@
 """Formats: records to bytes and back, and what is set on readers and writers."""
 
 import json
+import pickle
+from datetime import UTC, datetime
 from io import BytesIO
 
+import cloudpickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -204,3 +207,36 @@ def test_columnar_files_remember_their_settings() -> None:
     assert ParquetColumnarRowInputFormat(row_type, batch_size=5).settings["batch_size"] == 5
     assert ParquetBulkWriters.for_row_type(row_type, utc_timestamp=True).settings["utc_timestamp"] is True
     assert OrcBulkWriters.for_row_type(row_type).get_row_type() == row_type
+
+
+NESTED = """{"type": "record", "name": "Trip", "fields": [
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "who", "type": ["null", {"type": "record", "name": "Who", "fields": [{"name": "name", "type": "string"}]}]},
+    {"name": "stops", "type": {"type": "array", "items": "string"}},
+    {"name": "more", "type": {"type": "map", "values": "double"}}]}"""
+
+
+def test_rows_as_avro_and_back() -> None:
+    from avro.io import BinaryDecoder, DatumReader
+
+    from state.serializers.avro import parsed
+
+    who = Row("é")
+    who.set_field_names(["name"])
+    names = ["at", "who", "stops", "more"]
+    writer = AvroRowSerializationSchema(avro_schema_string=NESTED)
+    reader = AvroRowDeserializationSchema(avro_schema_string=NESTED)
+    for row in (
+        Row(datetime(2026, 1, 2, 3, 4, 5, 6000), who, ["a", "b"], {"x": 0.5}),
+        Row(datetime(1969, 1, 2), None, [], {}),
+    ):
+        data = writer.serialize(row)
+        assert tuple(reader.deserialize(data)) == tuple(row)
+        assert reader.deserialize(data)._names() == names
+        plain = DatumReader(parsed(NESTED)).read(BinaryDecoder(BytesIO(data)))
+        assert plain["at"] == row[0].replace(tzinfo=UTC)
+    assert pickle.loads(cloudpickle.dumps(reader)).deserialize(data)[0] == datetime(1969, 1, 2)
+    with pytest.raises(ValueError, match="Failed to read an Avro record from b'x'"):
+        reader.deserialize(b"x")
+    with pytest.raises(NotImplementedError, match=r"com\.Order is a class of Java"):
+        AvroRowSerializationSchema(record_class="com.Order").serialize(Row(1))
