@@ -9,6 +9,7 @@ is in, so that no transaction needs to be kept open over a commit.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from compiler.spark.sinks import Committer, SinkWriter, WriterContext
 _FOLDER = "_kafka"
 _ROWS = 50_000
 """Rows of a batch in a file."""
+_APPEARS = 2.0
+"""Seconds that a topic may need to appear."""
 _PATIENCE = 60.0
 """Seconds that the brokers may take to begin a transaction, or to tell of the last one."""
 
@@ -111,8 +114,7 @@ class ProducingWriter:
         """A record."""
         if self._producer is None:
             self._producer = self._producers.take()
-        topic, key, data, time = self._message(value, timestamp)
-        _produce(self._producer, topic, key, data, time, self._note)
+        _produce(self._producer, *self._message(value, timestamp), self._note)
 
     def prepare_commit(self) -> list[Any]:
         """Wait until the brokers have everything; there is nothing to publish. Raises ConnectionError."""
@@ -129,14 +131,14 @@ class ProducingWriter:
             self._failed.append(error)
 
 
-def _produce(producer: Any, topic: str, key: Any, data: Any, time: int | None, note: Any = None) -> None:
+def _produce(producer: Any, topic: str, key: Any, data: Any, at: int | None, note: Any = None) -> None:
     """Hand a record to a producer, waiting while its queue is full."""
     while True:
         try:
-            if time is None:
+            if at is None:
                 producer.produce(topic, data, key, on_delivery=note)
             else:
-                producer.produce(topic, data, key, on_delivery=note, timestamp=time)
+                producer.produce(topic, data, key, on_delivery=note, timestamp=at)
             return
         except BufferError:
             producer.poll(0.1)
@@ -150,7 +152,7 @@ class PendingWriter:
         name = f"{context.epoch}-{context.subtask}-{context.attempt}.arrow"
         self._path = Path(context.folder, _FOLDER, context.operator_id, name)
         self._columns: tuple[list[Any], ...] = ([], [], [], [])
-        self._topic = ""
+        self._topics: dict[str, None] = {}
         self._file: Any = None
         self._writer: Any = None
 
@@ -162,7 +164,7 @@ class PendingWriter:
             self._flush()
 
     def prepare_commit(self) -> list[Any]:
-        """Close the file; gives its path and the topic of its first record."""
+        """Close the file; gives its path and the topics of its records."""
         self._flush()
         if self._file is None:
             return []
@@ -171,7 +173,7 @@ class PendingWriter:
         os.fsync(self._file.fileno())
         self._file.close()
         self._file = self._writer = None
-        return [(str(self._path), self._topic)]
+        return [(str(self._path), tuple(self._topics))]
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -182,11 +184,11 @@ class PendingWriter:
         arrays = [pa.array(cells, kind) for cells, kind in zip(self._columns, types, strict=True)]
         batch = pa.record_batch(arrays, names=["topic", "key", "value", "timestamp"])
         if self._file is None:
-            self._topic = self._columns[0][0]
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(self._path, "wb")  # noqa: SIM115
             self._writer = pa.ipc.new_stream(self._file, batch.schema)
         self._writer.write_batch(batch)
+        self._topics |= dict.fromkeys(self._columns[0])
         for column in self._columns:
             column.clear()
 
@@ -204,8 +206,9 @@ class TransactionCommitter:
         job, epoch = transaction
         name = f"{self._wanted.prefix}-{job}" if self._wanted.prefix else job
         properties = self._wanted.properties
-        # The topic of the first record, which is there: a group's offset needs a partition that exists.
-        marker = TopicPartition(committables[0][1], 0, epoch)
+        topics = dict.fromkeys(topic for _, topics in committables for topic in topics)
+        # A group's offset needs a partition that exists.
+        marker = TopicPartition(next(iter(topics)), 0, epoch)
         markers = {**consumer_settings(properties), "group.id": name, "isolation.level": "read_committed"}
         producers = Pool(_transactional, {**producer_settings(properties), "transactional.id": name})
         try:
@@ -214,6 +217,8 @@ class TransactionCommitter:
                 Pool(Consumer, markers).borrowed() as group,
             ):
                 if group.committed([TopicPartition(marker.topic, 0)], timeout=_PATIENCE)[0].offset < epoch:
+                    for topic in topics:
+                        _expect(producer, topic)
                     self._publish(producer, group, marker, [path for path, _ in committables])
         except KafkaException as error:
             raise ConnectionError(f"Kafka does not take the transaction {name!r}: {error.args[0].str()}") from error
@@ -224,8 +229,8 @@ class TransactionCommitter:
         producer.begin_transaction()
         try:
             for path in paths:
-                for topic, key, data, time in _messages(path):
-                    _produce(producer, topic, key, data, time)
+                for message in _messages(path):
+                    _produce(producer, *message)
             producer.send_offsets_to_transaction([marker], group.consumer_group_metadata(), _PATIENCE)
             producer.commit_transaction()
         except BaseException:
@@ -240,6 +245,15 @@ def _transactional(settings: dict[str, Any]) -> Any:
     producer = Producer(settings)
     producer.init_transactions(_PATIENCE)
     return producer
+
+
+def _expect(producer: Any, topic: str) -> None:
+    """Wait for a topic, which brokers may make when they are asked for it. Raises ConnectionError if they do not."""
+    end = time.monotonic() + _APPEARS
+    while (error := producer.list_topics(topic, timeout=_PATIENCE).topics[topic].error) is not None:
+        if time.monotonic() > end:
+            raise ConnectionError(f"the topic {topic!r} cannot be written to: {error.str()}")
+        time.sleep(0.1)
 
 
 def _abort(producer: Any) -> None:

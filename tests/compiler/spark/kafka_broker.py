@@ -15,6 +15,8 @@ from typing import Any
 
 import pyspark
 
+from compiler.spark.session import MissingJava, find_java
+
 VERSION = "4.1.1"
 _JARS = Path(pyspark.__file__).parent / "jars"
 _SETTINGS = {
@@ -31,6 +33,7 @@ _SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "false",
     "log.cleaner.enable": "false",
+    "log.retention.ms": "-1",
 }
 
 
@@ -40,15 +43,14 @@ class NoBroker(Exception):
 
 def fetch_jars() -> str:
     """The class path of a broker. Raises NoBroker when the jars cannot be fetched."""
-    java = shutil.which("java")
     ivy = sorted(_JARS.glob("ivy-*.jar"))
-    if java is None or not ivy:
-        raise NoBroker("a broker needs java and the Ivy that comes with pyspark")
+    if not ivy:
+        raise NoBroker("the Ivy that comes with pyspark is missing")
     home = Path(os.environ.get("KAFKA_JARS", Path.home() / ".ivy2-kafka"))
     folder = home / VERSION
     if not folder.exists():
         with_it = folder.with_name(f"{VERSION}-{uuid.uuid4().hex[:8]}")
-        command = [java, "-jar", str(ivy[-1]), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
+        command = [_java(), "-jar", str(ivy[-1]), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
         command += ["-confs", "default", "-cache", str(home / "cache")]
         command += ["-retrieve", f"{with_it}/[artifact]-[revision].[ext]"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -60,6 +62,15 @@ def fetch_jars() -> str:
         except OSError:
             shutil.rmtree(with_it, ignore_errors=True)
     return os.pathsep.join(map(str, sorted(folder.glob("*.jar"))))
+
+
+def _java() -> str:
+    try:
+        find_java()
+    except MissingJava as error:
+        raise NoBroker(str(error)) from None
+    home = os.environ.get("JAVA_HOME")
+    return os.path.join(home, "bin", "java") if home else "java"
 
 
 def _free_ports(count: int) -> list[int]:
@@ -94,7 +105,7 @@ class KafkaBroker:
 
     def _command(self, main: str, *arguments: str) -> list[str]:
         options = ["-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", self._class_path]
-        return ["java", *options, main, *arguments]
+        return [_java(), *options, main, *arguments]
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -157,6 +168,16 @@ class KafkaBroker:
             value, timestamp = each if isinstance(each, tuple) else (each, 0)
             producer.produce(topic, value, partition=partition, timestamp=timestamp)
         assert producer.flush(30) == 0
+
+    def committed(self, group: str, topic: str) -> int:
+        """Where a group stands in a topic's first partition."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": group})
+        try:
+            return int(consumer.committed([TopicPartition(topic, 0)], timeout=10)[0].offset)
+        finally:
+            consumer.close()
 
     def records(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """Everything in a topic: by partition, in order."""
