@@ -16,7 +16,9 @@ MIN_TIMESTAMP = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
 """The watermark after all input."""
 
-BUFFER_RECORDS = 8192
+BUFFER_RECORDS = 2048
+"""So many records are handed over at once: enough that the calls between operators do not count, and few enough that
+the records are still in the processor's cache when the next operator looks at them."""
 
 Values = list[Any]
 Timestamps = list[int | None] | None

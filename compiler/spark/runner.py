@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.garbage import collect_rarely
 from compiler.spark.epochs import EpochLost, EpochSpec, TaskFailure, pack, run_partition
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.session import MissingJava, Spark
@@ -91,6 +92,7 @@ def _level(
                 ready()
             _plans.clear()
             _plans[plan_id] = pickle.loads(packed)
+            collect_rarely()
         runs = {(level, partition, uuid.uuid4().hex)}
 
         def incoming() -> Iterator[Any]:

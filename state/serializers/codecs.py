@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from state.time import Instant
@@ -211,21 +212,35 @@ def _fields(types: Iterable[TypeInformation]) -> tuple[list[Codec], bool]:
     return codecs, any(codec.pickled for codec in codecs)
 
 
+def _framed(type_info: TypeInformation) -> tuple[Callable[[Any], bytes], Callable[[Any], bytes]]:
+    """What writes a field behind its length: fast, with a struct.error for what needs a closer look; and with that look."""
+    encode = codec_of(type_info).encode
+    pack, absent = _LENGTH.pack, _LENGTH.pack(ABSENT)
+
+    def frame(value: Any) -> bytes:
+        if value is None:
+            return absent
+        data = encode(value)
+        return pack(len(data)) + data
+
+    if type_info.kind not in _WIDTHS:
+        return frame, frame
+    layout = _WIDTHS[type_info.kind]
+    return partial(struct.Struct(f">I{layout[1:]}").pack, struct.calcsize(layout)), frame
+
+
 def _tuple(type_info: TupleTypeInfo) -> Codec:
     codecs, pickled = _fields(type_info.field_types)
-    encoders, decoders = [codec.encode for codec in codecs], [codec.decode for codec in codecs]
-    pack, unpack, absent = _LENGTH.pack, _LENGTH.unpack_from, _LENGTH.pack(ABSENT)
+    decoders = [codec.decode for codec in codecs]
+    unpack = _LENGTH.unpack_from
+    framed = [_framed(field) for field in type_info.field_types]
+    fast, general = [each[0] for each in framed], [each[1] for each in framed]
 
     def encode(value: Any) -> bytes:
-        pieces = []
-        for encode_field, field in zip(encoders, value, strict=True):
-            if field is None:
-                pieces.append(absent)
-            else:
-                part = encode_field(field)
-                pieces.append(pack(len(part)))
-                pieces.append(part)
-        return b"".join(pieces)
+        try:
+            return b"".join([frame(field) for frame, field in zip(fast, value, strict=True)])
+        except struct.error:
+            return b"".join([frame(field) for frame, field in zip(general, value, strict=True)])
 
     def decode(data: bytes) -> Any:
         fields: list[Any] = []

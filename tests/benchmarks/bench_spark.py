@@ -2,10 +2,13 @@
 
     python tests/benchmarks/bench_spark.py [--records 5000000] [--keys 1000 100000 1000000] [--flink PYTHON] [--only NAME …]
 
+``sum`` is a running sum by key, whose function is one addition; ``parse`` the same of amounts that the program reads from
+JSON, so that its functions are most of the work; ``window`` counts words in windows of event time.
+
 Each contender runs in processes of its own, one after the other, at parallelism 2 with checkpoints on. Printed are records
 a second by the clock, and records a second of processor time of all its processes, which a loaded machine disturbs less;
 the first record's wait and the processor time of a run over one record (``fixed``) tell what starting costs.
-``--flink`` names an interpreter that has PyFlink.
+``--flink`` names an interpreter that has PyFlink; ``--flink-records`` says how many records it is given.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +28,12 @@ ROOT = Path(__file__).parents[2]
 SPREAD = 2654435761
 TICKS = os.sysconf("SC_CLK_TCK")
 
+LINE = """'{"user": "key-%d", "amount": %d, "at": %d, "tags": ["a", "b"]}' % (n * {spread} % keys, n, n * 7)""".replace(
+    "{spread}", str(SPREAD)
+)
+
 FLINK = """
-import sys, time
+import json, sys, time
 from pyflink.common import Types, WatermarkStrategy, Duration, Time
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import StreamExecutionEnvironment
@@ -45,11 +53,17 @@ if mode != "compat":
     from pyflink.common import Configuration
     settings = Configuration()
     settings.set_string("python.execution-mode", mode)
+    settings.set_string("python.executable", sys.executable)
+    settings.set_string("restart-strategy.type", "none")
     env.configure(settings)
 numbers = env.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
-if what == "sum":
+if what in ("sum", "parse"):
     pair = Types.TUPLE([Types.STRING(), Types.LONG()])
-    pairs = numbers.map(lambda n: ("key-%d" % (n * {spread} % keys), n), pair)
+    def parsed(n):
+        event = json.loads({line})
+        return event["user"], event["amount"]
+    make = parsed if what == "parse" else lambda n: ("key-%d" % (n * {spread} % keys), n)
+    pairs = numbers.map(make, pair)
     made = pairs.key_by(lambda p: p[0], Types.STRING()).sum(1)
 else:
     triple = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
@@ -62,7 +76,7 @@ made.filter(lambda p: False).print()
 began = time.time()
 env.execute("bench")
 print("SECONDS", time.time() - began)
-""".replace("{spread}", str(SPREAD))
+""".replace("{spread}", str(SPREAD)).replace("{line}", LINE)
 
 SPARK = """
 import sys, time, tempfile
@@ -112,12 +126,16 @@ print("SECONDS", time.time() - began)
 """.replace("{spread}", str(SPREAD))
 
 BARE = """
-import sys, time
+import json, sys, time
 what, count, keys = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 began, state = time.time(), {}
 for n in range(count):
-    if what == "sum":
-        record = ("key-%d" % (n * {spread} % keys), n)
+    if what in ("sum", "parse"):
+        if what == "parse":
+            event = json.loads({line})
+            record = event["user"], event["amount"]
+        else:
+            record = ("key-%d" % (n * {spread} % keys), n)
         place = record[0]
         present = state.get(place)
         state[place] = record if present is None else (present[0], present[1] + record[1])
@@ -127,7 +145,7 @@ for n in range(count):
         present = state.get(place)
         state[place] = record if present is None else (present[0], present[1], present[2] + record[2])
 print("SECONDS", time.time() - began)
-""".replace("{spread}", str(SPREAD))
+""".replace("{spread}", str(SPREAD)).replace("{line}", LINE)
 
 
 def contenders(what: str, count: int, keys: int, flink: str | None, store: str) -> dict[str, list[str]]:
@@ -153,7 +171,7 @@ def timed(command: list[str], limit: float) -> tuple[float, float] | None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment["PYSPARK_PYTHON"] = command[0]
     if command[0] != sys.executable:
-        environment.pop("PYTHONPATH")
+        environment["PYTHONPATH"] = _packages_of(command[0])  # where Flink's embedded interpreter looks for pemja
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True, env=environment)
         spent: dict[int, int] = {}
@@ -174,6 +192,12 @@ def timed(command: list[str], limit: float) -> tuple[float, float] | None:
     return clock, sum(spent.values()) / TICKS
 
 
+@cache
+def _packages_of(python: str) -> str:
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def _spent(session: int) -> dict[int, int]:
     """Processor time of each process of a session, in ticks."""
     found = {}
@@ -191,8 +215,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, nargs="*", default=[1000, 100_000, 1_000_000])
-    parser.add_argument("--what", nargs="*", default=["sum", "window"])
+    parser.add_argument("--what", nargs="*", default=["sum", "parse", "window"])
     parser.add_argument("--flink")
+    parser.add_argument("--flink-records", type=int, default=300_000)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--limit", type=float, default=1800)
     given = parser.parse_args()
@@ -202,11 +227,12 @@ def main() -> None:
                 if given.only and name not in given.only:
                     continue
                 measured: list[Any] = []
-                for count in (1, given.records):
+                records = given.flink_records if name.startswith("flink") else given.records
+                for count in (1, records):
                     with tempfile.TemporaryDirectory() as store:
                         measured.append(timed(contenders(what, count, keys, given.flink, store)[name], given.limit))
                 print(
-                    json.dumps({"what": what, "keys": keys, "name": name, **_rates(measured, given.records)}),
+                    json.dumps({"what": what, "keys": keys, "name": name, **_rates(measured, records)}),
                     flush=True,
                 )
 

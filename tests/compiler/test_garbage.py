@@ -1,14 +1,17 @@
 import gc
+import weakref
 
 import pytest
 
-from compiler.garbage import collection_paused
+from compiler.garbage import collect_rarely, collection_paused
 
 
 @pytest.fixture(autouse=True)
 def _restored():
-    enabled = gc.isenabled()
+    enabled, threshold = gc.isenabled(), gc.get_threshold()
     yield
+    gc.set_threshold(*threshold)
+    gc.unfreeze()
     (gc.enable if enabled else gc.disable)()
 
 
@@ -29,9 +32,24 @@ def test_an_error_puts_it_back_too():
     @collection_paused()
     def failing():
         assert not gc.isenabled()
-        raise ValueError
+        raise ValueError("wrong")
 
     for _ in range(2):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="wrong"):
             failing()
         assert gc.isenabled()
+
+
+def test_a_worker_searches_less_often_but_still_finds_cycles():
+    class Node:
+        pass
+
+    before = gc.get_threshold()
+    collect_rarely()
+    assert gc.get_threshold() > before
+    gone = []
+    for _ in range(2 * gc.get_threshold()[0]):
+        node = Node()
+        node.itself = node
+        weakref.finalize(node, gone.append, 1)
+    assert gone

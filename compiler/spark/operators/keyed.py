@@ -26,6 +26,7 @@ from compiler.spark.state.timers import InternalTimers
 from compiler.transformations.operators import Operator
 from state.descriptors import ReducingStateDescriptor
 from state.serializers import key_codec_of
+from state.types import TupleTypeInfo
 
 _KEY = itemgetter(0)
 
@@ -135,7 +136,7 @@ class KeyedReduce(KeyedOperator):
     def initialize_state(self) -> None:
         arguments = self.operator.arguments
         if self.function is None:
-            combine = accumulator(arguments["aggregate"], arguments["field"])
+            combine = accumulator(arguments["aggregate"], arguments["field"], arguments["value_type"])
         else:
             combine = call_of(self.function, "reduce")
         self.state = self.backend.cells(ReducingStateDescriptor("_reduce_state", combine, arguments["value_type"]))
@@ -177,8 +178,16 @@ class KeyedReduce(KeyedOperator):
         self.emitter.one(self.state.read(), timestamp)
 
 
-def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
+def accumulator(how: str, field: int | str, value_type: Any = None) -> Callable[[Any, Any], Any]:
     """How two records become one: ``sum``, ``min``, ``max`` change a field of the first; ``…_by`` choose one of the two."""
+    operation: Any = {"sum": add, "min": min, "max": max}.get(how)
+    if (
+        operation is not None
+        and field == 1
+        and isinstance(value_type, TupleTypeInfo)
+        and len(value_type.field_types) == 2
+    ):
+        return lambda left, right: (left[0], operation(left[1], right[1]))
 
     def read(record: Any) -> Any:
         if isinstance(record, (tuple, list)) or hasattr(record, "get_row_kind"):
@@ -200,12 +209,10 @@ def accumulator(how: str, field: int | str) -> Callable[[Any, Any], Any]:
             return twin
         return value
 
-    in_pairs = field == 1
-    operation: Any = {"sum": add, "min": min, "max": max}.get(how)
     if operation is not None:
 
         def combine(left: Any, right: Any) -> Any:
-            if in_pairs and type(left) is tuple and len(left) == 2:
+            if field == 1 and type(left) is tuple and len(left) == 2:
                 return left[0], operation(left[1], right[1])
             return changed(left, operation(read(left), read(right)))
 

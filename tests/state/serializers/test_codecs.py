@@ -1,5 +1,6 @@
 """Values and keys as bytes, for every type."""
 
+import itertools
 import pickle
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from state.serializers import codec_of, key_codec_of
+from state.serializers.codecs import join
 from state.time import Instant
 from state.types import ExternalTypeInfo, OpaqueTypeInfo, TypeInformation, Types
 from tests.state.strategies import typed_values, types
@@ -81,3 +83,27 @@ def test_an_instant_keeps_its_nanoseconds() -> None:
 def test_a_value_of_another_type_is_refused(type_info: TypeInformation, value: Any) -> None:
     with pytest.raises(TypeError, match="is no value of the declared type"):
         codec_of(type_info).encode(value)
+
+
+def test_a_field_of_a_tuple_is_written_as_by_itself() -> None:
+    fields = [Types.LONG(), Types.STRING(), Types.DOUBLE(), Types.PICKLED_BYTE_ARRAY(), Types.INT(), Types.BOOLEAN()]
+    values: list[list[Any]] = [[7, 7.0, True, None], ["a", None], [1.5, 2, None], [{1}, None], [3, None], [False, None]]
+    codec = codec_of(Types.TUPLE(fields))
+    for row in itertools.product(*values):
+        alone = [
+            None if value is None else codec_of(field).encode(value) for field, value in zip(fields, row, strict=True)
+        ]
+        assert codec.encode(row) == join(alone)
+        assert codec.decode(codec.encode(row)) == row
+
+
+@pytest.mark.parametrize("row", [("a", 1.5), ("a", 1 << 70), (1, 1), ("a", "b")])
+def test_a_field_of_another_type_is_refused(row: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match="is no value of the declared type"):
+        codec_of(Types.TUPLE([Types.STRING(), Types.LONG()])).encode(row)
+
+
+@pytest.mark.parametrize("row", [("a",), ("a", 1, 2)])
+def test_a_tuple_of_another_length_is_refused(row: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        codec_of(Types.TUPLE([Types.STRING(), Types.LONG()])).encode(row)
