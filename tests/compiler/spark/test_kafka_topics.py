@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import random
 import re
 import time
 from collections import Counter, defaultdict
@@ -38,6 +40,7 @@ from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 from state.descriptors import ValueStateDescriptor
 from state.types import Types
+from tests.compiler.spark.crashes import CrashingJob, below
 from tests.compiler.spark.kafka_broker import KafkaBroker, NoBroker
 
 pytest.importorskip("confluent_kafka")
@@ -236,13 +239,14 @@ def counting(
     *,
     parallelism: int = 2,
     guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+    attempts: int = 3,
     first: Callable[[str], str] = str,
     **options: Any,
 ) -> None:
     """How often each first letter was seen, from a topic into another."""
     env = cluster.environment(parallelism, epoch_records=20, program="job.py", **options)
     env.enable_checkpointing(100)
-    env.configure(_restarts())
+    env.configure(_restarts(attempts))
     stream = env.from_source(source(broker, topic).build(), NONE, "in").uid("in").map(first, Types.STRING()).uid("map")
     counted = stream.key_by(lambda value: value[0], Types.STRING()).process(Count(), Types.STRING()).uid("count")
     record = KafkaRecordSerializationSchema.builder().set_topic(out).set_value_serialization_schema(TEXT)
@@ -252,12 +256,12 @@ def counting(
     env.execute("counting")
 
 
-def _restarts() -> Any:
+def _restarts(attempts: int) -> Any:
     from compiler.datastream.common.configuration import Configuration
 
     configuration = Configuration()
     configuration.set_string("restart-strategy.type", "fixed-delay")
-    configuration.set_string("restart-strategy.fixed-delay.attempts", "3")
+    configuration.set_string("restart-strategy.fixed-delay.attempts", str(attempts))
     configuration.set_string("restart-strategy.fixed-delay.delay", "1 ms")
     return configuration
 
@@ -280,7 +284,10 @@ def test_a_savepoint_is_restored_with_another_parallelism(cluster: Any, broker: 
     assert written(broker, out) == EXPECTED + Counter(["d:1", "d:2"])
 
 
-@pytest.mark.parametrize("guarantee", [DeliveryGuarantee.EXACTLY_ONCE, DeliveryGuarantee.AT_LEAST_ONCE])
+@pytest.mark.parametrize(
+    "guarantee",
+    [DeliveryGuarantee.EXACTLY_ONCE, pytest.param(DeliveryGuarantee.AT_LEAST_ONCE, marks=pytest.mark.slow)],
+)
 def test_a_function_that_fails_once(
     cluster: Any, broker: KafkaBroker, tmp_path: Path, guarantee: DeliveryGuarantee
 ) -> None:
@@ -330,7 +337,15 @@ STEPS: dict[str, tuple[Any, str, bool]] = {
 
 
 @pytest.mark.parametrize("call", [pytest.param(1, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param("before the commit", marks=pytest.mark.slow),
+        "between commit and publication",
+        "in the transaction",
+        pytest.param("after the publication", marks=pytest.mark.slow),
+    ],
+)
 def test_a_driver_that_dies_is_followed_by_another(
     cluster: Any, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch, step: str, call: int
 ) -> None:
@@ -351,6 +366,7 @@ def test_a_driver_that_dies_is_followed_by_another(
     assert written(broker, out) == EXPECTED
 
 
+@pytest.mark.slow
 def test_an_epoch_that_is_lost_is_read_again(
     cluster: Any, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,7 +380,7 @@ def test_an_epoch_that_is_lost_is_read_again(
 def test_a_topic_that_is_not_there_stops_the_sink_and_nothing_is_lost(cluster: Any, broker: KafkaBroker) -> None:
     topic, out = filled(broker, COUNTS), f"late-{time.time_ns()}"
     with pytest.raises(JobFailed, match=f"(?s)cannot be published.*the topic '{out}' cannot be written to"):
-        counting(cluster, broker, topic, out)
+        counting(cluster, broker, topic, out, attempts=0)
     broker.topic(1, out)
     master = cluster.last.master
     counting(cluster, broker, topic, out, savepoint=str(master.store.directory(master.job_id)))
@@ -441,6 +457,7 @@ def test_the_connectors_of_the_old_kind(cluster: Any, broker: KafkaBroker) -> No
     assert found == [(f"a{n}".encode(), 1_000_000 + 1_000 * n) for n in range(4)] * 2
 
 
+@pytest.mark.slow
 def test_a_faulty_store_does_not_publish(cluster: Any, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     topic, out = filled(broker, COUNTS), broker.topic(1)
     full = StoreError("The store cannot be written: No space left on device.")
@@ -449,3 +466,95 @@ def test_a_faulty_store_does_not_publish(cluster: Any, broker: KafkaBroker, monk
         counting(cluster, broker, topic, out)
     assert re.search("No space left", str(cluster.events))
     assert written(broker, out) == EXPECTED
+
+
+JOB = """
+from pyflink.common import Types
+from pyflink.common.serialization import SimpleStringSchema
+from pyflink.common.watermark_strategy import WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.base import DeliveryGuarantee
+from pyflink.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer, KafkaRecordSerializationSchema, KafkaSink, KafkaSource)
+from pyflink.datastream.state import ValueStateDescriptor
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield f"{value[0]}:{count}"
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+env.enable_checkpointing(100)
+source = KafkaSource.builder().set_bootstrap_servers("{servers}").set_topics("{topic}").set_group_id("{topic}")
+source = source.set_value_only_deserializer(SimpleStringSchema()).set_bounded(KafkaOffsetsInitializer.latest()).build()
+stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "in").uid("in")
+counted = stream.key_by(lambda value: value[0], Types.STRING()).process(Count(), Types.STRING()).uid("count")
+record = KafkaRecordSerializationSchema.builder().set_topic("{out}")
+record = record.set_value_serialization_schema(SimpleStringSchema()).build()
+sink = KafkaSink.builder().set_bootstrap_servers("{servers}").set_record_serializer(record)
+sink = sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix("tx").build()
+counted.sink_to(sink).uid("out")
+env.execute("counting")
+"""
+
+
+def crashing(folder: Path, broker: KafkaBroker, topic: str, out: str, epoch_records: int) -> CrashingJob:
+    """The job, run by ``compat run`` on Spark, under which processes are killed."""
+    job = CrashingJob(folder, 0, ("--epoch-records", str(epoch_records)))
+    text = JOB.replace("{servers}", broker.servers).replace("{topic}", topic).replace("{out}", out)
+    job.program.write_text(text)
+    return job
+
+
+@pytest.mark.spark
+def test_on_spark_with_a_worker_that_is_killed(tmp_path: Path, broker: KafkaBroker) -> None:
+    topic, out = filled(broker, [500, 300]), broker.topic(2)
+    job = crashing(tmp_path, broker, topic, out, 100)
+    job.start()
+    try:
+        job.wait_for(3)
+        assert job.kill(below(job.pid, "pyspark.daemon")[-1:])
+        job.finish()
+        expected = {f"{letter}:{n}" for letter, count in (("a", 500), ("b", 300)) for n in range(1, count + 1)}
+        assert written(broker, out) == Counter(expected)
+        assert job.starts == 1
+    finally:
+        job.close()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_on_spark_whoever_is_killed(tmp_path: Path, broker: KafkaBroker) -> None:
+    seed = int(os.environ.get("CRASH_SEED", time.time()))
+    print(f"CRASH_SEED={seed}")
+    random.seed(seed)
+    topic, out = filled(broker, [9_000, 5_000]), broker.topic(2)
+    job = crashing(tmp_path, broker, topic, out, 200)
+    kills: Counter[str] = Counter()
+    job.start()
+    try:
+        for _ in range(20):
+            if not job.running:
+                assert job.process is not None
+                assert job.process.returncode < 0, job.said()
+                job.start()
+            job.wait_for(random.choice([0, 1, 2, 4]))
+            time.sleep(random.uniform(0, 0.5))
+            what = random.choice(["driver", "driver", "worker"])
+            found = [job.pid] if what == "driver" else below(job.pid, "pyspark.daemon")
+            if found and job.kill([random.choice(found)]):
+                kills[what] += 1
+            if what == "driver":
+                assert job.process is not None
+                job.process.wait()
+        job.finish(timeout=1200)
+        expected = {f"{letter}:{n}" for letter, count in (("a", 9_000), ("b", 5_000)) for n in range(1, count + 1)}
+        assert written(broker, out) == Counter(expected)
+        print(f"nothing lost, nothing doubled; killed: {dict(kills)}")
+    finally:
+        job.close()
