@@ -12,6 +12,11 @@ from compat.loader.process import DEFAULT_TIMEOUT
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+flink_option = click.option(
+    "--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."
+)
+
+
 def loading(function: F) -> F:
     """The options of how programs are loaded: -D, --flink, --timeout, --no-open."""
     for option in (
@@ -19,9 +24,7 @@ def loading(function: F) -> F:
         click.option(
             "--timeout", type=float, help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g})."
         ),
-        click.option(
-            "--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."
-        ),
+        flink_option,
         click.option(
             "-D", "definitions", multiple=True, metavar="KEY=VALUE", help="A Flink option, as the cluster gives."
         ),

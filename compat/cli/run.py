@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from compat.cli.options import parse_definitions, split, store_option
+from compat.cli.options import flink_option, parse_definitions, split, store_option
 
 
 @click.command("run")
@@ -27,6 +27,7 @@ from compat.cli.options import parse_definitions, split, store_option
 @store_option
 @click.option("--master", metavar="URL", help="A Spark master; Spark inside this process by default.")
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink or of Spark.")
+@flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 @click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
@@ -55,6 +56,7 @@ def run(job: str, **options: Any) -> None:
         claim=options["claim"].lower() == "claim",
         epochs=options["epochs"],
         epoch_records=options["epoch_records"],
+        flink=options["flink"],
     )
     as_json = options["output"] == "json"
 

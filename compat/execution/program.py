@@ -41,6 +41,7 @@ class Run:
     claim: bool = False
     epochs: int | None = None
     epoch_records: int | None = None
+    flink: str | None = None
 
 
 def run_program(run: Run, narrator: Narrator) -> int:
@@ -118,6 +119,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             claim=run.claim,
             epochs=run.epochs,
             epoch_records=run.epoch_records,
+            flink=run.flink,
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),

@@ -123,6 +123,8 @@ class SparkExecutor:
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
         self.check()
+        if self.options.flink is not None:
+            job = replace(job, settings=replace(job.settings, flink=self.options.flink))
         job = self.caches.reading(job)
         made = plan(job)
         refuse_unsupported(made)

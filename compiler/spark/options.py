@@ -27,6 +27,7 @@ class RunOptions:
     stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
     that submits the job: the same one goes on with a job whose driver died. ``replicas`` is where hosts keep local state.
     ``worker_setup`` is called in each Python worker before it loads the plan, and finds modules in ``worker_folders``.
+    ``flink`` is the version of Flink to follow where it is not the one that the job says.
     """
 
     savepoint: str | None = None
@@ -41,6 +42,7 @@ class RunOptions:
     clock: Callable[[], int] | None = None
     worker_setup: Callable[[], None] | None = None
     worker_folders: tuple[str, ...] = ()
+    flink: str | None = None
 
 
 _RECOVERY = "execution.state-recovery."

@@ -332,3 +332,28 @@ def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
     assert (Path(stopped.stdout.splitlines()[-1]) / "_savepoint.json").exists()
     refused = call("-m", "compat", "run", job, "-d", "-s", "nowhere")
     assert (refused.returncode, "Refused" in refused.stderr) == (2, True)
+
+
+LOOP = """
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+loop = env.from_collection([1, 5, 9], Types.LONG()).iterate()
+smaller = loop.map(lambda n: n - 1, Types.LONG())
+loop.close_with(smaller.filter(lambda n: n > 0))
+smaller.filter(lambda n: n <= 0).print()
+env.execute("countdown")
+"""
+
+
+def test_a_loop_runs_as_flink_1_20_did(compat: Any, tmp_path: Path) -> None:
+    job = tmp_path / "loop.py"
+    job.write_text(LOOP)
+    refused = compat("run", str(job))
+    assert refused.exit_code == 2
+    assert "--flink 1.20" in refused.stderr
+    done = compat("run", str(job), "--flink", "1.20")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.split() == ["0", "0", "0"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 
 from compiler.configuration import PYTHON_CHAINING
 from compiler.datastream.executor import set_executor
-from compiler.job import Job
-from compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
+from compiler.spark.executor import SparkExecutor
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.programs import PROGRAMS, Events, Program
 
@@ -34,17 +32,9 @@ _SHAPES = st.fixed_dictionaries(
 )
 
 
-class WithLoops(InProcessExecutor):
-    """Runs jobs as Flink 1.20 did, which had iterations."""
-
-    def submit(self, job: Job) -> RunningJob:
-        return super().submit(replace(job, settings=replace(job.settings, flink="1.20")))
-
-
 def run(cluster: Any, program: Program, events: Events, shape: dict[str, Any]) -> list[Any]:
-    if program.name == "iterated":
-        cluster = Cluster(cluster.directory, WithLoops)
-    env = cluster.environment(shape["parallelism"], epoch_records=shape["epoch_records"])
+    flink = "1.20" if program.name == "iterated" else None  # Flink 2 has no iterations
+    env = cluster.environment(shape["parallelism"], epoch_records=shape["epoch_records"], flink=flink)
     if not shape["chained"]:
         env.disable_operator_chaining()
     env.configuration.set_boolean(PYTHON_CHAINING, shape["merged"])
