@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from compat import settings as configuration
 from compat.check.findings import Level, Report
 from compat.cli.dry_run import require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
+from compat.cli.modes import Mode, mode_of, require_programs
 from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
@@ -25,6 +26,8 @@ from compat.report.failure import Undecided
 from compat.settings import Output, Settings, SettingsError
 
 FOUND, UNDECIDED = 1, 2
+EXPLAINING = frozenset({"text", "json", "markdown"})
+"""The formats that have room for a story."""
 
 
 @click.command("check")
@@ -66,36 +69,48 @@ def check(old: str | None, new: str | None, more: tuple[str, ...], **options: An
 
     Example: compat check job_v1.py job_v2.py
     """
-    if options["server"] and old is not None and new is None:
-        sys.exit(_gated(old, options))
+    context = click.get_current_context()
+    mode = mode_of(context)
+    given = [path for path in (old, new, *more) if path is not None]
+    if mode is Mode.SERVER:
+        sys.exit(_gated(given[0], options))
     options["job"] = _number(options["job"])
-    if options["against"]:
-        sys.exit(_against([path for path in (old, new, *more) if path is not None], options))
-    if more:
-        raise click.UsageError(f"Two programs are compared, and {more[0]} is a third one; further OLDs go with --also.")
-    if options["savepoints"] and old is not None:
-        sys.exit(_savepoints(old, {**options, "new": new}))
-    chosen = _settings(new, options)
-    if options["fix"] and (new is None or options["pairs"]):
-        raise click.UsageError("--fix repairs one NEW: compat check OLD NEW --fix.")
-    if options["pairs"]:
+    chosen = _settings(new if mode is Mode.COMPARE else old, options)
+    if mode is Mode.PAIRS:
         sys.exit(_pairs(options["pairs"], chosen, options))
-    if old is None or new is None:
-        raise click.UsageError("Two programs are needed: compat check OLD NEW.")
-    olds = (old, *options["others"])
-    comparisons = [_comparison(one, new, options["old_args"], options["new_args"], chosen, options) for one in olds]
+    if mode is Mode.AGAINST:
+        results = _against(given, chosen, options)
+    elif mode is Mode.SAVEPOINTS:
+        results = _savepoints(given[0], chosen, options)
+    else:
+        olds = (given[0], *options["others"])
+        require_programs(context, olds, given[1])
+        results = _compared(olds, given[1], chosen, options)
+    sys.exit(_finish(results, chosen, options))
+
+
+def _compared(olds: Sequence[str], new: str, chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
+    """Check NEW against each OLD, with all that is asked for besides."""
+    if options["dry_run"]:
+        for old in olds:
+            require_snapshot(old)
+    comparisons = [_comparison(old, new, options["old_args"], options["new_args"], chosen, options) for old in olds]
     if options["rollback"]:
         comparisons += [_back(comparison) for comparison in comparisons]
-    if options["dry_run"]:
-        require_snapshot(old)
     results = _results(comparisons, new, chosen, options)
     if options["dry_run"]:
-        results[0] = restored(results[0], comparisons[0])
-    if options["write_baseline"]:
-        _write_baseline(results, chosen)
-        return
+        return [restored(*one) for one in zip(results, comparisons, strict=True)]
+    return results
+
+
+def _finish(results: list[Outcomes], chosen: Settings, options: dict[str, Any]) -> int:
+    """Write the reports, or the baseline; the exit code."""
+    if options["write_baseline"] and chosen.baseline is not None:
+        return _write_baseline(results, chosen.baseline)
+    if not results:
+        return 0
     _report(results, chosen)
-    sys.exit(_worst(results, chosen))
+    return _worst(results, chosen)
 
 
 def _results(comparisons: list[Comparison], new: str, chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
@@ -133,9 +148,6 @@ def _gated(new: str, options: dict[str, Any]) -> int:
     name, options["job"] = options["job"], None
     if not name:
         raise click.UsageError("Say which job of the registry: --job NAME.")
-    for option in ("pairs", "others", "rollback", "write_baseline"):
-        if options[option]:
-            raise click.UsageError(f"--server checks one NEW against what runs, without --{option.replace('_', '-')}.")
     server = server_of(options["server"], options["token_file"])
     chosen = _settings(new, options)
     try:
@@ -153,32 +165,22 @@ def _gated(new: str, options: dict[str, Any]) -> int:
         return UNDECIDED
 
 
-def _against(files: list[str], options: dict[str, Any]) -> int:
-    """Check files against what they were at a revision; the worst exit code. Files that are no jobs are let pass."""
+def _against(files: list[str], chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
+    """Check files against what they were at a revision. Files that are no jobs are let pass."""
     from compat.cli.against import jobs_only, pairs
 
-    if not files or options["fix"] or options["pairs"] or options["others"]:
-        raise click.UsageError("--against takes files, and neither --fix, --pairs nor --also.")
-    chosen = _settings(files[0], options)
     given = [(old, new, options["old_args"], options["new_args"]) for old, new in pairs(options["against"], files)]
     comparisons = [_comparison(*one, chosen, options) for one in given]
     if options["rollback"]:
         comparisons += [_back(comparison) for comparison in comparisons]
-    results = jobs_only(_results(comparisons, files[0], chosen, options))
-    if results:
-        _report(results, chosen)
-    return _worst(results, chosen) if results else 0
+    return jobs_only(_results(comparisons, files[0], chosen, options))
 
 
-def _savepoints(new: str, options: dict[str, Any]) -> int:
-    """Check NEW against all savepoints of a folder; the worst exit code."""
-    chosen = _settings(new, options)
+def _savepoints(new: str, chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
+    """Check NEW against all savepoints of a folder."""
     comparison = _comparison(options["savepoints"], new, None, options["new_args"], chosen, options)
-    results = check_all(
-        comparison, options, lambda: prepare([one.format for one in chosen.output or (Output("text"),)])
-    )
-    _report(results, chosen)
-    return _worst(results, chosen)
+    results = check_all(comparison, lambda: prepare([one.format for one in chosen.output or (Output("text"),)]))
+    return [_explained(result) for result in results] if options["explain"] else results
 
 
 def _number(job: str | None) -> int | None:
@@ -209,7 +211,15 @@ def _settings(new: str | None, options: dict[str, Any]) -> Settings:
         raise click.UsageError(str(error)) from error
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--output'") from error
-    return found.under(command_line)
+    chosen = found.under(command_line)
+    if options["write_baseline"] and chosen.baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE.")
+    formats = [output.format for output in chosen.output or (Output("text"),)]
+    if options["explain"] and not options["pairs"] and not EXPLAINING & set(formats):
+        raise click.UsageError(
+            f"--explain has no effect with --output {formats[0]}: add --output {' or '.join(sorted(EXPLAINING))}."
+        )
+    return chosen
 
 
 def _comparison(
@@ -276,26 +286,27 @@ def _report(results: list[Outcomes], chosen: Settings) -> None:
             output.path.write_text(text, encoding="utf-8")
 
 
-def _write_baseline(results: list[Outcomes], chosen: Settings) -> None:
+def _write_baseline(results: list[Outcomes], path: Path) -> int:
     from compat.check import baseline
 
-    if chosen.baseline is None:
-        raise click.UsageError("--write-baseline needs --baseline FILE.")
     undecided = [one for result in results for one in result.outcomes if isinstance(one, Undecided)]
     if undecided:
         click.echo(undecided[0].failures[0].message, err=True)
-        sys.exit(UNDECIDED)
+        return UNDECIDED
     findings = [
         finding for result in results for one in result.outcomes if isinstance(one, Report) for finding in one.findings
     ]
-    count = baseline.write(chosen.baseline, findings)
-    click.echo(f"{count} findings written to {chosen.baseline}")
+    count = baseline.write(path, findings)
+    click.echo(f"{count} findings written to {path}")
+    return 0
 
 
 def _pairs(path: str, chosen: Settings, options: dict[str, Any]) -> int:
     worst = 0
     for old, new in _pair_lines(path):
         result = compare(_comparison(old, new, options["old_args"], options["new_args"], chosen, options))
+        if options["explain"]:
+            result = _explained(result)
         context = ReportContext(sources=result.sources)
         document = json.loads(render("json", list(result.outcomes), context))
         click.echo(json.dumps(document, ensure_ascii=False))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
@@ -12,15 +11,6 @@ import click
 from compat.comparison import Comparison, Outcomes, compare_savepoints
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_NOT_WITH = {
-    "new": "a second program",
-    "pairs": "--pairs",
-    "others": "--also",
-    "rollback": "--rollback",
-    "fix": "--fix",
-    "write_baseline": "--write-baseline",
-}
 
 
 def savepoint_options(function: F) -> F:
@@ -43,15 +33,12 @@ def savepoint_options(function: F) -> F:
     return function
 
 
-def check_all(comparison: Comparison, options: Mapping[str, Any], meanwhile: Callable[[], object]) -> list[Outcomes]:
-    """The outcomes for every savepoint below the folder of ``--savepoints``. Raises a usage error if there is none."""
+def check_all(comparison: Comparison, meanwhile: Callable[[], object]) -> list[Outcomes]:
+    """The outcomes for every savepoint below the folder that is OLD. Raises a usage error if there is none."""
     from compat.savepoint.folders import find_savepoints
 
-    for option, shown in _NOT_WITH.items():
-        if options[option]:
-            raise click.UsageError(f"--savepoints checks one NEW, without {shown}.")
-    folder = options["savepoints"]
+    folder = comparison.old
     found = find_savepoints(folder)
     if not found:
         raise click.UsageError(f"There is no savepoint below {folder}: no file _metadata.")
-    return compare_savepoints([os.path.normpath(path) for path in found], replace(comparison, old=folder), meanwhile)
+    return compare_savepoints([os.path.normpath(path) for path in found], comparison, meanwhile)

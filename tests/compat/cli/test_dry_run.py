@@ -104,6 +104,13 @@ def test_state_that_nobody_takes_is_counted_as_dropped(snapshot: str) -> None:
     assert "'count' (uid 'count'): 3 keys in 43 entries dropped" in " ".join(result.output.split())
 
 
+def test_every_old_is_restored(snapshot: str) -> None:
+    result = dry_run(snapshot, program("new.py"), "--also", snapshot, "--output", "json")
+    assert result.exit_code == 0, result.output
+    reports = json.loads(result.stdout)["reports"]
+    assert [sum(note.startswith("dry run: ") for note in report["notes"]) > 0 for report in reports] == [True, True]
+
+
 def test_what_the_check_refuses_is_not_restored(snapshot: str) -> None:
     result = dry_run(snapshot, program("new.py", UID="other"))
     assert result.exit_code == 1

@@ -1,0 +1,166 @@
+"""The ways to call ``compat check``, and which options go with which.
+
+An option that would have no effect is refused with a sentence that says what to do: a check that looks stricter than it was
+is worse than none. Options that ask for less (``--timeout``, ``--no-open``) are always fulfilled, and go with everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import Enum
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from compat.loader.inputs import InputError, opened
+
+
+class Mode(Enum):
+    """A way to say what is compared; the value is the parameter that chooses it."""
+
+    COMPARE = None
+    AGAINST = "against"
+    SAVEPOINTS = "savepoints"
+    PAIRS = "pairs"
+    SERVER = "server"
+
+
+_USAGE = {
+    Mode.COMPARE: "compat check OLD NEW",
+    Mode.AGAINST: "compat check --against REF FILE…",
+    Mode.SAVEPOINTS: "compat check --savepoints DIR NEW",
+    Mode.PAIRS: "compat check --pairs FILE",
+    Mode.SERVER: "compat check --server URL --job NAME NEW",
+}
+
+_RECORDED = "nothing is recorded without a server: compat check --server URL --job NAME NEW"
+_NOT_RECORDED = {"token_file": _RECORDED, "commit": _RECORDED, "author": _RECORDED}
+_DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --dry-run"
+_FIX = "it repairs one NEW: compat check OLD NEW --fix"
+_ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
+_NO_PROGRAM = "OLD is no program that is started here"
+_NAMES = "it gives names to a savepoint, and OLD is none"
+
+REFUSED: Mapping[Mode, Mapping[str, str]] = {
+    Mode.COMPARE: _NOT_RECORDED,
+    Mode.AGAINST: _NOT_RECORDED | {"dry_run": _DRY_RUN, "fix": _FIX, "others": _ALSO, "names": _NAMES},
+    Mode.SAVEPOINTS: _NOT_RECORDED
+    | {
+        "dry_run": _DRY_RUN,
+        "fix": _FIX,
+        "others": _ALSO,
+        "old_args": _NO_PROGRAM,
+        "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
+    },
+    Mode.PAIRS: _NOT_RECORDED
+    | {
+        "dry_run": _DRY_RUN,
+        "fix": _FIX,
+        "others": "give each OLD a line of its own",
+        "outputs": "it prints a JSON report a line",
+        "rollback": "give the pair a second line, with its sides exchanged",
+        "write_baseline": "write it for one pair: compat check OLD NEW --write-baseline --baseline FILE",
+    },
+    Mode.SERVER: {
+        "dry_run": _DRY_RUN,
+        "names": _NAMES,
+        "old_args": _NO_PROGRAM,
+        "others": "the service keeps one version as the one that runs; " + _ALSO,
+        "rollback": "OLD is a plan that the service keeps; name the program: compat check OLD NEW --rollback",
+        "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",
+    },
+}
+"""What has no effect in a mode, by the parameter's name, and what to do instead."""
+
+_NOT_WRITTEN = "the findings go to the baseline, and no report is made: call it once more without --write-baseline"
+_WITH: Mapping[str, Mapping[str, str]] = {
+    "write_baseline": {
+        "outputs": _NOT_WRITTEN,
+        "fail_on": "all findings are written, of whatever level",
+        "allow_unknown": "all findings are written, of whatever level",
+        "explain": _NOT_WRITTEN,
+        "dry_run": _NOT_WRITTEN,
+    },
+    "dry_run": {"rollback": "OLD is a snapshot, which is no program to go back to: leave --rollback out"},
+}
+"""What has no effect beside another option, by the parameters' names."""
+
+
+def mode_of(context: click.Context) -> Mode:
+    """The mode that a command line asks for. Raises a usage error for an option that has no effect in it.
+
+    A server that is only named by the environment is asked where nothing else says what OLD is.
+    """
+    asked = [mode for mode in Mode if mode.value is not None and _given(context, mode.value)]
+    values = context.params
+    if len(asked) > 1:
+        raise click.UsageError(
+            f"{' and '.join(_flag(context, mode.value) for mode in asked)} both say what to compare: use one of them."
+        )
+    mode = asked[0] if asked else Mode.COMPARE
+    if not asked and values["server"] and values["old"] is not None and values["new"] is None:
+        mode = Mode.SERVER
+    _require_arguments(mode, values)
+    what = _USAGE[mode] if mode.value is None else _flag(context, mode.value)
+    for name, advice in REFUSED[mode].items():
+        if _given(context, name):
+            raise click.UsageError(f"{_flag(context, name)} has no effect with {what}: {advice}.")
+    for name, others in _WITH.items():
+        for other, advice in others.items() if _given(context, name) else ():
+            if _given(context, other):
+                raise click.UsageError(f"{_flag(context, other)} has no effect with {_flag(context, name)}: {advice}.")
+    return mode
+
+
+def require_programs(context: click.Context, olds: tuple[str, ...], new: str) -> None:
+    """Refuse what is only for programs or for savepoints, where there are none. Raises a usage error."""
+    kinds = {_kind(old) for old in olds}
+    if _given(context, "names") and kinds <= {"program", "topology", "plan"}:
+        raise click.UsageError(f"{_flag(context, 'names')} has no effect here: {_NAMES}.")
+    for name, sides, those in (("old_args", kinds, " and ".join(olds)), ("new_args", {_kind(new)}, new)):
+        if _given(context, name) and sides <= {"topology", "plan", "savepoint"}:
+            raise click.UsageError(f"{_flag(context, name)} has no effect here: no program is started for {those}.")
+    if _given(context, "definitions") and {*kinds, _kind(new)} <= {"plan", "savepoint"}:
+        raise click.UsageError("-D has no effect here: both plans are made already. Give it to compat plan.")
+
+
+def _kind(argument: str) -> str | None:
+    """What an argument names; None where that shows only when it is loaded."""
+    if argument.startswith("git:"):
+        return "program" if argument.endswith(".py") else None
+    with suppress(InputError), opened(argument) as given:
+        return given.kind
+    return None
+
+
+def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
+    files = [path for path in (values["old"], values["new"], *values["more"]) if path is not None]
+    usage = _USAGE[mode]
+    match mode:
+        case Mode.COMPARE if len(files) > 2:
+            raise click.UsageError(
+                f"Two programs are compared, and {files[2]} is a third one; further OLDs go with --also."
+            )
+        case Mode.COMPARE if len(files) < 2:
+            raise click.UsageError(f"Two programs are needed: {usage}.")
+        case Mode.AGAINST if not files:
+            raise click.UsageError(f"--against takes files: {usage}.")
+        case Mode.SAVEPOINTS | Mode.SERVER if len(files) != 1:
+            raise click.UsageError(f"--{mode.value} checks one NEW, and here are {len(files)}: {usage}.")
+        case Mode.PAIRS if files:
+            raise click.UsageError(f"--pairs reads OLD and NEW from its file, so {files[0]} has no effect: {usage}.")
+        case _:
+            pass
+
+
+def _given(context: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _flag(context: click.Context, name: str | None) -> str:
+    """How an option is spelled."""
+    (parameter,) = (one for one in context.command.params if one.name == name)
+    return max(parameter.opts, key=len)

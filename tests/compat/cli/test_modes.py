@@ -1,0 +1,182 @@
+"""Options of ``compat check`` that would have no effect: each is refused, with what to do instead."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from compat.cli.check import check
+from compat.cli.modes import REFUSED, Mode
+from tests.compat.fix.programs import program
+from tests.compat.savepoint.conftest import saved
+
+COUNTED = program("numbers.COUNTED.uid('c')")
+SNAPSHOT = "small_uid_p2_canonical"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COMPAT_SERVER", raising=False)
+    Path("old.py").write_text(COUNTED)
+    Path("new.py").write_text(COUNTED)
+    Path("pairs.jsonl").write_text('{"old": "old.py", "new": "new.py"}\n')
+    Path("all").mkdir()
+
+
+def run(*arguments: str, **environment: str) -> Result:
+    return CliRunner().invoke(main, ["check", *arguments], env=environment)
+
+
+def words(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+CALLS = {
+    Mode.COMPARE: ["old.py", "new.py"],
+    Mode.AGAINST: ["--against", "HEAD", "new.py"],
+    Mode.SAVEPOINTS: ["--savepoints", "all", "new.py"],
+    Mode.PAIRS: ["--pairs", "pairs.jsonl"],
+    Mode.SERVER: ["--server", "http://127.0.0.1:9", "--job", "words", "new.py"],
+}
+VALUES = {
+    "also": "old.py",
+    "author": "me",
+    "commit": "abc",
+    "names": "old.py",
+    "old-args": "x",
+    "output": "json",
+    "token-file": "new.py",
+}
+
+COMMON = {
+    "allow_non_restored_state", "outputs", "fail_on", "allow_unknown", "baseline", "explain", "new_args", "job",
+    "definitions", "flink", "timeout", "no_open",
+}  # fmt: skip
+EFFECTIVE = {
+    Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "old_args", "names"},
+    Mode.AGAINST: COMMON | {"write_baseline", "rollback", "old_args"},
+    Mode.SAVEPOINTS: COMMON | {"write_baseline", "names"},
+    Mode.PAIRS: (COMMON | {"names", "old_args"}) - {"outputs"},
+    Mode.SERVER: COMMON | {"fix", "token_file", "commit", "author"},
+}
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_every_option_has_an_effect_or_is_refused(mode: Mode) -> None:
+    modes = {one.value for one in Mode}
+    options = {
+        one.name
+        for one in check.params
+        if isinstance(one, click.Option) and one.name not in modes and one.name != "help"
+    }
+    assert EFFECTIVE[mode] | REFUSED[mode].keys() == options
+    assert not EFFECTIVE[mode] & REFUSED[mode].keys()
+
+
+def spelled(name: str) -> str:
+    (parameter,) = (one for one in check.params if one.name == name)
+    return max(parameter.opts, key=len)
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [pytest.param(mode, name, id=f"{mode.name}-{name}") for mode in Mode for name in REFUSED[mode]]
+)
+def test_an_option_without_effect_is_refused_with_what_to_do(mode: Mode, name: str) -> None:
+    flag = spelled(name)
+    given = [flag, VALUES[flag[2:]]] if flag[2:] in VALUES else [flag]
+    result = run(*CALLS[mode], *given)
+    assert result.exit_code == 2, result.output
+    assert f"{flag} has no effect with " in words(result)
+    assert REFUSED[mode][name] in words(result)
+
+
+PAIRED = [
+    (["--write-baseline", "--baseline", "b.json", "--output", "json"], "--output has no effect with --write-baseline"),
+    (["--write-baseline", "--baseline", "b.json", "--fail-on", "error"], "--fail-on has no effect with"),
+    (["--write-baseline", "--baseline", "b.json", "--allow-unknown"], "--allow-unknown has no effect with"),
+    (["--write-baseline", "--baseline", "b.json", "--explain"], "--explain has no effect with"),
+    (["--write-baseline", "--baseline", "b.json", "--dry-run"], "--dry-run has no effect with"),
+    (["--write-baseline"], "--write-baseline needs --baseline FILE"),
+    (["--dry-run", "--rollback"], "--rollback has no effect with --dry-run"),
+    (["--explain", "--output", "sarif"], "--explain has no effect with --output sarif: add --output json or"),
+    (["--names", "old.py"], "--names has no effect here: it gives names to a savepoint"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), PAIRED, ids=[" ".join(options) for options, _ in PAIRED])
+def test_options_that_do_not_go_together(options: list[str], reason: str) -> None:
+    result = run("old.py", "new.py", *options)
+    assert result.exit_code == 2, result.output
+    assert reason in words(result)
+    assert not Path("b.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(one, other) for one in Mode for other in Mode if one.value and other.value and one.value < other.value],
+)
+def test_there_is_one_way_to_say_what_to_compare(one: Mode, other: Mode) -> None:
+    result = run(*CALLS[one][:2], *CALLS[other][:2], "new.py")
+    assert result.exit_code == 2
+    assert "both say what to compare: use one of them" in words(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--pairs", "pairs.jsonl", "old.py", "new.py"], "so old.py has no effect"),
+        (["--savepoints", "all"], "--savepoints checks one NEW, and here are 0"),
+        (["--savepoints", "all", "new.py", "old.py"], "--savepoints checks one NEW, and here are 2"),
+        (
+            ["--server", "http://127.0.0.1:9", "--job", "w", "old.py", "new.py"],
+            "--server checks one NEW, and here are 2",
+        ),
+        (["old.py"], "Two programs are needed"),
+    ],
+)
+def test_the_number_of_programs(arguments: list[str], reason: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert reason in words(result)
+
+
+def test_a_server_of_the_environment_does_not_change_what_is_asked_for() -> None:
+    assert run("old.py", "new.py", COMPAT_SERVER="http://127.0.0.1:9").exit_code == 0
+    assert run("--pairs", "pairs.jsonl", COMPAT_SERVER="http://127.0.0.1:9").exit_code == 0
+    alone = run("new.py", COMPAT_SERVER="http://127.0.0.1:9")
+    assert (alone.exit_code, "--job NAME" in alone.output) == (2, True)
+
+
+def test_what_is_only_for_programs_is_refused_for_plans() -> None:
+    assert CliRunner().invoke(main, ["plan", "old.py", "-o", "old.json"]).exit_code == 0
+    assert "no program is started for old.json" in words(run("old.json", "new.py", "--old-args", "x"))
+    assert "no program is started for old.json" in words(run("new.py", "old.json", "--new-args", "x"))
+    assert "-D has no effect here" in words(run("old.json", "old.json", "-D", "parallelism.default=3"))
+    assert run("old.json", "new.py", "-D", "parallelism.default=3", "--new-args", "x").exit_code == 0
+    assert run("old.json", "old.json", "--timeout", "9", "--no-open").exit_code == 0
+
+
+def test_a_baseline_is_written_from_files_at_a_revision() -> None:
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "c"]):
+        subprocess.run(["git", *command], check=True)
+    Path("new.py").write_text(program("numbers.COUNTED.uid('other')"))
+    assert run("--against", "HEAD", "new.py").exit_code == 1
+    written = run("--against", "HEAD", "new.py", "--write-baseline", "--baseline", "b.json")
+    assert (written.exit_code, "written to b.json" in written.output) == (0, True)
+    assert run("--against", "HEAD", "new.py", "--baseline", "b.json").exit_code == 0
+
+
+def test_a_story_of_every_savepoint_and_of_every_pair() -> None:
+    case = saved(SNAPSHOT)
+    Path("new.py").write_text(case["program"])
+    result = run("--savepoints", str(case["path"]), "new.py", "--explain", "--output", "json")
+    assert json.loads(result.stdout)["story"]
+    pairs = run("--pairs", "pairs.jsonl", "--explain")
+    assert all(json.loads(line)["story"] for line in pairs.stdout.splitlines())
