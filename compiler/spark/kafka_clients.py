@@ -49,11 +49,13 @@ _COMMON = {
 
 
 class KafkaUnavailable(StoreError):
-    """Brokers that do not answer, or do not do what is asked; the job's restart strategy decides what follows."""
+    """Brokers that do not answer, or do not have what they had; the job's restart strategy decides what follows."""
 
-    def __init__(self, properties: Mapping[str, str], error: Any) -> None:
+    @staticmethod
+    def of(properties: Mapping[str, str], error: Any) -> KafkaUnavailable:
+        """For an error of the client library."""
         reason = error.args[0].str() if error.args and hasattr(error.args[0], "str") else str(error)
-        super().__init__(f"The Kafka brokers {properties['bootstrap.servers']} cannot be asked: {reason}.")
+        return KafkaUnavailable(f"The Kafka brokers {properties['bootstrap.servers']} cannot be asked: {reason}.")
 
 
 def client_settings(properties: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,12 +180,15 @@ class KafkaEnumerator:
         partition = (split["topic"], split["partition"])
         now = time.monotonic()
         if now > self._asked + _FRESH or partition not in self._ends:
-            self._ends = self._cluster.latest(self._partitions)
+            self._ends = self._cluster.latest(sorted({*self._partitions, partition}))
+            self._partitions = sorted(self._ends)
             self._asked = now
         if partition not in self._ends:
-            raise ValueError(f"{_named(partition)} is not there any more, but the job has not read it to its end.")
+            raise KafkaUnavailable(
+                f"{_named(partition)} is not there any more, but the job has not read it to its end."
+            )
         if self._ends[partition] < split["next"]:
-            raise ValueError(
+            raise KafkaUnavailable(
                 f"{_named(partition)} ends at offset {self._ends[partition]}, but the job stands at {split['next']}: the "
                 "topic was made anew, or lost records. Start the source without its state, under another uid."
             )
@@ -218,7 +221,7 @@ class KafkaEnumerator:
         missing = [each for each in partitions if each not in offsets]
         strategy = rule.arguments["reset"]
         if missing and strategy is KafkaOffsetResetStrategy.NONE:
-            raise ValueError(
+            raise KafkaUnavailable(
                 f"There is no offset to start at for {', '.join(map(_named, missing))}, and the reset strategy is NONE: "
                 "commit one for the group, or take another reset strategy."
             )
@@ -245,27 +248,32 @@ class KafkaReader:
     def read(self, split: Split, limit: int) -> Read:
         start = split["next"]
         to = min(split["to"], start + limit)
-        messages: list[Any] = []
+        partition = (split["topic"], split["partition"])
+        values: list[Any] = []
+        timestamps: list[int | None] = []
         if start < to:
             with self._consumers.borrowed() as consumer:
-                messages = self._consume(consumer, (split["topic"], split["partition"]), start, to)
-        values, timestamps = [], []
+                for messages in self._consume(consumer, partition, start, to):
+                    self._add(messages, partition, values, timestamps)
+        rest = {name: value for name, value in split.items() if name != "to"} | {"next": to}
+        return Read(values, timestamps, rest, to >= split.get("end", _NO_END))
+
+    def _add(self, messages: list[Any], partition: Partition, values: list[Any], timestamps: list[int | None]) -> None:
         for message in messages:
             if (data := message.value()) is None:
                 continue
             try:
                 value = self._deserialize(data)
             except Exception as error:
-                where = _named((split["topic"], split["partition"]))
-                raise ValueError(f"{where}: the record at offset {message.offset()} cannot be read. {error}") from error
+                raise ValueError(
+                    f"{_named(partition)}: the record at offset {message.offset()} cannot be read. {error}"
+                ) from error
             if value is not None:
                 values.append(value)
                 kind, timestamp = message.timestamp()
                 timestamps.append(timestamp if kind else None)
-        rest = {name: value for name, value in split.items() if name != "to"} | {"next": to}
-        return Read(values, timestamps, rest, to >= split.get("end", _NO_END))
 
-    def _consume(self, consumer: Any, partition: Partition, start: int, to: int) -> list[Any]:
+    def _consume(self, consumer: Any, partition: Partition, start: int, to: int) -> Iterator[list[Any]]:
         """The messages from ``start`` and before ``to``: fewer where a topic is compacted or has transactions."""
         from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -273,9 +281,9 @@ class KafkaReader:
         passing = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
         try:
             consumer.assign([TopicPartition(*partition, start)])
-            found: list[Any] = []
             position, last, problem = start, time.monotonic(), "they did not come"
             while position < to:
+                found: list[Any] = []
                 for message in consumer.consume(min(to - position, 10_000), 0.05):
                     error = message.error()
                     if error is None:
@@ -286,26 +294,27 @@ class KafkaReader:
                         position = max(position, message.offset())
                     elif error.code() in gone:
                         low, high = consumer.get_watermark_offsets(TopicPartition(*partition), timeout=_PATIENCE)
-                        return self._lost(consumer, partition, start, to, low, high)
+                        position = self._after_loss(partition, position, low, high)
+                        consumer.assign([TopicPartition(*partition, position)])
                     elif error.code() not in passing:
                         raise KafkaException(error)
                     else:
                         problem = error.str()
                         continue
                     last = time.monotonic()
+                yield found
                 if time.monotonic() > last + _PATIENCE:
                     raise TimeoutError(f"{_named(partition)}, offsets {position} to {to - 1}: {problem}.")
             consumer.unassign()
         except KafkaException as error:
-            raise KafkaUnavailable(self._properties, error) from error
-        return found
+            raise KafkaUnavailable.of(self._properties, error) from error
 
-    def _lost(self, consumer: Any, partition: Partition, start: int, to: int, low: int, high: int) -> list[Any]:
-        """Records that retention deleted before they were read: an error, unless the program says to pass over them."""
-        if not self._skips_lost or start > high:
+    def _after_loss(self, partition: Partition, position: int, low: int, high: int) -> int:
+        """Where to go on when records were deleted before they were read, if the program says to pass over them."""
+        if not self._skips_lost or position > high:
             raise ValueError(
-                f"{_named(partition)} has the offsets {low} to {high - 1}, but the job stands at {start}: "
-                f"{max(low - start, 0)} records were deleted before they were read. To go on without them, set the "
+                f"{_named(partition)} has the offsets {low} to {high - 1}, but the job stands at {position}: "
+                f"{max(low - position, 0)} records were deleted before they were read. To go on without them, set the "
                 "property auto.offset.reset to 'earliest'."
             )
-        return self._consume(consumer, partition, low, to) if low < to else []
+        return low

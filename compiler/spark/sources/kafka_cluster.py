@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,8 +15,14 @@ Partition = tuple[str, int]
 """A topic and the number of a partition."""
 
 
+_NO_RECORD = -1
+"""The offset of a time after the last record; below it are those of partitions that have no leader at the moment."""
+_SETTLES = 3.0
+"""Seconds until a topic that brokers do not know is taken for gone: those that just started know none."""
+
+
 class KafkaCluster:
-    """The brokers that a program names. Every method raises KafkaUnavailable when they do not answer."""
+    """The brokers that a program names. Every method raises KafkaUnavailable when they do not have an answer."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self._properties = properties
@@ -25,10 +32,7 @@ class KafkaCluster:
     def partitions(
         self, topics: Sequence[str], pattern: str | None, partitions: Collection[Partition]
     ) -> list[Partition]:
-        """Those of topics, or of topics whose whole name matches a pattern, or given ones, in order.
-
-        Raises ValueError for a topic or partition that is not there.
-        """
+        """Those of topics, or of topics whose whole name matches a pattern, or given ones, in order."""
         with self._asking():
             there = {
                 (topic.topic, number)
@@ -38,7 +42,7 @@ class KafkaCluster:
         names = {topic for topic, _ in there}
         missing: list[Any] = sorted({*topics} - names) or sorted({*partitions} - there)
         if missing:
-            raise ValueError(f"{missing[0]} is not on the Kafka brokers {self._properties['bootstrap.servers']}.")
+            raise KafkaUnavailable(f"{missing[0]} is not on the Kafka brokers {self._properties['bootstrap.servers']}.")
         if pattern is not None:
             topics = [name for name in names if re.fullmatch(pattern, name) and not name.startswith("__")]
         return sorted(partitions) if partitions else sorted(each for each in there if each[0] in topics)
@@ -79,23 +83,45 @@ class KafkaCluster:
         self._consumer.commit(offsets=places, asynchronous=True)
 
     def _offsets(self, partitions: Sequence[Partition], wanted: Any) -> dict[Partition, int]:
-        from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+        """What each partition's leader says; one that has none at the moment, as after a crash, is asked again."""
+        from confluent_kafka import TopicPartition
+
+        found: dict[Partition, int] = {}
+        waiting = {TopicPartition(*each): wanted for each in partitions}
+        began = time.monotonic()
+        while waiting:
+            problem = self._ask(waiting, found)
+            passed = time.monotonic() - began
+            if problem is None or (passed > _SETTLES and problem.args[0].code() == _unknown_topic()):
+                break
+            if passed > self._timeout:
+                raise KafkaUnavailable.of(self._properties, problem)
+            # What the client had heard of leaders may be out of date, and it does not ask again by itself.
+            self._made.pop("admin", None)
+            time.sleep(0.1)
+        return found
+
+    def _ask(self, waiting: dict[Any, Any], found: dict[Partition, int]) -> Any:
+        """Ask for offsets, and put what is answered from ``waiting`` into ``found``; gives an error for what is not."""
+        from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 
         committed = self._properties.get("isolation.level") == "read_committed"
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        found: dict[Partition, int] = {}
-        if not partitions:
-            return found
+        problem = None
         with self._asking():
-            asked = {TopicPartition(*each): wanted for each in partitions}
-            answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=self._timeout)
-            for place, answer in answers.items():
-                try:
-                    found[(place.topic, place.partition)] = answer.result().offset
-                except KafkaException as error:
-                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                        raise
-        return found
+            answers = self._admin.list_offsets(waiting, isolation_level=level, request_timeout=self._timeout)
+        for place, answer in answers.items():
+            try:
+                offset = answer.result().offset
+            except KafkaException as error:
+                problem = error
+                continue
+            if offset < _NO_RECORD:
+                problem = KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+                continue
+            found[(place.topic, place.partition)] = offset
+            del waiting[place]
+        return problem
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -104,7 +130,7 @@ class KafkaCluster:
         try:
             yield
         except KafkaException as error:
-            raise KafkaUnavailable(self._properties, error) from error
+            raise KafkaUnavailable.of(self._properties, error) from error
 
     @property
     def _admin(self) -> Any:
@@ -121,6 +147,12 @@ class KafkaCluster:
         if "consumer" not in self._made:
             self._made["consumer"] = Consumer({**consumer_settings(self._properties), "on_commit": _log_refusal})
         return self._made["consumer"]
+
+
+def _unknown_topic() -> int:
+    from confluent_kafka import KafkaError
+
+    return KafkaError.UNKNOWN_TOPIC_OR_PART  # type: ignore[no-any-return]
 
 
 def _log_refusal(error: Any, places: Any) -> None:

@@ -22,7 +22,11 @@ _JARS = Path(pyspark.__file__).parent / "jars"
 _SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": "1",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.login.plain.sasl.jaas.config": (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_me="secret";'
+    ),
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
     "offsets.topic.num.partitions": "1",
@@ -82,18 +86,22 @@ def _free_ports(count: int) -> list[int]:
 
 
 class KafkaBroker:
-    """Starts the process; ``servers`` is its address. It listens on the loopback address only."""
+    """Starts the process; ``servers`` is its address, ``guarded`` one for those who know the password of ``me``.
+
+    It listens on the loopback address only.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._class_path = fetch_jars()
         self._folder = folder
-        port, controller = _free_ports(2)
-        self.servers = f"127.0.0.1:{port}"
+        port, guarded, controller = _free_ports(3)
+        self.servers, self.guarded = f"127.0.0.1:{port}", f"127.0.0.1:{guarded}"
+        addresses = f"PLAINTEXT://{self.servers},LOGIN://{self.guarded}"
         settings = {
             **_SETTINGS,
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "listeners": f"{addresses},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": addresses,
             "log.dirs": str(folder / "data"),
         }
         self._config = folder / "server.properties"

@@ -26,7 +26,7 @@ from compiler.datastream.connectors.kafka import (
 )
 from compiler.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
 from compiler.errors import ProgramError
-from compiler.spark.kafka_clients import Pool, client_settings, consumer_settings, producer_settings
+from compiler.spark.kafka_clients import KafkaUnavailable, Pool, client_settings, consumer_settings, producer_settings
 from compiler.spark.sinks.kafka import Publication
 from compiler.spark.sinks.kafka import unsupported as unsupported_sink
 from compiler.spark.sources.kafka import KafkaEnumerator, KafkaReader, Subscription
@@ -98,7 +98,7 @@ STARTS = [
 def test_where_reading_starts(start: Any, expected: Any) -> None:
     made = KafkaEnumerator(source(start), Cluster(OFFSETS))
     if isinstance(expected, str):
-        with pytest.raises(ValueError, match=expected):
+        with pytest.raises(KafkaUnavailable, match=expected):
             made.discover(set())
     else:
         splits = made.discover(set())
@@ -168,7 +168,7 @@ LOST = [
 def test_a_topic_that_was_made_anew(offsets: Any, message: str) -> None:
     made = KafkaEnumerator(source(), Cluster(offsets))
     made.discover(set())
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(KafkaUnavailable, match=message):
         made.ready({"id": "t-0", "topic": "t", "partition": 0, "next": 9})
 
 
@@ -352,7 +352,7 @@ class Message:
 
 def test_messages_become_records(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [Message(4, b"a"), Message(5, None), Message(7, b"b", None)]
-    monkeypatch.setattr(KafkaReader, "_consume", lambda *arguments: messages)
+    monkeypatch.setattr(KafkaReader, "_consume", lambda *arguments: iter([messages]))
     split = {"id": "t-0", "topic": "t", "partition": 0, "next": 4, "to": 9, "end": 8}
     read = KafkaReader(source()).read(split, 4)
     assert (read.values, read.timestamps, read.done) == (["a", "b"], [5, None], True)

@@ -131,7 +131,7 @@ def test_topics_by_pattern_and_single_partitions(cluster: Any, broker: KafkaBrok
     }  # fmt: skip
     chosen = source(broker).set_partitions({KafkaTopicPartition(topics[0], 1)}).build()
     assert read(cluster.environment(2), chosen) == ["b0", "b1"]
-    with pytest.raises(ValueError, match="no-such-topic is not on the Kafka brokers"):
+    with pytest.raises(JobFailed, match="no-such-topic is not on the Kafka brokers"):
         read(cluster.environment(2), source(broker, "no-such-topic").build())
 
 
@@ -219,6 +219,39 @@ def test_brokers_that_do_not_answer(cluster: Any) -> None:
     made = made.set_property("default.api.timeout.ms", "300").build()
     with pytest.raises(JobFailed, match=r"The Kafka brokers 127\.0\.0\.1:1 cannot be asked"):
         read(cluster.environment(1), made)
+
+
+def test_who_may_read_says_so_as_in_java(cluster: Any, broker: KafkaBroker) -> None:
+    topic = filled(broker, [2])
+    made = source(broker, topic).set_bootstrap_servers(broker.guarded).set_property("default.api.timeout.ms", "5000")
+    made = made.set_property("security.protocol", "SASL_PLAINTEXT").set_property("sasl.mechanism", "PLAIN")
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    made = made.set_property("sasl.jaas.config", f'{module} username="me" password="secret";')
+    assert read(cluster.environment(1), made.build()) == ["a0", "a1"]
+    made = made.set_property("sasl.jaas.config", f'{module} username="me" password="wrong";')
+    with pytest.raises(JobFailed, match="cannot be asked"):
+        read(cluster.environment(1), made.build())
+
+
+@pytest.mark.slow
+def test_a_broker_that_is_restarted(cluster: Any, tmp_path: Path) -> None:
+    try:
+        broker = KafkaBroker(tmp_path)
+    except NoBroker as error:
+        pytest.skip(str(error))
+    try:
+        topic = filled(broker, [2])
+        made = KafkaSource.builder().set_bootstrap_servers(broker.servers).set_topics(topic)
+        stream = cluster.environment(1).from_source(made.set_value_only_deserializer(TEXT).build(), NONE, "kafka")
+        with stream.execute_and_collect() as records:
+            assert [next(records), next(records)] == ["a0", "a1"]
+            broker.close()
+            time.sleep(1)
+            broker.start()
+            broker.put(topic, 0, ["a2"])
+            assert next(records) == "a2"
+    finally:
+        broker.close()
 
 
 class Count(KeyedProcessFunction):
