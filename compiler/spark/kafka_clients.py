@@ -103,7 +103,6 @@ def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
         # The end of what there is to read is known: nobody waits at it.
         "fetch.wait.max.ms": "10",
         "fetch.queue.backoff.ms": "5",
-        "fetch.message.max.bytes": "8388608",
         **client_settings(properties),
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",

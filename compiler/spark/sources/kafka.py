@@ -22,6 +22,9 @@ from compiler.spark.sources.splits import Read, Split
 _NO_END = 1 << 63
 _FRESH = 0.02
 """Seconds for which the driver takes for granted what the brokers said of the ends of partitions."""
+_FETCHES = ((1_000, 1 << 16, 1_000), (50_000, 1 << 20, 10_000), (_NO_END, 1 << 23, 1_000_000))
+"""Up to so many offsets wanted, so many bytes at once, and so many messages in advance: what is behind the last offset is
+fetched in vain."""
 _PATIENCE = 60.0
 """Seconds without a record that must be there, until a reader gives up."""
 
@@ -242,7 +245,11 @@ class KafkaReader:
         wanted = Subscription.of(source)
         self._properties = wanted.properties
         self._deserialize = wanted.deserializer.deserialize
-        self._consumers = Pool(Consumer, consumer_settings(wanted.properties))
+        settings = consumer_settings(wanted.properties)
+        self._pools = [
+            (most, Pool(Consumer, {"fetch.message.max.bytes": size, "queued.min.messages": ahead, **settings}))
+            for most, size, ahead in _FETCHES
+        ]
         self._skips_lost = wanted.properties.get("auto.offset.reset") == "earliest"
 
     def read(self, split: Split, limit: int) -> Read:
@@ -252,7 +259,8 @@ class KafkaReader:
         values: list[Any] = []
         timestamps: list[int | None] = []
         if start < to:
-            with self._consumers.borrowed() as consumer:
+            pool = next(pool for most, pool in self._pools if to - start <= most)
+            with pool.borrowed() as consumer:
                 for messages in self._consume(consumer, partition, start, to):
                     self._add(messages, partition, values, timestamps)
         rest = {name: value for name, value in split.items() if name != "to"} | {"next": to}
