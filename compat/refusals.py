@@ -6,40 +6,36 @@ from collections.abc import Mapping
 from typing import Any
 
 from compat.check.findings import Finding, Fix, Level, Report, Verdict
+from compat.check.rules import cmp105, cmp109
+from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program, SourceLine
+from compiler.configuration import CHECKPOINT_INTERVAL
 
 _RULES = (
-    ("Hash collision on user-specified ID", "CMP105", "Give each operator a uid of its own."),
-    ("Node hash must be a 32 character String", "CMP109", "Give set_uid_hash the 32 hex digits of an operator id."),
-    (
-        "Forward partitioning does not allow change of parallelism",
-        "CMP202",
-        "Give both operators the same parallelism, or use rebalance() in the place of forward().",
-    ),
-    (
-        "not supported by default for iterative jobs",
-        "CMP203",
-        "Take the loop out of the job, or switch checkpoints off.",
-    ),
+    ("Hash collision on user-specified ID", "CMP105"),
+    ("Node hash must be a 32 character String", "CMP109"),
+    ("Forward partitioning does not allow change of parallelism", "CMP202"),
+    ("not supported by default for iterative jobs", "CMP203"),
 )
+_FOUND = "Found: "
 
 
 def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
     """The report on a NEW that Flink refuses by one of the rules; None for any other refusal."""
     error = plan["error"]
     message = str(error["message"])
-    for text, rule, fix in _RULES:
+    for text, rule in _RULES:
         if text in message:
-            place = error.get("source")
+            place = _place(error.get("source"))
             finding = Finding(
                 rule=rule,
                 level=Level.ERROR,
                 title=message.splitlines()[0],
                 consequence=f"Flink refuses the program: {error['class']}.",
                 reason=message,
-                old_line=old.source,
-                new_line=None if place is None else SourceLine(place["file"], place["line"]),
-                fixes=(Fix(text=fix),),
+                old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
+                new_line=place or SourceLine(name, 0),
+                fixes=_fixes(rule, plan, name, old, place),
             )
             new = Program(
                 name=name,
@@ -52,3 +48,34 @@ def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
             )
             return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=())
     return None
+
+
+def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
+    if source is None:
+        return None
+    end = source.get("end")
+    return SourceLine(source["file"], source["line"], None if end is None else (end[0], end[1]))
+
+
+def _fixes(rule: str, plan: Mapping[str, Any], name: str, old: Program, place: SourceLine | None) -> tuple[Fix, ...]:
+    """What to do about the refusal."""
+    match rule:
+        case "CMP105":
+            return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
+        case "CMP109":
+            return (cmp109.fix(old, plan["error"]["message"].rpartition(_FOUND)[2], place),)
+        case "CMP202":
+            text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
+            return (Fix(text=text, code=".rebalance()"),)
+        case _:
+            text = "Take the loop out of the job, or switch checkpoints off."
+            return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
+
+
+def _apart(plan: Mapping[str, Any], name: str, old: Program) -> tuple[Fix, ...]:
+    """Edits for uids that several operators have; none where the job is refused for more than that."""
+    try:
+        apart = decode(plan["apart"], name=name, kind="program")
+    except (KeyError, PlanError):
+        return ()
+    return tuple(cmp105.fixes(old, apart, {int(node): uid for node, uid in plan["apart"]["shared_uids"].items()}))

@@ -56,13 +56,14 @@ class Fix:
 
     ``text`` says it to a person. ``call`` is the code that an operator's calls need (``.set_uid_hash("…")``), ``at`` the
     line of NEW that makes the operator, ``operator_id`` the operator's id; a call that begins with ``env`` is one on the
-    environment, without a place. All are None where the fix is no single call.
+    environment, without a place. All are None where the fix is no single call; ``code`` is then what a person has to write.
     """
 
     text: str
     call: str | None = None
     at: SourceLine | None = None
     operator_id: str | None = None
+    code: str | None = None
 
 
 @record

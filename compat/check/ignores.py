@@ -16,7 +16,7 @@ import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compat.check.findings import Finding, Level
+from compat.check.findings import Finding, Fix, Level
 from compat.check.rules.catalogue import RULES
 from compat.plan.facts import SourceLine
 
@@ -131,6 +131,7 @@ def _about(ignores: Sequence[Ignore], used: set[tuple[SourceLine, str]]) -> Iter
                     consequence="Nothing; but a later finding of that rule on this line would be hidden.",
                     reason=f"No finding of {rule} is about this line.",
                     new_line=ignore.place,
+                    fixes=(Fix(text="Remove it from the comment."),),
                 )
 
 
@@ -142,6 +143,7 @@ def _invalid(place: SourceLine, title: str, reason: str) -> Finding:
         consequence="The comment has no effect.",
         reason=reason,
         new_line=place,
+        fixes=(Fix(text="Name the rule: # compat: ignore[CMP402] and the reason; or remove the comment."),),
     )
 
 

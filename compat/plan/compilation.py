@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from compiler.errors import ProgramError
 from compiler.executiongraph.generator import generate as generate_execution_graph
@@ -34,9 +35,40 @@ def compile_job(job: Job) -> Compilation:
     compilation = Compilation(job)
     try:
         compilation.stream_graph = generate_stream_graph(job)
-        compilation.hashes = generate_hashes(compilation.stream_graph)
-        compilation.job_graph = generate_job_graph(compilation.stream_graph, compilation.hashes)
-        compilation.execution_graph = generate_execution_graph(compilation.job_graph)
+        _finish(compilation, compilation.stream_graph)
     except ProgramError as error:
         compilation.error = error
     return compilation
+
+
+@collection_paused()
+def compile_apart(job: Job) -> tuple[Compilation, Mapping[int, str]]:
+    """The job that it would be if of several operators with one uid only the first had it.
+
+    Gives it with the uid of each operator that shares one, by the number of its node.
+    """
+    compilation = Compilation(job)
+    graph = generate_stream_graph(job)
+    nodes = dict(graph.nodes)
+    holders: dict[str, int] = {}
+    shared: dict[int, str] = {}
+    for id, node in sorted(graph.nodes.items()):
+        if node.uid is None:
+            continue
+        first = holders.setdefault(node.uid, id)
+        if first != id:
+            shared |= {first: node.uid, id: node.uid}
+            nodes[id] = replace(node, uid=None)
+    compilation.stream_graph = replace(graph, nodes=nodes)
+    try:
+        _finish(compilation, compilation.stream_graph)
+    except ProgramError as error:
+        compilation.error = error
+    return compilation, shared
+
+
+def _finish(compilation: Compilation, graph: StreamGraph) -> None:
+    """Make what follows from the stream graph. Raises ProgramError."""
+    compilation.hashes = generate_hashes(graph)
+    compilation.job_graph = generate_job_graph(graph, compilation.hashes)
+    compilation.execution_graph = generate_execution_graph(compilation.job_graph)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compat.plan.compilation import Compilation
+from compat.plan.compilation import Compilation, compile_apart
 from compat.plan.facts import State
 from compat.plan.graphs import Json, execution_graph_json, job_graph_json, stream_graph_json
 from compat.plan.states import Discovery, discover
@@ -60,6 +60,9 @@ def plan_json(compilation: Compilation, encoding: Encoding | None = None) -> Jso
     if compilation.execution_graph is not None:
         plan["execution_graph"] = execution_graph_json(compilation.execution_graph)
         plan["operators"] = list(_operators(compilation, encoding))
+    if job is not None and compilation.error is not None and compilation.error.stage == "hashes":
+        apart, shared = compile_apart(job)
+        plan["apart"] = plan_json(apart, encoding) | {"shared_uids": {str(node): uid for node, uid in shared.items()}}
     return plan
 
 

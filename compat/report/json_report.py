@@ -166,7 +166,7 @@ def _state(state: State) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    return {"text": fix.text, "call": fix.call, "at": _line(fix.at), "operator_id": fix.operator_id}
+    return {"text": fix.text, "call": fix.call, "at": _line(fix.at), "operator_id": fix.operator_id, "code": fix.code}
 
 
 def _row(row: MappingRow) -> dict[str, Any]:

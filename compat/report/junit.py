@@ -146,5 +146,6 @@ def _text(finding: Finding) -> str:
     lines += [f"At restore: {finding.consequence}"] if finding.consequence else []
     lines += [f"Why: {finding.reason}"] if finding.reason else []
     for fix in finding.fixes:
-        lines.append(f"Fix: {fix.text}" + (f" ({fix.call} at {fix.at})" if fix.call and fix.at else ""))
+        where = f" ({fix.call} at {fix.at})" if fix.call and fix.at else f" ({fix.code})" if fix.code else ""
+        lines.append(f"Fix: {fix.text}{where}")
     return "\n".join(visible(line) for line in lines)

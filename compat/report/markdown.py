@@ -89,10 +89,14 @@ def _details(finding: Finding, context: ReportContext) -> list[str]:
         lines += ["", f"**Why:** {markdown(finding.reason)}"]
     if finding.silent:
         lines += ["", "**Flink restores this without an error.**"]
-    for fix in finding.fixes:
+    for fix in finding.fixes[: summary.MOST_FIXES]:
         lines += ["", f"**Fix:** {markdown(fix.text)}"]
         if fix.call is not None:
             lines += [*_source("At", fix.at, context, fix.call)]
+        elif fix.code is not None:
+            lines += ["", *fence([code_line(fix.code)])]
+    more = summary.further(finding)
+    lines += [] if more is None else ["", more]
     return [*lines, "", "</details>"]
 
 

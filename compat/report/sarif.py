@@ -115,7 +115,10 @@ def _result(finding: Finding, index: dict[str, int], context: ReportContext) -> 
     result["properties"] = {
         "state": finding.state,
         "silent": finding.silent,
-        "fixes": [{"text": fix.text, "call": fix.call, "at": str(fix.at) if fix.at else None} for fix in finding.fixes],
+        "fixes": [
+            {"text": fix.text, "call": fix.call, "code": fix.code, "at": str(fix.at) if fix.at else None}
+            for fix in finding.fixes
+        ],
     }
     return result
 
@@ -127,7 +130,9 @@ def _suppressed(finding: Finding, index: dict[str, int], context: ReportContext)
 
 def _message(finding: Finding) -> str:
     parts = [finding.title, finding.consequence, finding.reason]
-    parts += [f"Fix: {fix.text}" + (f" ({fix.call})" if fix.call else "") for fix in finding.fixes]
+    parts += [
+        f"Fix: {fix.text}" + (f" ({fix.call or fix.code})" if fix.call or fix.code else "") for fix in finding.fixes
+    ]
     return "\n".join(visible(part) for part in parts if part)
 
 

@@ -220,6 +220,17 @@ def next_step_undecided(outcome: Undecided) -> str:
     return f"Next: {_uncapitalized(hint or 'repair what failed above, then run the same command again.')}"
 
 
+MOST_FIXES = 5
+"""Edits of one finding that are shown."""
+
+
+def further(finding: Finding) -> str | None:
+    """What to say of the edits of a finding that are not shown."""
+    more = len(finding.fixes) - MOST_FIXES
+    command = "compat check --fix" + ("" if _blocks(finding) else " --fail-on warning")
+    return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."
+
+
 def _fixes(report: Report) -> list[Fix]:
     found = [fix for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes[:1]]
     return list(dict.fromkeys(fix for fix in found if fix.call is not None and fix.at is not None))

@@ -138,13 +138,18 @@ class _Page:
             self.source(text, place, with_frame=len(finding.related) <= 5)
         self.labelled("At restore", finding.consequence)
         self.labelled("Why", finding.reason)
-        for fix in finding.fixes:
+        for fix in finding.fixes[: summary.MOST_FIXES]:
             self.labelled("Fix", fix.text, "green")
             if fix.call is not None and fix.at is not None:
                 self.line(f"add {fix.call} at {fix.at}:", 4)
                 self.frame(fix.at, fix.call)
             elif fix.call is not None:
                 self.line(fix.call, 4)
+            elif fix.code is not None:
+                self.line(fix.code, 4)
+        more = summary.further(finding)
+        if more is not None:
+            self.line(more, 2)
         if finding.silent:
             self.line("Flink restores this without an error.", 2, "bold")
 

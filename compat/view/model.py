@@ -170,9 +170,10 @@ def _finding(finding: Plan, context: ReportContext, places: Sequence[Places]) ->
 
 
 def _fix(fix: Plan, context: ReportContext) -> Json:
+    code = fix["call"] or fix.get("code")
     return {
         "text": visible(fix["text"]),
-        "call": None if fix["call"] is None else visible(fix["call"]),
+        "call": None if code is None else visible(code),
         "source": source_values(_line(fix["at"]), context, fix["call"]),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
+from compat.check.rules import amounts, writing
 from compat.check.rules.pinning import hidden, only_timers
 from compat.plan.facts import Operator
 
@@ -42,8 +42,9 @@ def _finding(old: Operator, check: Check) -> Finding:
 
 def _fix(old: Operator, empty: bool) -> Fix:
     if empty:
-        return Fix(text="Restore with -n: nothing is lost, the state is empty.")
-    keep = "Keep the operator"
-    if not hidden(old) and old.uid is not None:
-        keep += f' with .uid("{old.uid}")'
-    return Fix(text=f"{keep}, or restore with -n (--allowNonRestoredState) if its state may go.")
+        return Fix(text="Restore with -n: nothing is lost, the state is empty.", code=writing.NON_RESTORED)
+    text = "Keep the operator, or restore with -n (--allowNonRestoredState) if its state may go."
+    if hidden(old):
+        return Fix(text=text, code=writing.NON_RESTORED)
+    call = f".set_uid_hash({writing.text_of(old.id)})" if old.uid is None else f".uid({writing.text_of(old.uid)})"
+    return Fix(text=text, code=call)

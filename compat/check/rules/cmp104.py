@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.pinning import hidden, only_timers
+from compat.check.rules.pinning import WITHOUT_USER_HASH, edit, fresh_uid, hidden, only_timers
 from compat.plan.facts import Operator
 
 
@@ -30,9 +30,25 @@ def find(check: Check) -> Iterator[Finding]:
                 text="Give each of them a uid when the job next starts without old state; on a job that has state, add the "
                 "uid together with .set_uid_hash of the present id."
             ),
+            *_edits(unpinned, check),
         ),
         related=tuple((operator.label, operator.source) for operator in unpinned[1:] if operator.source is not None),
     )
+
+
+def _edits(unpinned: list[Operator], check: Check) -> Iterator[Fix]:
+    """A uid for each, and the id that it had as user hash: a uid alone would leave the state behind."""
+    taken = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
+    origins = {pair.new.id: pair.old.id for pair in check.mapping.pairs}
+    for operator in unpinned:
+        origin = origins.get(operator.id)
+        if origin is not None and operator.kind in WITHOUT_USER_HASH:
+            continue
+        uid = fresh_uid(operator, taken)
+        taken.add(uid)
+        yield edit(operator, "uid", uid)
+        if origin is not None and operator.user_hash is None:
+            yield edit(operator, "set_uid_hash", origin)
 
 
 def _at_risk(operator: Operator) -> bool:

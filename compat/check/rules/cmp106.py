@@ -6,6 +6,11 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rules.pinning import edit, pin
+from compat.check.rules.writing import text_of
+from compat.check.similarity import find_successors, similarity
+from compat.plan.facts import Operator
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -23,11 +28,25 @@ def find(check: Check) -> Iterator[Finding]:
             reason=f"Its id is {pair.new.id}, its user hash {other.id}; OLD has state under both.",
             old=pair.old,
             new=pair.new,
-            fixes=(
-                Fix(
-                    text="Remove the set_uid_hash call, if the state under the operator's own id is the right one; else "
-                    f"give the state of {pair.old.label} to an operator of its own."
-                ),
-            ),
+            fixes=_fixes(pair, other, check),
             silent=True,
         )
+
+
+def _fixes(pair: Pair, taken: Operator, check: Check) -> tuple[Fix, ...]:
+    """Give both states to the operators that they belong to, where another operator of NEW waits for one of them."""
+    claimant, own = pair.new, pair.old
+    heirs = find_successors([own, taken], [operator for operator in check.mapping.fresh if operator.has_state])
+    if similarity(own, claimant) > similarity(taken, claimant) and taken.id in heirs:
+        return (edit(claimant, "set_uid_hash", own.id), *pin(taken, heirs[taken.id]))
+    if own.id in heirs:
+        return pin(own, heirs[own.id], uid_is_free=False)
+    if taken.id in heirs:
+        return (edit(claimant, "set_uid_hash", own.id), *pin(taken, heirs[taken.id]))
+    return (
+        Fix(
+            text=f"If the state under its own id is the right one, make it .set_uid_hash({text_of(own.id)}), and let the other "
+            f"state go with -n; else keep an operator for the state of {own.label}.",
+            code=f".set_uid_hash({text_of(own.id)})",
+        ),
+    )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import writing
+from compat.check.rules.pinning import fresh_uid
 from compat.plan.facts import Operator, Program
 
 
@@ -29,7 +31,8 @@ def find(check: Check) -> Iterator[Finding]:
                 fixes=(
                     Fix(
                         text="Write the uid as a fixed text, and let nothing random, no time and no order of a set decide "
-                        "what the program builds."
+                        "what the program builds.",
+                        code=f".uid({writing.text_of(fresh_uid(first, set()))})",
                     ),
                 ),
             )

@@ -24,7 +24,8 @@ def find(check: Check) -> Iterator[Finding]:
                 fixes=(
                     Fix(
                         text="Remove the uid, or keep the operator apart with .start_new_chain() or "
-                        "python.operator-chaining.enabled=false."
+                        "python.operator-chaining.enabled=false.",
+                        code=".start_new_chain()",
                     ),
                 ),
             )

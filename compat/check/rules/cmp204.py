@@ -10,6 +10,8 @@ from functools import cached_property
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
+from compat.check.rules import writing
+from compat.check.rules.pinning import fresh_uid
 from compat.plan.facts import Operator, Vertex
 
 
@@ -45,6 +47,11 @@ class _Finished:
     @cached_property
     def vertices(self) -> dict[str, Vertex]:
         return {vertex.id: vertex for vertex in self.check.new.vertices}
+
+    @cached_property
+    def uids(self) -> set[str]:
+        programs = (self.check.old, self.check.new)
+        return {operator.uid for program in programs for operator in program.operators if operator.uid is not None}
 
     def findings(self) -> Iterator[Finding]:
         for vertex in self.vertices.values():
@@ -87,7 +94,8 @@ class _Finished:
             fixes=(
                 Fix(
                     text=f"Run {culprit.label} in a chain of its own (.start_new_chain()) that is not before a finished "
-                    "one, or restore from a savepoint taken before the operators finished."
+                    "one, or restore from a savepoint taken before the operators finished.",
+                    code=".start_new_chain()",
                 ),
             ),
         )
@@ -107,7 +115,8 @@ class _Finished:
             fixes=(
                 Fix(
                     text=f"Let {feeder.label} feed an operator of its own, keep the finished part as it was, or restore from a "
-                    "savepoint taken before it finished."
+                    "savepoint taken before it finished.",
+                    code=f".uid({writing.text_of(fresh_uid(head, self.uids))})",
                 ),
             ),
         )

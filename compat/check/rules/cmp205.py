@@ -39,7 +39,8 @@ def find(check: Check) -> Iterator[Finding]:
                     fixes=(
                         Fix(
                             text="Keep the exchange for one restore, or take a savepoint (or an aligned checkpoint): it "
-                            "holds no records in flight."
+                            "holds no records in flight.",
+                            code=".rebalance()",
                         ),
                     ),
                 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
+from compat.check.rules import amounts, writing
 from compat.check.rules.states import changes
 
 
@@ -23,6 +23,10 @@ def find(check: Check) -> Iterator[Finding]:
                 old=change.pair.old,
                 new=change.pair.new,
                 state=state.name,
-                fixes=(Fix(text="Nothing, if it is not needed; declare it again if it is."),),
+                fixes=(
+                    Fix(
+                        text="Nothing, if it is not needed; declare it again if it is.", code=writing.descriptor(state)
+                    ),
+                ),
                 silent=True,
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
+from compat.check.rules import amounts, writing
 from compat.check.rules.states import changes
 
 
@@ -24,6 +24,11 @@ def find(check: Check) -> Iterator[Finding]:
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
-                fixes=(Fix(text=f"Keep the name {old.name!r} in the state's descriptor."),),
+                fixes=(
+                    Fix(
+                        text=f"Keep the name {old.name!r} in the state's descriptor.",
+                        code=writing.descriptor(new, old.name) or writing.text_of(old.name),
+                    ),
+                ),
                 silent=True,
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.keeping import KindChange, kind_change
-from compat.check.rules import amounts
+from compat.check.rules import amounts, writing
 from compat.check.rules.states import changes
 
 _CONSEQUENCES = {
@@ -40,6 +40,11 @@ def find(check: Check) -> Iterator[Finding]:
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
-                fixes=(Fix(text=f"Give the {new.kind.value} state another name, and keep {old.name!r} as it was."),),
+                fixes=(
+                    Fix(
+                        text=f"Give the {new.kind.value} state another name, and keep {old.name!r} as it was.",
+                        code=writing.descriptor(old),
+                    ),
+                ),
                 silent=became is not KindChange.REFUSED,
             )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
+from compat.check.rules import amounts, writing
+from compat.check.rules.pinning import fresh_uid
 from compat.check.rules.states import StateChange, changes, retyped
 from compat.plan.facts import State, StateKind
 from state.compatibility import PROCESS, STORE, Compatibility
@@ -27,6 +28,7 @@ def find(check: Check) -> Iterator[Finding]:
 
 def _other_connectors(check: Check) -> Iterator[Finding]:
     """Sources and sinks that became another connector's, whose splits or files are in bytes of its own form."""
+    uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("class"), pair.new.detail.get("class")
         if pair.old.kind not in _CONNECTED or None in (before, after) or before == after:
@@ -43,7 +45,12 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
             old=pair.old,
             new=pair.new,
             state=state.name,
-            fixes=(Fix(text=f"Give the {after} a uid of its own, and restore with -n if the old positions may go."),),
+            fixes=(
+                Fix(
+                    text=f"Give the {after} a uid of its own, and restore with -n if the old positions may go.",
+                    code=f".uid({writing.text_of(fresh_uid(pair.new, uids))})",
+                ),
+            ),
         )
 
 
@@ -66,7 +73,12 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
         old=change.pair.old,
         new=change.pair.new,
         state=old.name,
-        fixes=(Fix(text=f"Keep the type {old.type}, or put the new values into a state of another name."),),
+        fixes=(
+            Fix(
+                text=f"Keep the type {old.type}, or put the new values into a state of another name.",
+                code=writing.descriptor(old),
+            ),
+        ),
         silent=change.dialect is PROCESS,
     )
 
@@ -81,6 +93,11 @@ def _in_other_words(check: Check, change: StateChange, old: State, new: State, c
         old=change.pair.old,
         new=change.pair.new,
         state=old.name,
-        fixes=(Fix(text="Nothing, if the values mean the same; else put the new ones into a state of another name."),),
+        fixes=(
+            Fix(
+                text="Nothing, if the values mean the same; else put the new ones into a state of another name.",
+                code=writing.descriptor(new, f"{new.name}-2"),
+            ),
+        ),
         silent=True,
     )

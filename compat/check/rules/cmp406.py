@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.keeping import key_change
+from compat.check.rules import writing
 from compat.plan.facts import Operator
 
 
@@ -23,7 +24,7 @@ def find(check: Check) -> Iterator[Finding]:
                 reason="Keys are never migrated: the key decides in which key group a state lies.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(Fix(text=f"Keep the key type {before} in key_by."),),
+                fixes=(Fix(text=f"Keep the key type {before} in key_by.", code=writing.key_by(before)),),
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
+from compat.check.rules import writing
 from compat.check.rules.states import timers
 
 
@@ -31,7 +32,12 @@ def find(check: Check) -> Iterator[Finding]:
             reason="Windows are part of the state's address.",
             old=pair.old,
             new=pair.new,
-            fixes=(Fix(text="Keep the assigner, or give the new windows an operator with a uid of its own."),),
+            fixes=(
+                Fix(
+                    text="Keep the assigner, or give the new windows an operator with a uid of its own.",
+                    code=writing.window(before),
+                ),
+            ),
             silent=stranded is not None and not refused,
         )
 

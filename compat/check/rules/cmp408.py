@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import writing
 from compat.check.rules.states import changes
+from compat.plan.facts import State
 
 _MIGRATES_SINCE = "2."
 
@@ -30,5 +32,14 @@ def find(check: Check) -> Iterator[Finding]:
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
-                fixes=(Fix(text="Nothing." if migrates else "Keep it as it was, or restore with Flink 2.x."),),
+                fixes=(_fix(old, migrates),),
             )
+
+
+def _fix(old: State, migrates: bool) -> Fix:
+    if migrates:
+        return Fix(text="Nothing.")
+    call = writing.time_to_live(old.ttl)
+    if old.ttl is None:
+        return Fix(text="Leave the time to live out again, or restore with Flink 2.x.", code=f"# {call}")
+    return Fix(text="Switch it on again, or restore with Flink 2.x.", code=call)

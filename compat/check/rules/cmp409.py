@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import writing
 from compat.check.rules.states import changes
 
 
@@ -24,5 +25,10 @@ def find(check: Check) -> Iterator[Finding]:
                     old=change.pair.old,
                     new=change.pair.new,
                     state=old.name,
-                    fixes=(Fix(text="Keep it, or give the new state another name."),),
+                    fixes=(
+                        Fix(
+                            text="Keep it, or give the new state another name.",
+                            code=f'"scope": {writing.text_of(old.scope.value)}',
+                        ),
+                    ),
                 )

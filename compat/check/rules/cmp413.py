@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
+from compat.check.rules import amounts, writing
+from compat.check.rules.pinning import fresh_uid
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -25,6 +26,11 @@ def find(check: Check) -> Iterator[Finding]:
                 old=pair.old,
                 new=pair.new,
                 state=state.name,
-                fixes=(Fix(text="Use a KeyedProcessFunction with a named state in its place."),),
+                fixes=(
+                    Fix(
+                        text="Use a KeyedProcessFunction with a named state in its place, say Total.",
+                        code=f".process(Total()).uid({writing.text_of(pair.new.uid or fresh_uid(pair.new, set()))})",
+                    ),
+                ),
                 silent=True,
             )

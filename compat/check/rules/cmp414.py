@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import writing
+from compat.check.rules.pinning import fresh_uid
 
 _INCREMENTAL = frozenset({"reduce", "aggregate"})
 
 
 def find(check: Check) -> Iterator[Finding]:
     """Windows that kept one value and keep all records now, or the other way round."""
+    uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
         if before is None or after is None or (before in _INCREMENTAL) == (after in _INCREMENTAL):
@@ -29,7 +32,10 @@ def find(check: Check) -> Iterator[Finding]:
             old=pair.old,
             new=pair.new,
             fixes=(
-                Fix(text="Give the new function an operator with a uid of its own, or let the old windows end first."),
+                Fix(
+                    text="Give the new function an operator with a uid of its own, or let the old windows end first.",
+                    code=f".uid({writing.text_of(fresh_uid(pair.new, uids))})",
+                ),
             ),
             silent=True,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
 
 from compat.check.context import Check
@@ -34,7 +36,10 @@ def find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Copy the whole folder, with shared/ and taskowned/ of a checkpoint. A savepoint can be moved, a "
-                    "checkpoint hardly."
+                    "checkpoint hardly.",
+                    code=shlex.join(
+                        ["cp", f"ORIGINAL/{os.path.basename(missing[0].name)}", os.path.dirname(snapshot.path)]
+                    ),
                 ),
             ),
         )

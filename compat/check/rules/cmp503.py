@@ -40,7 +40,8 @@ def find(check: Check) -> Iterator[Finding]:
         new=first.new,
         fixes=(
             Fix(
-                text=f"Run NEW with {BACKEND}: {wrote} (for this check: -D {BACKEND}={wrote}), or take a canonical savepoint."
+                text=f"Run NEW with {BACKEND}: {wrote} (for this check: -D {BACKEND}={wrote}), or take a canonical savepoint.",
+                code=f"{BACKEND}: {wrote}",
             ),
         ),
         related=tuple((pair.new.label, pair.new.source) for pair in pairs[1:] if pair.new.source is not None),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
+from compat.check.rules import writing
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -16,12 +17,12 @@ def find(check: Check) -> Iterator[Finding]:
     if check.old.snapshot is None or check.old.snapshot.types_known:
         return
     for pair in check.right_pairs:
-        declared = {state.name: state.type for state in pair.new.states or ()}
+        states = {state.name: state for state in pair.new.states or ()}
         for name, why in pair.old.detail.get("contradicted_types", {}).items():
             yield check.finding(
                 "CMP505",
                 Level.ERROR,
-                f"the bytes of state {name!r} of {pair.new.label} are not of the type {declared.get(name)}",
+                f"the bytes of state {name!r} of {pair.new.label} are not of the type {states[name].type}",
                 consequence="Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first "
                 "record, or reads wrong values.",
                 reason=f"A stored value has {why}.",
@@ -29,7 +30,10 @@ def find(check: Check) -> Iterator[Finding]:
                 new=pair.new,
                 state=name,
                 fixes=(
-                    Fix(text="Keep the type that wrote the state, or put the new values into a state of another name."),
+                    Fix(
+                        text="Keep the type that wrote the state, or put the new values into a state of another name.",
+                        code=writing.descriptor(states[name], f"{name}-2") or writing.text_of(f"{name}-2"),
+                    ),
                 ),
                 silent=True,
             )

@@ -17,5 +17,10 @@ def find(check: Check) -> Iterator[Finding]:
             "checkpoints are switched off",
             consequence="After a failure the job starts from the savepoint again, or from nothing.",
             reason=f"OLD takes one every {check.old.settings['checkpoint_interval']} ms, NEW none.",
-            fixes=(Fix(text="Call env.enable_checkpointing(…) as before."),),
+            fixes=(
+                Fix(
+                    text="Switch them on as before.",
+                    code=f"env.enable_checkpointing({check.old.settings['checkpoint_interval']})",
+                ),
+            ),
         )

@@ -27,6 +27,6 @@ def find(check: Check) -> Iterator[Finding]:
                 reason="The two modes keep state under different names.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(Fix(text=f"Set {_OPTION} to {before} again."),),
+                fixes=(Fix(text=f"Set {_OPTION} to {before} again.", code=f"{_OPTION}: {before}"),),
                 silent=True,
             )

@@ -6,9 +6,12 @@ import json
 
 from compat.check.context import Check
 from compat.check.findings import Fix
+from compat.check.rules import writing
 from compat.plan.facts import Operator, StateKind
 
-_WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
+WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
+"""Kinds of operators that a program cannot give a user hash."""
+
 _PART_OF_SINK = "Sink Committer: "
 
 
@@ -43,7 +46,12 @@ def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) ->
     when the one before it does; if that one has state, it keeps it by its user hash.
     """
     if operator.user_hash == old.id:
-        return (Fix(text=f"Remove the set_uid_hash call from {operator.label}: the state is not its own."),)
+        return (
+            Fix(
+                text=f"Remove .set_uid_hash({json.dumps(operator.user_hash)}) from {operator.label}: the state is not its own.",
+                code=f".uid({json.dumps(operator.uid, ensure_ascii=False)})" if operator.uid is not None else None,
+            ),
+        )
     named = _named(operator, check)
     if named is None:
         return (
@@ -51,7 +59,7 @@ def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) ->
                 text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it."
             ),
         )
-    uid = _fresh_uid(named, taken)
+    uid = fresh_uid(named, taken)
     taken.add(uid)
     fixes = [edit(named, "uid", uid, ", to free the id")]
     own = next((pair for pair in check.mapping.stateful_pairs() if pair.new.id == named.id), None)
@@ -71,7 +79,7 @@ def _named(operator: Operator, check: Check) -> Operator | None:
     return operator
 
 
-def _fresh_uid(operator: Operator, taken: set[str]) -> str:
+def fresh_uid(operator: Operator, taken: set[str]) -> str:
     """A uid made of the operator's name that is not among ``taken``."""
     words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
     base = "-".join(word for word in words.split("-") if word) or "operator"
@@ -91,16 +99,18 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
         return (
             Fix(
                 text="PyFlink puts this operator in by itself and gives it no uid. Its state is two empty timer queues: "
-                "restore with -n, nothing is lost."
+                "restore with -n, nothing is lost.",
+                code=writing.NON_RESTORED,
             ),
         )
     if old.uid is not None and new.uid is None and uid_is_free:
         return (edit(new, "uid", old.uid.removeprefix(_PART_OF_SINK) if new.kind == "sink_committer" else old.uid),)
-    if new.kind in _WITHOUT_USER_HASH:
+    if new.kind in WITHOUT_USER_HASH:
         return (
             Fix(
                 text="A sink of this kind takes no user hash: undo the edit that moved its id, or let its state go with "
-                "-n after a stop with --drain, when nothing is left to commit."
+                "-n after a stop with --drain, when nothing is left to commit.",
+                code=writing.NON_RESTORED,
             ),
         )
     return (edit(new, "set_uid_hash", old.id),)
