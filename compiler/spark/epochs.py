@@ -11,15 +11,17 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from compiler.spark import records as _records  # noqa: F401 - installs the row class
 from compiler.spark.elements import Buffer
 from compiler.spark.operators.base import UserFunctionError
+from compiler.spark.operators.factory import has_functions_to_keep
 from compiler.spark.plan import PhysicalPlan, TaskSpec
 from compiler.spark.state.changes import Changes
-from compiler.spark.task import StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compiler.spark.task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
 from state.delta.log import SnapshotLog
 from state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
 from state.delta.rows import write_table
@@ -67,11 +69,16 @@ class EpochLost(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlan:
-    """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own."""
+    """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own.
+
+    ``stateful`` are the vertices that need a replica, ``lasting`` those whose functions stay open between epochs.
+    """
 
     tasks: tuple[TaskSpec, ...]
     partitions: tuple[int, ...]
     payloads: Mapping[int, bytes]
+    stateful: frozenset[int]
+    lasting: frozenset[int]
     batch: bool = False
 
 
@@ -99,9 +106,17 @@ def pack(plan: PhysicalPlan) -> bytes:
                 operator = replace(operator, function=None)
             payloads[spec.node] = dumps(operator)
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
-    stateful = {task.vertex for task in plan.tasks if _stateful(task)}
-    packed = PackedPlan(tasks=tuple(tasks), partitions=plan.partitions, payloads=payloads, batch=plan.batch)
-    return bytes(dumps((packed, stateful)))
+    packed = PackedPlan(
+        tasks=tuple(tasks),
+        partitions=plan.partitions,
+        payloads=payloads,
+        stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
+        lasting=frozenset(
+            task.vertex for task in plan.tasks if any(has_functions_to_keep(spec.operator) for spec in task.operators)
+        ),
+        batch=plan.batch,
+    )
+    return bytes(dumps(packed))
 
 
 def _stateful(task: TaskSpec) -> bool:
@@ -111,11 +126,17 @@ def _stateful(task: TaskSpec) -> bool:
     )
 
 
+Ran = tuple[list[Buffer], TaskReport | TaskFailure]
+"""What became of a subtask in an epoch: the buffers that it wrote, and what it says."""
+
+RunSubtask = Callable[[EpochSpec, int, int, list[Buffer]], Ran]
+"""Runs a subtask: the epoch, the vertex, the subtask's number, and the buffers for it."""
+
+
 def run_partition(
-    packed: tuple[PackedPlan, set[int]], spec: EpochSpec, level: int, partition: int, incoming: Iterable[Parcel]
+    plan: PackedPlan, spec: EpochSpec, level: int, partition: int, incoming: Iterable[Parcel], run: RunSubtask
 ) -> Iterator[tuple[int, Parcel]]:
     """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
-    plan, stateful = packed
     following = plan.partitions[level + 1] if level + 1 < len(plan.partitions) else 1
     buffers: dict[int, list[Buffer]] = {}
     failed = False
@@ -130,72 +151,103 @@ def run_partition(
             yield partition % following, parcel
     if failed:
         return
-    levels = {task.vertex: task.level for task in plan.tasks}
     for task in plan.tasks:
         if task.level != level or partition >= task.parallelism:
             continue
-        made: list[Buffer] = []
-        try:
-            report: Any = _run_task(
-                task, plan, spec, partition, buffers.get(task.vertex, []), made, levels, task.vertex in stateful
-            )
-        except Exception as error:
-            failure = _failure(task, partition, error)
-            yield from ((target, failure) for target in range(following))
+        made, report = run(spec, task.vertex, partition, buffers.pop(task.vertex, []))
+        if isinstance(report, TaskFailure):
+            yield from ((target, report) for target in range(following))
             return
         yield from ((buffer.subtask % following, buffer) for buffer in made)
         yield partition % following, report
 
 
-def _run_task(
-    task: TaskSpec,
-    plan: PackedPlan,
-    spec: EpochSpec,
-    subtask: int,
-    buffers: list[Buffer],
-    made: list[Buffer],
-    levels: Mapping[int, int],
-    stateful: bool,
-) -> TaskReport:
-    replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
-    try:
-        environment = TaskEnvironment(
-            subtask=subtask,
-            epoch=spec.epoch,
-            attempt=spec.attempt,
-            replica=replica,
-            clock=spec.clock or _clock,
-            options=spec.options,
-            runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
-            floors=spec.floors,
-            described=spec.described,
-            work=spec.work.get((task.vertex, subtask)),
-            batch=plan.batch,
-            store=spec.store,
-        )
-        stream_task = StreamTask(task, environment, made.append)
-        operators = {each.node: pickle.loads(plan.payloads[each.node]) for each in task.operators}
-        changes = Changes()
-        stream_task.build(operators, levels)
+class Subtasks:
+    """Runs subtasks of a plan in this process, and keeps open what is to stay open."""
+
+    def __init__(self, plan: PackedPlan) -> None:
+        self._plan = plan
+        self._levels = {task.vertex: task.level for task in plan.tasks}
+        self._open: dict[tuple[int, int], OpenTask] = {}
+
+    def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+        """Run one for an epoch: with what it has open, if the epoch that it ran last is the one that was committed."""
+        task = self._plan.tasks[vertex]
+        before = self._open.pop((vertex, subtask), None)
+        made: list[Buffer] = []
+        open_task = None
         try:
+            if before is not None and before.position != spec.committed:
+                before.close()
+                before = None
+            open_task = before or OpenTask(
+                {each.node: pickle.loads(self._plan.payloads[each.node]) for each in task.operators}
+            )
+            report = self._run(spec, task, subtask, open_task, buffers, made)
+        except Exception as error:
+            if open_task is not None:
+                with suppress(Exception):  # why it failed is known already
+                    open_task.close()
+            return [], _failure(task, subtask, error)
+        if open_task.running:
+            open_task.position = Position(spec.epoch, spec.token)
+            self._open[(vertex, subtask)] = open_task
+        return made, report
+
+    def close(self) -> None:
+        """Close the functions that are open."""
+        while self._open:
+            _, open_task = self._open.popitem()
+            with suppress(Exception):  # nobody is left to be told
+                open_task.close()
+
+    def _run(
+        self,
+        spec: EpochSpec,
+        task: TaskSpec,
+        subtask: int,
+        open_task: OpenTask,
+        buffers: list[Buffer],
+        made: list[Buffer],
+    ) -> TaskReport:
+        stateful = task.vertex in self._plan.stateful
+        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
+        try:
+            environment = TaskEnvironment(
+                subtask=subtask,
+                epoch=spec.epoch,
+                attempt=spec.attempt,
+                replica=replica,
+                clock=spec.clock or _clock,
+                options=spec.options,
+                runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
+                floors=spec.floors,
+                described=spec.described,
+                work=spec.work.get((task.vertex, subtask)),
+                batch=self._plan.batch,
+                store=spec.store,
+            )
+            stream_task = StreamTask(task, environment, open_task, made.append)
+            changes = Changes()
+            stream_task.build(self._levels)
             stream_task.initialize_state()
             stream_task.open()
             count = stream_task.process_input(buffers)
             runtime = stream_task.snapshot_state(changes)
+            if stream_task.ended or task.vertex not in self._plan.lasting:
+                open_task.close()
+            if stateful:
+                replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
+            report = stream_task.report(count, runtime)
+            report.replica = found
+            report.changed = len(changes)
+            if report.changed > INLINE_ROWS:
+                report.rows = write_table(spec.store, changes.table(spec.epoch))
+            else:
+                report.rows = changes.all_rows()
+            return report
         finally:
-            stream_task.close()
-        if stateful:
-            replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
-        report = stream_task.report(count, runtime)
-        report.replica = found
-        report.changed = len(changes)
-        if report.changed > INLINE_ROWS:
-            report.rows = write_table(spec.store, changes.table(spec.epoch))
-        else:
-            report.rows = changes.all_rows()
-        return report
-    finally:
-        replica.close()
+            replica.close()
 
 
 def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Any, str]:
@@ -241,12 +293,17 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
 
 
 def default_replicas() -> str:
-    """Where this host keeps replicas. Raises PermissionError if somebody else made that folder: what is in it is trusted."""
-    path = os.path.join(tempfile.gettempdir(), f"compat-replicas-{os.getuid()}")
+    """Where this host keeps replicas."""
+    return private_folder("replicas")
+
+
+def private_folder(what: str, within: str | None = None) -> str:
+    """A folder of this user's on this host. Raises PermissionError if others can write to it: what is in it is trusted."""
+    path = os.path.join(within or tempfile.gettempdir(), f"compat-{what}-{os.getuid()}")
     os.makedirs(path, mode=0o700, exist_ok=True)
     status = os.lstat(path)
     if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o022:
-        raise PermissionError(f"{path} is open to others: remove it, or name a folder of your own for replicas")
+        raise PermissionError(f"{path} is open to others: remove it, or set TMPDIR to a folder of your own")
     return path
 
 
@@ -254,18 +311,19 @@ class InProcessRunner:
     """The same without Spark: levels one after the other, in this process, records through the same buffers."""
 
     def __init__(self, plan: PhysicalPlan) -> None:
-        self._packed = pickle.loads(pack(plan))
+        self._plan: PackedPlan = pickle.loads(pack(plan))
+        self._subtasks = Subtasks(self._plan)
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        partitions = self._packed[0].partitions
         parcels: dict[int, list[Parcel]] = {}
-        for level, count in enumerate(partitions):
+        for level, count in enumerate(self._plan.partitions):
             following: dict[int, list[Parcel]] = {}
             for partition in range(count):
-                for target, parcel in run_partition(self._packed, spec, level, partition, parcels.get(partition, [])):
+                incoming = parcels.get(partition, [])
+                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
                     following.setdefault(target, []).append(parcel)
             parcels = following
         return [parcel for many in parcels.values() for parcel in many]
 
     def close(self) -> None:
-        """Nothing is held."""
+        self._subtasks.close()

@@ -6,11 +6,14 @@ import pickle
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from compiler.garbage import collect_rarely
-from compiler.spark.epochs import EpochLost, EpochSpec, TaskFailure, pack, run_partition
+from compiler.spark.elements import Buffer
+from compiler.spark.epochs import EpochLost, EpochSpec, PackedPlan, Ran, Subtasks, TaskFailure, pack, run_partition
+from compiler.spark.hosts import Host, close_hosts
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.session import MissingJava, Spark
 from compiler.spark.task import TaskReport
@@ -63,7 +66,12 @@ class SparkRunner:
         return _level(self._id, self._plan, spec, level, following)
 
     def close(self) -> None:
+        close_hosts(self._id)
         if self._plan is not None and self._spark.alive:
+            if not self._spark.local:
+                machines = max(self._partitions)
+                with suppress(Exception):  # the hosts of a machine that is lost end with its executor
+                    self._spark.context.parallelize(range(machines), machines).foreachPartition(_closing(self._id))
             self._plan.unpersist()
 
 
@@ -75,6 +83,10 @@ class _Runs:
     """
 
     runs: frozenset[tuple[int, int, str]]
+
+
+def _closing(plan_id: str) -> Callable[[Any], None]:
+    return lambda _: close_hosts(plan_id)
 
 
 def _same(partition: int) -> int:
@@ -102,7 +114,13 @@ def _level(
                 else:
                     yield parcel
 
-        yield from run_partition(_plans[plan_id], spec, level, partition, incoming() if level else ())
+        plan: PackedPlan = _plans[plan_id]
+        here, host = Subtasks(plan), Host(plan_id, partition, broadcast.value)
+
+        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+            return (host if vertex in plan.lasting else here).run(spec, vertex, subtask, buffers)
+
+        yield from run_partition(plan, spec, level, partition, incoming() if level else (), run_subtask)
         known = _Runs(frozenset(runs))
         yield from ((target, known) for target in range(following))
 

@@ -78,6 +78,11 @@ class Spark:
         return SparkSession(self.context)
 
     @property
+    def local(self) -> bool:
+        """True where tasks run on this machine only."""
+        return self._master.startswith("local")
+
+    @property
     def alive(self) -> bool:
         """True while Spark can be asked for something."""
         if self._context is None or self._context._jsc is None:
@@ -103,7 +108,7 @@ class Spark:
         paths = _paths(self._folders)
         os.environ["PYTHONPATH"] = paths
         settings = {**_SETTINGS, "spark.executorEnv.PYTHONPATH": paths, "spark.app.name": "compat"}
-        if self._master.startswith("local") or "://127.0.0.1:" in self._master or "://localhost:" in self._master:
+        if self.local or "://127.0.0.1:" in self._master or "://localhost:" in self._master:
             settings |= _HERE
         if self.packages:
             settings["spark.jars.packages"] = ",".join(self.packages)

@@ -1,6 +1,6 @@
 """A subtask in an epoch. Flink: ``StreamTask``, ``OperatorChain``.
 
-initialize_state → open → process_input → (finish) → snapshot_state → close.
+initialize_state → open → process_input → (finish) → snapshot_state, and close when it has ended or failed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,38 @@ from compiler.spark.elements import (
     Watermark,
     decode_elements,
 )
-from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compiler.spark.operators.factory import build, link
+from compiler.spark.operators.metrics import Metrics
 from compiler.spark.operators.source import IterationHead, SourceOperator
 from compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compiler.spark.plan import OperatorSpec, TaskSpec
 from compiler.spark.state.changes import Changes
 from compiler.spark.valve import WatermarkValve
 from compiler.streamgraph.model import Task
-from state.delta.replica import Reader
+from state.delta.replica import Position, Reader
 from state.serializers import dump
+
+
+@dataclass(slots=True)
+class OpenTask:
+    """What a subtask has in a process from epoch to epoch, while nothing fails: its own copies of the operators, by node.
+
+    Their functions are open, and metrics count since then. ``position`` is the epoch that it ran last: if another one was
+    committed, what it has is worth nothing.
+    """
+
+    operators: Mapping[int, Any]
+    position: Position | None = None
+    opened: dict[tuple[int, int], Opened] = field(default_factory=dict)
+    metrics: dict[int, Metrics] = field(default_factory=dict)
+    running: list[StreamOperator] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Close the functions that are open."""
+        running, self.running = self.running, []
+        for operator in running:
+            operator.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,19 +95,23 @@ class TaskReport:
 
 
 class StreamTask:
-    """Runs one subtask of a vertex."""
+    """Runs one subtask of a vertex for one epoch, with what it has open."""
 
-    def __init__(self, spec: TaskSpec, environment: TaskEnvironment, emit: Callable[[Buffer], None]) -> None:
+    def __init__(
+        self, spec: TaskSpec, environment: TaskEnvironment, open_task: OpenTask, emit: Callable[[Buffer], None]
+    ) -> None:
         self.spec = spec
         self._environment = environment
+        self._open_task = open_task
         self._levels: dict[int, int] = {}
         self._writers: list[RecordWriter] = []
         self._nodes: dict[int, list[StreamOperator]] = {}
         self._emit = emit
         self.ended = False
 
-    def build(self, operators: Mapping[int, Any], levels: Mapping[int, int]) -> None:
-        """Make the chain. ``operators`` are this subtask's own copies by node, ``levels`` those of the vertices."""
+    def build(self, levels: Mapping[int, int]) -> None:
+        """Make the chain. ``levels`` are those of the vertices."""
+        operators = self._open_task.operators
         outputs: dict[int, Output] = {}
         restored = (self._environment.runtime or {}).get("operators", {})
         marks = (self._environment.runtime or {}).get("marks", {})
@@ -135,7 +161,10 @@ class StreamTask:
             operator.initialize_state()
 
     def open(self) -> None:
-        """Open operators from the end of the chain to its head, as Flink does."""
+        """Open operators from the end of the chain to its head, as Flink does. What an earlier epoch opened is open still."""
+        if self.ended:
+            return
+        self._open_task.running = self._in_order
         for operator in reversed(self._in_order):
             operator.open()
 
@@ -223,11 +252,6 @@ class StreamTask:
             },
         )
 
-    def close(self) -> None:
-        """Close all operators."""
-        for operator in self._in_order:
-            operator.close()
-
     def _context(self, spec: OperatorSpec, restored: Any, watermark: int) -> OperatorContext:
         environment = self._environment
         return OperatorContext(
@@ -245,17 +269,20 @@ class StreamTask:
             watermark=watermark,
             batch=environment.batch,
             store=environment.store,
+            metrics=self._open_task.metrics.setdefault(spec.node, Metrics()),
             floor=environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),
         )
 
-    @staticmethod
-    def _operators(spec: OperatorSpec, context: OperatorContext, operator: Any, output: Output) -> list[StreamOperator]:
+    def _operators(
+        self, spec: OperatorSpec, context: OperatorContext, operator: Any, output: Output
+    ) -> list[StreamOperator]:
         if spec.task is Task.ITERATION_HEAD:
             return [IterationHead(context, output)]
         if spec.is_source:
             return [SourceOperator(context, output, operator)]
-        return build(context, operator, output)
+        opened = self._open_task.opened
+        return build(context, operator, output, lambda place: opened.setdefault((spec.node, place), Opened()))
 
     def _watermark(self, input: int, passed: int | None) -> None:
         if passed is None:

@@ -14,6 +14,7 @@ from compiler.spark.operators.metrics import MetricGroup, Metrics
 from compiler.spark.plan import OperatorSpec
 from compiler.spark.state.backend import KeyedBackend
 from compiler.spark.state.changes import Changes
+from compiler.transformations.operators import Operator
 from state.delta.replica import Reader
 from state.serializers import dump
 
@@ -33,8 +34,19 @@ class UserFunctionError(Exception):
 
 
 @dataclass(slots=True)
+class Opened:
+    """What functions were given when they were opened, and hold on to: it serves the epochs that follow, as they do."""
+
+    backend: KeyedBackend | None = None
+    runtime: TaskRuntimeContext | None = None
+
+
+@dataclass(slots=True)
 class OperatorContext:
-    """What an operator is given by its task. ``watermark`` is the one that it had reached in the epoch before."""
+    """What an operator is given by its task. ``watermark`` is the one that it had reached in the epoch before.
+
+    ``opened`` says whether its functions were opened in an earlier epoch, and with what.
+    """
 
     spec: OperatorSpec
     task_name: str
@@ -53,6 +65,7 @@ class OperatorContext:
     batch: bool = False
     store: str = ""
     metrics: Metrics = field(default_factory=Metrics)
+    opened: Opened = field(default_factory=Opened)
 
 
 class Output:
@@ -155,7 +168,7 @@ class StreamOperator:
         return []
 
     def close(self) -> None:
-        """After the last record of the epoch."""
+        """The task ends, or fails: after the last record of the last epoch."""
 
     def fail(self, record: Any, error: BaseException) -> NoReturn:
         """Say which operator failed, and on what."""
@@ -187,6 +200,10 @@ class TaskRuntimeContext(RuntimeContext):
     def __init__(self, context: OperatorContext, backend: KeyedBackend | None) -> None:
         self._context = context
         self._backend = backend
+
+    def move_to(self, context: OperatorContext) -> None:
+        """Tell from now on what holds in a later epoch."""
+        self._context = context
 
     def get_task_name(self) -> str:
         return self._context.spec.name
@@ -231,16 +248,28 @@ def call_of(function: Any, method: str) -> Callable[..., Any]:
     return found if found is not None else function  # type: ignore[no-any-return]
 
 
-def open_function(function: Any, context: TaskRuntimeContext) -> None:
-    """Call ``open`` of a function object."""
-    if hasattr(function, "open"):
-        function.open(context)
+def functions_of(operator: Operator) -> list[Any]:
+    """The functions of an operator: its own, and those that a window folds with."""
+    arguments = operator.arguments
+    return [operator.function, arguments.get("reduce_function"), arguments.get("aggregate_function")]
 
 
-def close_function(function: Any) -> None:
-    """Call ``close`` of a function object."""
-    if hasattr(function, "close"):
-        function.close()
+def open_functions(operator: Operator, context: OperatorContext, backend: KeyedBackend | None) -> None:
+    """Call ``open`` of an operator's function objects, unless an earlier epoch did."""
+    if context.opened.runtime is not None:
+        context.opened.runtime.move_to(context)
+        return
+    runtime = context.opened.runtime = TaskRuntimeContext(context, backend)
+    for function in functions_of(operator):
+        if hasattr(function, "open"):
+            function.open(runtime)
+
+
+def close_functions(operator: Operator) -> None:
+    """Call ``close`` of an operator's function objects."""
+    for function in functions_of(operator):
+        if hasattr(function, "close"):
+            function.close()
 
 
 class Emitter:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from compiler.spark.elements import LatencyMarker, Timestamps, Values
 from compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
-from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator, functions_of
 from compiler.spark.records import converter
 from compiler.streamgraph.model import Task
 from compiler.transformations.operators import Operator
@@ -53,6 +55,10 @@ KINDS: dict[str, Any] = {
     "rows_to_row_data": sinks.PassThrough,
     "cache_write": sinks.PassThrough,
 }
+
+
+_PLAIN = frozenset({"builtins", "functools", "compiler", "pyflink"})
+"""The packages whose objects are plain functions, wrappers of one, or nothing."""
 
 
 class _Link:
@@ -106,13 +112,33 @@ class _InnerOutput(Output):
         return self.main
 
 
+def has_functions_to_keep(operator: Operator | None) -> bool:
+    """True for an operator with function objects of the program: they are opened once, and what they remember stays.
+
+    Plain functions remember nothing.
+    """
+    if operator is None:
+        return False
+    return any(
+        type(function).__module__.partition(".")[0] not in _PLAIN
+        for part in (operator, *operator.chained)
+        if issubclass(KINDS.get(part.kind, StreamOperator), stateless.FunctionOperator)
+        for function in functions_of(part)
+    )
+
+
 def link(operator: StreamOperator, input: int) -> _Link:
     """A consumer in front of an operator's input."""
     return _Link(operator, input)
 
 
-def build(context: OperatorContext, operator: Operator | None, output: Output) -> list[StreamOperator]:
-    """The operators of a node, the head first: those that were merged behind it share its id."""
+def build(
+    context: OperatorContext, operator: Operator | None, output: Output, opened: Callable[[int], Opened]
+) -> list[StreamOperator]:
+    """The operators of a node, the head first: those that were merged behind it share its id.
+
+    ``opened`` gives what the functions of the operator at a place were opened with.
+    """
     if operator is None:
         tail = sinks.IterationTail if context.spec.task is Task.ITERATION_TAIL else sinks.PassThrough
         return [tail(context, output, Operator(kind="iteration"))]
@@ -127,7 +153,7 @@ def build(context: OperatorContext, operator: Operator | None, output: Output) -
             target.main = [_Converting(output, convert)]
         if part.kind not in KINDS:
             raise NotImplementedError(f"Operator {context.spec.name!r} ({part.kind}) cannot be run yet.")
-        made.insert(0, KINDS[part.kind](context, target, part))
+        made.insert(0, KINDS[part.kind](replace(context, opened=opened(place)), target, part))
         following = _InnerOutput(output)
         following.main = [_Link(made[0], 0)]
     return made

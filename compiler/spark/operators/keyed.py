@@ -15,9 +15,8 @@ from compiler.spark.operators.base import (
     Emitter,
     OperatorContext,
     Output,
-    TaskRuntimeContext,
     call_of,
-    open_function,
+    open_functions,
 )
 from compiler.spark.operators.stateless import FunctionOperator
 from compiler.spark.state.backend import VOID, KeyedBackend
@@ -44,20 +43,24 @@ class KeyedOperator(FunctionOperator):
 
     def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
         super().__init__(context, output, operator)
-        row = context.spec.key_type
-        key_type = None if row is None else row.field_types[0]
-        codec = key_codec_of(key_type)
-        self.backend = KeyedBackend(
-            context.spec.id, codec, context.max_parallelism, context.replica, context.clock, key_type
-        )
-        self.backend.restored = dict(context.described)
+        self.backend = context.opened.backend or self._new_backend(context)
+        self.backend.begin(context.replica, context.clock)
+        context.opened.backend = self.backend
         self.timers = InternalTimers(self.backend, context.clock)
         self.timers.watermark = context.watermark
         self.emitter = Emitter(output)
 
+    @staticmethod
+    def _new_backend(context: OperatorContext) -> KeyedBackend:
+        row = context.spec.key_type
+        key_type = None if row is None else row.field_types[0]
+        backend = KeyedBackend(context.spec.id, key_codec_of(key_type), context.max_parallelism, key_type)
+        backend.restored = dict(context.described)
+        return backend
+
     def open(self) -> None:
         try:
-            open_function(self.function, TaskRuntimeContext(self.context, self.backend))
+            open_functions(self.operator, self.context, self.backend)
         except Exception as error:
             self.fail(NO_RECORD, error)
 

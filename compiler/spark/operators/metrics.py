@@ -1,6 +1,7 @@
 """What operators and functions measure. Flink: ``MetricGroup`` and its kinds of metrics, as PyFlink offers them.
 
-A metric counts within one epoch of one subtask; its report goes to the driver with the task's.
+A metric counts since the functions of its subtask were opened, and within one epoch where nothing stays open. Its report
+goes to the driver with the task's.
 """
 
 from __future__ import annotations

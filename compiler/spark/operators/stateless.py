@@ -14,10 +14,9 @@ from compiler.spark.operators.base import (
     OperatorContext,
     Output,
     StreamOperator,
-    TaskRuntimeContext,
     call_of,
-    close_function,
-    open_function,
+    close_functions,
+    open_functions,
 )
 from compiler.transformations.operators import Operator
 
@@ -35,12 +34,12 @@ class FunctionOperator(StreamOperator):
 
     def open(self) -> None:
         try:
-            open_function(self.function, TaskRuntimeContext(self.context, None))
+            open_functions(self.operator, self.context, None)
         except Exception as error:
             self.fail(NO_RECORD, error)
 
     def close(self) -> None:
-        close_function(self.function)
+        close_functions(self.operator)
 
 
 class MapOperator(FunctionOperator):

@@ -25,8 +25,6 @@ from compiler.spark.operators.base import (
     OperatorContext,
     Output,
     TaskRuntimeContext,
-    close_function,
-    open_function,
 )
 from compiler.spark.operators.keyed import KeyedOperator, distinct_keys
 from compiler.spark.operators.metrics import MetricGroup
@@ -65,17 +63,6 @@ class WindowOperator(KeyedOperator):
         if self._evictor is None and type(self._trigger) is EventTimeTrigger:
             self._windows_at = _windows_at(self._assigner)
         self.window: Any = None
-
-    def open(self) -> None:
-        runtime = TaskRuntimeContext(self.context, self.backend)
-        open_function(self.function, runtime)
-        for name in ("reduce_function", "aggregate_function"):
-            open_function(self.operator.arguments.get(name), runtime)
-
-    def close(self) -> None:
-        close_function(self.function)
-        for name in ("reduce_function", "aggregate_function"):
-            close_function(self.operator.arguments.get(name))
 
     def encode_window(self, window: Any) -> bytes:
         """A window as a namespace."""

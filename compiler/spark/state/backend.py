@@ -57,24 +57,24 @@ class Unhashable:
 class KeyedBackend(KeyedStateStore):
     """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells.
 
-    ``simple`` as long as every slot was a key itself: hashable, and in no namespace.
+    ``simple`` as long as every slot was a key itself: hashable, and in no namespace. An epoch begins with :meth:`begin` and
+    ends with :meth:`snapshot`; in between, ``replica`` is what the epochs before left.
     """
+
+    replica: Reader
+    clock: Callable[[], int]
 
     def __init__(
         self,
         operator_id: str,
         key_codec: KeyCodec,
         max_parallelism: int,
-        replica: Reader,
-        clock: Callable[[], int],
         key_type: Any = None,
     ) -> None:
         self.operator_id = operator_id
         self.key_codec = key_codec
         self.key_type = key_type
         self.max_parallelism = max_parallelism
-        self.replica = replica
-        self.clock = clock
         self.key: Any = None
         self.namespace = VOID
         self.slot: Any = None
@@ -82,6 +82,16 @@ class KeyedBackend(KeyedStateStore):
         self._cells: dict[str, Cells] = {}
         self.simple = True
         self._encoded: dict[Any, tuple[bytes, bytes]] = {}
+
+    def begin(self, replica: Reader, clock: Callable[[], int]) -> None:
+        """An epoch begins."""
+        self.replica, self.clock = replica, clock
+        self.simple = True
+        self._encoded.clear()
+
+    def now(self) -> int:
+        """The time of the present epoch's clock."""
+        return self.clock()
 
     def set_key(self, key: Any) -> None:
         """All further calls are about this key, in no namespace."""

@@ -43,7 +43,7 @@ class Cells(State):
         self.descriptor = descriptor
         self._backend = backend
         self._prefix = state_prefix(backend.operator_id, self.kind, descriptor.name)
-        self._expiry = Expiry.of(descriptor.ttl_config, backend.clock)
+        self._expiry = Expiry.of(descriptor.ttl_config, backend.now)
         self._cache: dict[Any, Any] = {}
         self._dirty: set[Any] = set()
 

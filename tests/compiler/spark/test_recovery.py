@@ -31,16 +31,20 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
     if what == "jvm":
         return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
     roots = [job.pid] if cluster is None else cluster.workers
-    wanted = "pyspark.daemon" if what == "worker" else "CoarseGrainedExecutorBackend"
+    wanted = {"worker": "pyspark.daemon", "host": "compiler.spark.hosts", "executor": "CoarseGrainedExecutorBackend"}[
+        what
+    ]
     found = [pid for root in roots for pid in below(root, wanted)]
     return [random.choice(found)] if found else []
 
 
-def test_an_executor_then_a_worker_then_the_jvm_then_the_driver(tmp_path: Path, cluster: StandaloneCluster) -> None:
+def test_an_executor_then_a_host_then_a_worker_then_the_jvm_then_the_driver(
+    tmp_path: Path, cluster: StandaloneCluster
+) -> None:
     job = CrashingJob(tmp_path, 6_000, ("--epoch-records", "250", "--master", cluster.url))
     job.start()
     try:
-        for what in ("executor", "worker", "jvm", "driver"):
+        for what in ("executor", "host", "worker", "jvm", "driver"):
             job.wait_for(2)
             assert job.kill(victims(job, what, cluster)), what
         job.finish()
@@ -72,7 +76,7 @@ def test_fifty_times_at_random_moments(tmp_path: Path, cluster: StandaloneCluste
                     job.start()
                 job.wait_for(random.choice([0, 1, 1, 2, 4]))
                 time.sleep(random.uniform(0, 1.0))
-                kinds = ["driver", "jvm", "worker"] + (["executor"] if on_cluster else [])
+                kinds = ["driver", "jvm", "worker", "host"] + (["executor"] if on_cluster else [])
                 what = random.choice(kinds)
                 if job.kill(victims(job, what, on_cluster)):
                     kills[what] = kills.get(what, 0) + 1

@@ -1,0 +1,174 @@
+"""Functions are opened once, remember what they like while nothing fails, and are closed once."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.datastream.executor import set_executor
+from compiler.datastream.functions import KeyedProcessFunction, MapFunction
+from compiler.datastream.state import ValueStateDescriptor
+from compiler.spark.epochs import PackedPlan
+from compiler.spark.executor import InProcessExecutor, SparkExecutor
+from compiler.spark.hosts import _folder
+from compiler.spark.operators.factory import has_functions_to_keep
+from compiler.transformations.operators import Operator
+from state.types import Types
+from tests.compiler.spark.conftest import Cluster
+
+PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+
+
+class Noted:
+    """Notes what is called, in a file: functions run in other processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def note(self, what: str) -> None:
+        with open(self.path, "a") as notes:
+            notes.write(f"{what} {os.getpid()}\n")
+
+    def open(self, runtime_context: Any) -> None:
+        self.note("open")
+
+    def close(self) -> None:
+        self.note("close")
+
+
+class Remembering(Noted, MapFunction):
+    """Numbers the records that it saw since it was opened."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = 0
+        self.context = runtime_context
+        super().open(runtime_context)
+
+    def map(self, value: Any) -> Any:
+        self.seen += 1
+        self.note(f"epoch-of-attempt-{self.context.get_attempt_number()}")
+        return (value, self.seen)
+
+
+class Counting(Noted, KeyedProcessFunction):
+    """Counts by key in state, and in itself; fails once at the record ``poison``."""
+
+    def __init__(self, path: Path, poison: int = -1) -> None:
+        super().__init__(path)
+        self.poison = poison
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.own = 0
+        super().open(runtime_context)
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value[1] == self.poison and not os.path.exists(self.path + ".failed"):
+            Path(self.path + ".failed").touch()
+            raise ValueError("poison")
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        self.own += 1
+        yield (value[0], count, self.own)
+
+
+@pytest.fixture(scope="module", params=[InProcessExecutor, pytest.param(SparkExecutor, marks=pytest.mark.spark)])
+def runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """In this process, and on one Spark."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"), request.param)
+    yield made
+    set_executor(None)
+    if made.executor is not None:
+        made.executor.close()
+
+
+def notes(path: Path) -> list[str]:
+    return [line.split()[0] for line in path.read_text().splitlines()]
+
+
+def hosts() -> list[str]:
+    return os.listdir(_folder())
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_what_a_function_remembers_stays_from_epoch_to_epoch(runs: Cluster, tmp_path: Path, parallelism: int) -> None:
+    before = hosts()
+    env = runs.environment(parallelism, epoch_records=4)
+    numbers = env.from_collection(list(range(16)), Types.LONG())
+    made = list(numbers.rebalance().map(Remembering(tmp_path / "notes")).execute_and_collect())
+    assert sorted(value for value, _ in made) == list(range(16))
+    assert Counter(seen for _, seen in made) == dict.fromkeys(range(1, 16 // parallelism + 1), parallelism)
+    called = Counter(notes(tmp_path / "notes"))
+    assert called["open"] == called["close"] == parallelism
+    assert len({line.split()[1] for line in (tmp_path / "notes").read_text().splitlines()}) <= parallelism
+    assert hosts() == before
+
+
+def test_after_a_failure_functions_are_opened_again_and_state_is_what_was_committed(
+    runs: Cluster, tmp_path: Path
+) -> None:
+    env = runs.environment(2, epoch_records=4)
+    env.configuration.set_string("restart-strategy.type", "fixed-delay")
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
+    records = [("ab"[number % 2], number) for number in range(20)]
+    keyed = env.from_collection(records, PAIR).key_by(lambda pair: pair[0], Types.STRING())
+    made = list(keyed.process(Counting(tmp_path / "notes", poison=13)).execute_and_collect())
+    assert [count for key, count, _ in made if key == "a"] == list(range(1, 11))
+    assert [count for key, count, _ in made if key == "b"] == list(range(1, 11))
+    called = Counter(notes(tmp_path / "notes"))
+    assert called["open"] == called["close"] == 4
+    own = [number for key, _, number in made if key == "b"]
+    assert own != sorted(set(own))  # counted from the start again
+
+
+def test_a_job_that_is_stopped_closes_its_functions(runs: Cluster, tmp_path: Path) -> None:
+    env = runs.environment(2, epoch_records=4, epochs=2)
+    numbers = env.from_collection(list(range(40)), Types.LONG())
+    made = list(numbers.map(Remembering(tmp_path / "notes")).execute_and_collect())
+    assert len(made) == 8
+    called = Counter(notes(tmp_path / "notes"))
+    assert called["open"] == called["close"] == 2
+
+
+def test_a_plain_function_needs_no_process_of_its_own(tmp_path: Path) -> None:
+    assert not has_functions_to_keep(None)
+    assert not has_functions_to_keep(Operator(kind="map", function=len))
+    assert not has_functions_to_keep(Operator(kind="map", function=lambda value: value))
+    assert not has_functions_to_keep(Operator(kind="print", function=Remembering(tmp_path)))
+    assert has_functions_to_keep(Operator(kind="map", function=Remembering(tmp_path)))
+    lone = Operator(kind="map", function=len)
+    assert has_functions_to_keep(
+        Operator(kind="key_by_map", function=len, chained=(lone, Operator(kind="map", function=Remembering(tmp_path))))
+    )
+
+
+def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen()
+        host = subprocess.Popen(
+            [sys.executable, "-m", "compiler.spark.hosts", str(listening.fileno()), str(parent.pid)],
+            stdin=subprocess.PIPE,
+            pass_fds=[listening.fileno()],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+    assert host.stdin is not None
+    with host.stdin:
+        pickle.dump((pickle.dumps(None), pickle.dumps(plan)), host.stdin)
+    time.sleep(0.2)
+    assert host.poll() is None
+    parent.kill()
+    parent.wait()
+    assert host.wait(30) == 0
