@@ -6,6 +6,7 @@ mean nothing outside of a Java client, and a few cannot be had: those are refuse
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -160,9 +161,26 @@ class Pool:
         """It can be used again."""
         self._free.setdefault((os.getpid(), *self._key), []).append(client)
 
+    @classmethod
+    def close_all(cls) -> None:
+        """End the clients that this process made: they must not outlive the interpreter."""
+        for key in [key for key in cls._free if key[0] == os.getpid()]:
+            for client in cls._free.pop(key):
+                _close(client)
+
     @contextmanager
     def borrowed(self) -> Iterator[Any]:
         """A client for a block, which comes back if the block has no error."""
         client = self.take()
         yield client
         self.give_back(client)
+
+
+def _close(client: Any) -> None:
+    if hasattr(client, "commit_transaction"):
+        client.flush(1)
+    elif hasattr(client, "close"):
+        client.close()
+
+
+atexit.register(Pool.close_all)

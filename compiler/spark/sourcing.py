@@ -32,9 +32,12 @@ class SourceCoordinator:
             self._changed.add(split["id"])
 
     def has_work(self) -> bool:
-        """True when a split can be read, and has something to read as far as its enumerator can tell."""
+        """True when a split can be read, and has something to read as far as its enumerator can tell.
+
+        Also when one was found: where it starts is settled with the commit of the next epoch.
+        """
         ready = getattr(self._enumerator, "ready", None)
-        return any(ready is None or ready(split) for split in self._live())
+        return bool(self._changed) or any(ready is None or ready(split) for split in self._live())
 
     def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
         """What each subtask reads in the next epoch, at most ``bound`` records in all."""

@@ -90,7 +90,11 @@ def _start_of_consumer(settings: Mapping[str, Any]) -> KafkaOffsetsInitializer:
 
 def unsupported(source: Any) -> str | None:
     """Why a source cannot be run; None for one that can."""
-    wanted = Subscription.of(source)
+    try:
+        wanted = Subscription.of(source)
+        KafkaCluster(wanted.properties)
+    except (ValueError, KeyError) as error:
+        return f"a property has a value that it cannot have: {error}"
     schema = wanted.deserializer
     if type(schema).deserialize is DeserializationSchema.deserialize or schema.settings.get("record_class"):
         return f"{type(schema).__name__} does not say how bytes become records: use one that has deserialize()"

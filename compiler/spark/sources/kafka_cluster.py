@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
+import atexit
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 from compiler.spark.kafka_clients import KafkaUnavailable, client_settings, consumer_settings
 
@@ -28,6 +29,7 @@ class KafkaCluster:
         self._properties = properties
         self._timeout = int(properties.get("default.api.timeout.ms", 60_000)) / 1000
         self._made: dict[str, Any] = {}
+        _clusters.add(self)
 
     def partitions(
         self, topics: Sequence[str], pattern: str | None, partitions: Collection[Partition]
@@ -75,10 +77,9 @@ class KafkaCluster:
             return {(each.topic, each.partition): each.offset for each in answers if each.offset >= 0}
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
-        """Say where the group stands, without waiting; what goes wrong is logged, as in Flink."""
+        """Say where the group stands, without waiting; nothing depends on it."""
         from confluent_kafka import TopicPartition
 
-        self._consumer.poll(0)
         places = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
         self._consumer.commit(offsets=places, asynchronous=True)
 
@@ -123,6 +124,12 @@ class KafkaCluster:
             del waiting[place]
         return problem
 
+    def close(self) -> None:
+        """End the clients."""
+        if "consumer" in self._made:
+            self._made["consumer"].close()
+        self._made.clear()
+
     @contextmanager
     def _asking(self) -> Iterator[None]:
         from confluent_kafka import KafkaException
@@ -145,7 +152,7 @@ class KafkaCluster:
         from confluent_kafka import Consumer
 
         if "consumer" not in self._made:
-            self._made["consumer"] = Consumer({**consumer_settings(self._properties), "on_commit": _log_refusal})
+            self._made["consumer"] = Consumer(consumer_settings(self._properties))
         return self._made["consumer"]
 
 
@@ -155,6 +162,11 @@ def _unknown_topic() -> int:
     return KafkaError.UNKNOWN_TOPIC_OR_PART  # type: ignore[no-any-return]
 
 
-def _log_refusal(error: Any, places: Any) -> None:
-    if error is not None:
-        logging.getLogger(__name__).warning("Offsets were not committed to the group: %s", error)
+_clusters: WeakSet[KafkaCluster] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """The threads of clients must not outlive the interpreter; what they still have to tell is told."""
+    for cluster in list(_clusters):
+        cluster.close()

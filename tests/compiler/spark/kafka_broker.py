@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import socket
@@ -51,21 +52,26 @@ def fetch_jars() -> str:
     if not ivy:
         raise NoBroker("the Ivy that comes with pyspark is missing")
     home = Path(os.environ.get("KAFKA_JARS", Path.home() / ".ivy2-kafka"))
+    home.mkdir(parents=True, exist_ok=True)
+    with open(home / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Ivy's cache is for one process at a time
+        folder = _fetched(home, ivy[-1])
+    return os.pathsep.join(map(str, sorted(folder.glob("*.jar"))))
+
+
+def _fetched(home: Path, ivy: Path) -> Path:
     folder = home / VERSION
     if not folder.exists():
-        with_it = folder.with_name(f"{VERSION}-{uuid.uuid4().hex[:8]}")
-        command = [_java(), "-jar", str(ivy[-1]), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
+        fresh = home / f"{VERSION}-fresh"
+        command = [_java(), "-jar", str(ivy), "-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
         command += ["-confs", "default", "-cache", str(home / "cache")]
-        command += ["-retrieve", f"{with_it}/[artifact]-[revision].[ext]"]
+        command += ["-retrieve", f"{fresh}/[artifact]-[revision].[ext]"]
+        shutil.rmtree(fresh, ignore_errors=True)
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        if done.returncode or not list(with_it.glob("kafka_*.jar")):
-            shutil.rmtree(with_it, ignore_errors=True)
+        if done.returncode or not list(fresh.glob("kafka_*.jar")):
             raise NoBroker(f"the jars of a broker cannot be fetched: {done.stdout[-400:]}")
-        try:
-            with_it.rename(folder)
-        except OSError:
-            shutil.rmtree(with_it, ignore_errors=True)
-    return os.pathsep.join(map(str, sorted(folder.glob("*.jar"))))
+        fresh.rename(folder)
+    return folder
 
 
 def _java() -> str:
@@ -136,6 +142,7 @@ class KafkaBroker:
             self._process.kill()
             self._process.wait()
             self._process = None
+        vars(self).pop("admin", None)
 
     @cached_property
     def admin(self) -> Any:

@@ -269,6 +269,8 @@ REFUSED: list[tuple[Any, str]] = [
     (consumer(sasl_jaas_config="com.sun.security.auth.module.Krb5LoginModule required;"), "PlainLoginModule and Scram"),
     (pattern("orders-[a"), r"topic pattern 'orders-\[a'"),
     (committed(), "call set_group_id"),
+    (consumer(partition_discovery_interval_ms="soon"), "a property has a value that it cannot have: .*'soon'"),
+    (consumer(default_api_timeout_ms="soon"), "a property has a value that it cannot have: .*'soon'"),
     (source(RULE.offsets({KafkaTopicPartition("t", 1): -2})), "offsets count from 0, but there are t-1: -2"),
 ]
 

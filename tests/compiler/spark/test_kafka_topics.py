@@ -167,6 +167,26 @@ def test_a_stream_finds_new_records_and_new_partitions(cluster: Any, broker: Kaf
         assert next(records) == "b0"
 
 
+def test_the_end_at_which_reading_starts_is_settled_at_once(cluster: Any, broker: KafkaBroker) -> None:
+    topic = filled(broker, [3])
+
+    def records() -> Any:
+        made = KafkaSource.builder().set_bootstrap_servers(broker.servers).set_topics(topic)
+        made = made.set_value_only_deserializer(TEXT).set_starting_offsets(RULE.latest()).build()
+        return cluster.environment(1, program="job.py").from_source(made, NONE, "kafka").execute_and_collect()
+
+    records()
+    end = time.monotonic() + 20
+    while cluster.last.master.coordinator.epoch == 0:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    cluster.last.master.abandon()
+    cluster.last._thread.join()
+    broker.put(topic, 0, ["a3"])
+    with records() as found:
+        assert next(found) == "a3"
+
+
 def test_transactions_leave_gaps(cluster: Any, broker: KafkaBroker) -> None:
     from confluent_kafka import Producer
 
