@@ -385,3 +385,21 @@ def test_a_client_that_failed_is_not_used_again() -> None:
     with pool.borrowed() as fourth, pool.borrowed() as fifth:
         assert len({first, second} & {fourth, fifth}) == 1
     assert made == [{"a": "1"}] * 3
+
+
+def test_clients_end_with_the_process() -> None:
+    class Client:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    def make(settings: dict[str, Any]) -> Client:
+        return Client()
+
+    with Pool(make, {"b": "2"}).borrowed() as kept:
+        pass
+    Pool.close_all()
+    assert kept.closed
+    with Pool(make, {"b": "2"}).borrowed() as another:
+        assert another is not kept
