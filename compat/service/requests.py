@@ -71,9 +71,14 @@ class PromoteRequest:
     reason: str | None
 
 
+def is_job_name(text: str) -> bool:
+    """Whether a job can have that name in the registry; those of jobs in watched folders may be anything."""
+    return _JOB_NAME.fullmatch(text) is not None
+
+
 def job_name(text: str) -> str:
     """A job's name. Raises RefusedBody for what cannot be one."""
-    if not _JOB_NAME.fullmatch(text):
+    if not is_job_name(text):
         raise RefusedBody(
             "A job's name has 1 to 200 letters, digits, spaces or any of _.:@+-, and begins with a letter, digit or _.",
             "job",

@@ -9,6 +9,7 @@ from compat.service.context import blocking, path_job, path_number, service
 from compat.service.guard import COOKIE
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
+from compat.service.registry import NotFound
 
 MOST = 50
 """Of a job's versions and checks the newest so many are on its page."""
@@ -29,16 +30,23 @@ async def index(request: Request) -> Response:
 
 @page
 async def job(request: Request) -> Response:
-    """One job: what runs, its versions, checks, promotions and savepoints."""
+    """One job: what runs, its versions, checks, promotions and savepoints; of one that nobody pushed, the savepoints."""
     registry, name = service(request).registry, path_job(request)
+    savepoints = await blocking(registry.savepoints.list, job=name, limit=MOST)
+    try:
+        found = await blocking(registry.jobs.get, name)
+    except NotFound:
+        if not savepoints:
+            raise
+        return respond(request, "unregistered.html", name=name, savepoints=savepoints)
     return respond(
         request,
         "job.html",
-        job=await blocking(registry.jobs.get, name),
+        job=found,
         versions=await blocking(registry.jobs.versions, name, limit=MOST),
         checks=await blocking(registry.checks.list, job=name, limit=MOST),
         promotions=await blocking(registry.jobs.promotions, name, limit=MOST),
-        savepoints=await blocking(registry.savepoints.list, job=name, limit=MOST),
+        savepoints=savepoints,
     )
 
 

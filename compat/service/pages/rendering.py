@@ -17,6 +17,7 @@ from compat.service.guard import COOKIE, require
 from compat.service.pool import Busy, WorkFailed
 from compat.service.records import Role, moment
 from compat.service.registry import NotFound
+from compat.service.requests import is_job_name
 from compat.service.untrusted import RefusedBody
 from compat.view.page import HEAD_SCRIPT, SCRIPTS, STYLES, environment
 
@@ -63,10 +64,11 @@ def render(template: str, **values: Any) -> str:
 
 @cache
 def templates() -> jinja2.Environment:
-    """The templates of the service and of the view, with the filters of the pages."""
+    """The templates of the service and of the view, with the filters and tests of the pages."""
     loader = jinja2.ChoiceLoader([jinja2.PackageLoader("compat.service"), jinja2.PackageLoader("compat.view")])
     found = environment().overlay(loader=loader)
     found.filters.update(size=size, moment=moment, when=when, count=count, visible=visible, short_path=short_path)
+    found.tests["job_name"] = is_job_name
     return found
 
 

@@ -13,6 +13,7 @@ from tests.compat.service.stores import job_store
 
 SAVEPOINT = ROOT / "tests" / "golden" / "savepoints" / "windows_no_uid_p3_canonical"
 RECORDS = (100, 220, 180, 300)
+UNREGISTERED = "nobody pushed: me"
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 
 
@@ -34,6 +35,8 @@ def filled(folder: Path, *options: str) -> Running:
     (store / "jobs" / "linked" / "state").symlink_to(folder / "elsewhere")
     stray = job_store(store / "jobs" / "stray", plan(*OLD), (1, 2))
     _point_outside(stray / "state")
+    job_store(store / "jobs" / "loner", plan(*OLD), (1, 2), name=UNREGISTERED)
+    job_store(store / "jobs" / "odd", plan(*OLD), (1, 2), name=f"a/{HOSTILE}")
     running = serve(folder, "--folder", str(store), *options)
     for job, new in (("word count", RENUMBERED), ("orders", OLD)):
         assert running.push(job, *OLD, commit="0a1b2c3d4e5f", author="ada").is_success

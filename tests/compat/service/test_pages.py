@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
+from urllib.parse import quote
 
 import httpx
 import pytest
 
-from tests.compat.service.filled import HOSTILE, filled
+from tests.compat.service.filled import HOSTILE, UNREGISTERED, filled
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,26 @@ def test_names_from_clients_are_text(running):
 )
 def test_only_styles_and_scripts_are_served(running, address):
     assert running.pages(address).status_code == 404
+
+
+def test_every_link_leads_somewhere(running):
+    addresses, seen = ["/"], set()
+    while addresses:
+        address = addresses.pop()
+        seen.add(address)
+        answer = running.pages(address)
+        assert answer.status_code == 200, address
+        links = {html.unescape(link).partition("#")[0] for link in re.findall(r' href="(/[^"]*)"', answer.text)}
+        addresses += links - seen - set(addresses)
+    assert {"/jobs/word%20count", "/checks/1", "/savepoints"} < seen
+
+
+def test_a_job_that_nobody_pushed_has_its_savepoints(running):
+    answer = running.pages("/jobs/" + quote(UNREGISTERED))
+    assert answer.status_code == 200
+    assert "compat push" in answer.text
+    assert "jobs/loner" in answer.text
+    assert UNREGISTERED in answer.text
 
 
 def test_a_savepoint_of_flink(running):
