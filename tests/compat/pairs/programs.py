@@ -75,7 +75,14 @@ if __name__ == "__main__":
 
 _TYPES = {"L": "LONG", "I": "INT", "S": "STRING", "P": "PICKLED_BYTE_ARRAY"}
 _SHORT = re.compile(r"\b[LISP]\b")
-_KEYED = 'numbers.key_by(lambda x: x % 3, L).process(Keep(), S).uid("keep").print().uid("out")'
+KEPT = 'numbers.key_by(lambda x: x % 3, L).process(Keep(), S).uid("keep")'
+KEYED = KEPT + '.print().uid("out")'
+DAY = "TumblingProcessingTimeWindows.of(Time.days(1))"
+SUM = """
+numbers.map(lambda x: (x % 3, 0, 1), Types.TUPLE([L, L, L])).key_by(lambda t: t[0], L) \\
+    .reduce(lambda a, b: (a[0], a[2], a[2] + 1)).uid("keep") \\
+    .map(lambda t: f"{t[0]}|{t[1]}|{t[2]}", S).print().uid("out")
+"""
 
 
 def job(graph: str, code: str = "", settings: str = "env.set_parallelism(1)") -> str:
@@ -84,9 +91,7 @@ def job(graph: str, code: str = "", settings: str = "env.set_parallelism(1)") ->
     return _HEAD + _SHORT.sub(lambda match: f"Types.{_TYPES[match[0]]}()", dedent(code) + main)
 
 
-def keep(
-    declare: str, use: str, graph: str = _KEYED, *, timer: str = "", settings: str = "", name: str = "Keep"
-) -> str:
+def keep(declare: str, use: str, graph: str = KEYED, *, timer: str = "", settings: str = "", name: str = "Keep") -> str:
     """A keyed function that declares states in ``open`` and yields a line for each record."""
     code = f"\nclass {name}(KeyedProcessFunction):\n    def open(self, ctx):\n"
     code += indent(dedent(declare).strip("\n") or "pass", " " * 8)
@@ -110,6 +115,18 @@ def by_name(program: str, *fields: str) -> str:
     for each in ("before", "after"):
         program = program.replace(f"show({each})", f"({shown.format(each)})")
     return program
+
+
+def first(program: str) -> str:
+    """The program with tuples shown as their first field."""
+    return program.replace("show(before)", "before and before[0]").replace("show(after)", "after[0]")
+
+
+def firsts(program: str) -> str:
+    """The program with the tuples or rows in a list or map shown as their first field."""
+    for shown in ("before", "[*before, after]"):
+        program = program.replace(f"show({shown})", f"[each[0] for each in {shown}]")
+    return program.replace("show(v)", "v[0]")
 
 
 def list_(type: str, make: str = "value", *, state: str = "s", ttl: str = "", **more: str) -> str:

@@ -2,12 +2,11 @@
 
 Needs an environment with ``apache-flink`` and Java, which the tests do not: ``python -m tests.compat.pairs.record [NAME…]``
 from the repository's root. Each program runs in a local cluster until it printed some lines; OLD is stopped with a
-canonical savepoint, NEW starts from it.
+canonical savepoint, NEW starts from it. Where OLD is a savepoint that Flink wrote, only NEW runs.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -20,17 +19,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.compat.pairs.table import PAIRS, Pair
+from tests.compat.pairs.model import Pair, Saved, Side
+from tests.compat.pairs.table import PAIRS
 
 RECORDS = Path(__file__).with_name("restores.json")
 _LINE = re.compile(r"^(?:\d+> )?([^|]+)\|(.*)\|(.*)$")
 _PATIENCE = 90.0
+_UNSEEN = 25.0
+"""Seconds after which a job is taken to run that prints nothing to look at."""
 NO_OUTPUT = "no output"
-
-
-def digest(pair: Pair) -> str:
-    """What tells whether a record is about these very programs."""
-    return hashlib.sha256(f"{pair.old}\0{pair.new}".encode()).hexdigest()[:16]
+NOT_SEEN = "not seen"
+"""The state of a savepoint whose program does not print it: that the job runs is all there is to see."""
 
 
 class Submission(Exception):
@@ -64,7 +63,7 @@ def main(names: list[str]) -> None:
     """
     known = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
     wanted = names or [
-        pair.name for pair in PAIRS if pair.flink and known.get(pair.name, {}).get("programs") != digest(pair)
+        pair.name for pair in PAIRS if not pair.unrecorded and known.get(pair.name, {}).get("programs") != pair.digest
     ]
     while wanted:
         reading, writing = os.pipe()
@@ -91,7 +90,7 @@ def _write(name: str, record: dict[str, Any]) -> None:
         return
     known = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
     (pair,) = (pair for pair in PAIRS if pair.name == name)
-    known[name] = {"programs": digest(pair), "flink": _version(), **record}
+    known[name] = {"programs": pair.digest, "flink": _version(), **record}
     RECORDS.write_text(json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{name}: {record['outcome']} {record.get('state')}", file=sys.stderr)
 
@@ -115,12 +114,15 @@ def _version() -> str:
 def _restore(pair: Pair, output: Output) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         mark = output.mark()
-        path, failures = _run(pair.old, folder, None, output, mark)
-        assert path is not None, f"{pair.name}: OLD gave no savepoint: {failures}"
+        if isinstance(pair.old, Saved):
+            path: str | None = str(pair.old.put(Path(folder)))
+        else:
+            path, failures = _run(pair, pair.old, folder, None, output, mark)
+            assert path is not None, f"{pair.name}: OLD gave no savepoint: {failures}"
         before = output.since(mark)
         mark = output.mark()
         try:
-            _, errors = _run(pair.new, folder, path, output, mark)
+            _, errors = _run(pair, pair.new, folder, path, output, mark)
             when = "running" if errors else None
         except Submission as refusal:
             errors, when = refusal.args[0], "submission"
@@ -129,10 +131,11 @@ def _restore(pair: Pair, output: Output) -> dict[str, Any]:
     first: dict[str, str] = {}
     for key, value, _ in after:
         first.setdefault(key, value)
+    fate = NOT_SEEN if isinstance(pair.old, Saved) else _fate(last, first)
     return {
         "outcome": "failed" if errors else "restored",
         "when": when,
-        "state": None if errors else _fate(last, first),
+        "state": None if errors else fate,
         "errors": [error[:300] for error in errors[-3:]],
         "last_before": last,
         "first_after": first,
@@ -148,7 +151,9 @@ def _fate(last: dict[str, str], first: dict[str, str]) -> str:
     return "lost" if all(now in ("None", "[]", "0", "''") for _, now in shared) else "changed"
 
 
-def _run(script: str, folder: str, savepoint: str | None, output: Output, mark: int) -> tuple[str | None, list[str]]:
+def _run(
+    pair: Pair, script: Side, folder: str, savepoint: str | None, output: Output, mark: int
+) -> tuple[str | None, list[str]]:
     """Run a program until it printed enough; gives the savepoint that OLD was stopped with, and what failed."""
     from py4j.protocol import Py4JJavaError
     from pyflink.common import Configuration
@@ -159,6 +164,8 @@ def _run(script: str, folder: str, savepoint: str | None, output: Output, mark: 
 
     def execute(env: Any, job_name: str | None = None) -> None:
         settings = Configuration().set_string("python.fn-execution.bundle.size", "10")
+        for key, value in pair.definitions.items():
+            settings.set_string(key, value)
         if savepoint is not None:
             settings.set_string("execution.state-recovery.path", savepoint)
         env.configure(settings)
@@ -169,7 +176,7 @@ def _run(script: str, folder: str, savepoint: str | None, output: Output, mark: 
             raise Submission(_causes(error.java_exception)) from None
         job = client._j_job_client
         ended = job.getJobExecutionResult()
-        deadline = time.time() + _PATIENCE
+        deadline = time.time() + (_UNSEEN if isinstance(pair.old, Saved) else _PATIENCE)
         while not ended.isDone() and time.time() < deadline and len(output.since(mark)) < 15:
             time.sleep(0.3)
         if savepoint is None and not ended.isDone():
@@ -185,9 +192,12 @@ def _run(script: str, folder: str, savepoint: str | None, output: Output, mark: 
     original = StreamExecutionEnvironment.execute
     StreamExecutionEnvironment.execute = execute
     path = os.path.join(folder, "program.py")
+    assert isinstance(script, str), f"{pair.name}: {script} is nothing that PyFlink runs"
     Path(path).write_text(script, encoding="utf-8")
     try:
         runpy.run_path(path, run_name="__main__")
+    except Py4JJavaError as error:
+        raise Submission(_causes(error.java_exception)) from None
     finally:
         StreamExecutionEnvironment.execute = original
     return result[0], result[1]

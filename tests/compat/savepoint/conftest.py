@@ -14,18 +14,13 @@ from compat.check.findings import Report
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
 from compat.report.failure import Undecided
+from tests.compat.savepoint.golden import GOLDEN, SAVEPOINTS, saved
 
-GOLDEN = Path(__file__).parents[2] / "golden"
-SAVEPOINTS = GOLDEN / "savepoints"
+__all__ = ["CLUSTER", "GOLDEN", "SAVEPOINTS", "Check", "check", "pairs", "saved"]
+
 CLUSTER = {"parallelism.default": "2"}
 
 Check = Callable[..., Report | Undecided]
-
-
-def saved(name: str) -> dict[str, Any]:
-    """A savepoint that Flink wrote: its folder, the program that wrote it, the settings of the cluster."""
-    case: dict[str, Any] = json.loads((SAVEPOINTS / f"{name}.json").read_text(encoding="utf-8"))
-    return case | {"path": SAVEPOINTS / case["folder"]}
 
 
 def pairs() -> list[dict[str, Any]]:
