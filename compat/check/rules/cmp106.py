@@ -36,13 +36,15 @@ def find(check: Check) -> Iterator[Finding]:
 def _fixes(pair: Pair, taken: Operator, check: Check) -> tuple[Fix, ...]:
     """Give both states to the operators that they belong to, where another operator of NEW waits for one of them."""
     claimant, own = pair.new, pair.old
-    heirs = find_successors([own, taken], [operator for operator in check.mapping.fresh if operator.has_state])
-    if similarity(own, claimant) > similarity(taken, claimant) and taken.id in heirs:
-        return (edit(claimant, "set_uid_hash", own.id), *pin(taken, heirs[taken.id]))
-    if own.id in heirs:
-        return pin(own, heirs[own.id], uid_is_free=False)
-    if taken.id in heirs:
-        return (edit(claimant, "set_uid_hash", own.id), *pin(taken, heirs[taken.id]))
+    waiting = [operator for operator in check.mapping.fresh if operator.has_state]
+    heir = find_successors([own], waiting).get(own.id)
+    other_heir = find_successors([taken], waiting).get(taken.id)
+    stay = 0 if heir is None else similarity(taken, claimant) + similarity(own, heir)
+    swap = 0 if other_heir is None else similarity(own, claimant) + similarity(taken, other_heir)
+    if other_heir is not None and swap > stay:
+        return (edit(claimant, "set_uid_hash", own.id), *pin(taken, other_heir))
+    if heir is not None:
+        return pin(own, heir, uid_is_free=False)
     return (
         Fix(
             text=f"If the state under its own id is the right one, make it .set_uid_hash({text_of(own.id)}), and let the other "
