@@ -115,7 +115,7 @@ class CheckpointCoordinator:
         reports = list(reports)
         rows: list[Row] = []
         files: list[DataFile] = []
-        watermarks: dict[str, int] = {}
+        watermarks: dict[str, list[int]] = {}
         feedback: dict[int, list[Any]] = {}
         pending: dict[str, list[Any]] = {}
         for report in reports:
@@ -130,7 +130,7 @@ class CheckpointCoordinator:
             name = b"%d/%d" % (report.subtask, task.parallelism)
             self._put(rows, task.operators[0].id, Kind.TASK, Kind.TASK, name, report.runtime)
             for id, mark in report.watermarks.items():
-                watermarks[id] = min(mark, watermarks.get(id, mark))
+                watermarks.setdefault(id, []).append(mark)
             for id, states in report.states.items():
                 known = self.described.setdefault(id, {})
                 known.update({state["name"]: state for state in states})
@@ -177,7 +177,7 @@ class CheckpointCoordinator:
     def _add_small_state(
         self,
         rows: list[Row],
-        watermarks: Mapping[str, int],
+        watermarks: Mapping[str, list[int]],
         feedback: Mapping[int, list[Any]],
         pending: Mapping[str, list[Any]],
         epoch: int,
@@ -185,9 +185,10 @@ class CheckpointCoordinator:
         for id, source in self.sources.items():
             for name, value in source.changes():
                 self._put(rows, id, Kind.OPERATOR, SOURCE_STATE, name, value)
-        for id, mark in watermarks.items():
-            self._put(rows, id, Kind.OPERATOR, WATERMARK, b"", b"%d" % mark)
         for task, spec in self.plan.operators():
+            reached = watermarks.get(spec.id, ())
+            if len(reached) == task.parallelism:  # an operator has passed what all of its subtasks have
+                self._put(rows, spec.id, Kind.OPERATOR, WATERMARK, b"", b"%d" % min(reached))
             if spec.loop is not None and spec.is_source:
                 self._put(rows, spec.id, Kind.OPERATOR, FEEDBACK, b"", dump(feedback.get(spec.loop, [])))
             facts = {

@@ -177,7 +177,7 @@ class Subtasks:
         made: list[Buffer] = []
         open_task = None
         try:
-            if before is not None and before.position != spec.committed:
+            if before is not None and before.ran != (spec.committed, spec.attempt):
                 before.close()
                 before = None
             open_task = before or OpenTask(
@@ -190,7 +190,7 @@ class Subtasks:
                     open_task.close()
             return [], _failure(task, subtask, error)
         if open_task.running:
-            open_task.position = Position(spec.epoch, spec.token)
+            open_task.ran = (Position(spec.epoch, spec.token), spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
 

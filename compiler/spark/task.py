@@ -37,12 +37,12 @@ from state.serializers import dump
 class OpenTask:
     """What a subtask has in a process from epoch to epoch, while nothing fails: its own copies of the operators, by node.
 
-    Their functions are open, and metrics count since then. ``position`` is the epoch that it ran last: if another one was
-    committed, what it has is worth nothing.
+    Their functions are open, and metrics count since then. ``ran`` is the epoch that it ran last, and in which attempt of the
+    job: if another one was committed, or the job was restarted since, what it has is worth nothing.
     """
 
     operators: Mapping[int, Any]
-    position: Position | None = None
+    ran: tuple[Position, int] | None = None
     opened: dict[tuple[int, int], Opened] = field(default_factory=dict)
     metrics: dict[int, Metrics] = field(default_factory=dict)
     running: list[StreamOperator] = field(default_factory=list)
@@ -270,7 +270,7 @@ class StreamTask:
             batch=environment.batch,
             store=environment.store,
             metrics=self._open_task.metrics.setdefault(spec.node, Metrics()),
-            floor=environment.floors.get(spec.id, MIN_TIMESTAMP),
+            floor=MIN_TIMESTAMP if environment.runtime is not None else environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),
         )
 

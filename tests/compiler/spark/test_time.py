@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -265,3 +267,45 @@ def test_a_batch_has_no_late_records(cluster: Any) -> None:
     stream = env.from_collection([("a", 100), ("a", 5), ("a", 7)], PAIR).assign_timestamps_and_watermarks(monotonous)
     windows = stream.key_by(lambda p: p[0], Types.STRING()).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
     assert sorted(windows.process(Contents()).execute_and_collect()) == [("a", 0, [5, 7]), ("a", 100, [100])]
+
+
+class OnceFailing(MapFunction):
+    """Fails at a record, the first time that it comes."""
+
+    def __init__(self, record: Any, mark: str) -> None:
+        self.record, self.mark = record, mark
+
+    def map(self, value: Any) -> Any:
+        if value == self.record and not os.path.exists(self.mark):
+            Path(self.mark).touch()
+            raise ValueError("once")
+        return value
+
+
+class AtTheEnd(KeyedProcessFunction):
+    """The sum of a key when event time has ended, and what came too late for that."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.sum = runtime_context.get_state(ValueStateDescriptor("sum", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if ctx.timer_service().current_watermark() > 0:
+            yield value[0], -value[1]
+        self.sum.update((self.sum.value() or 0) + value[1])
+        ctx.timer_service().register_event_time_timer(1)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), self.sum.value()
+
+
+def test_after_a_failure_event_time_goes_on_where_the_slowest_source_was(cluster: Any, tmp_path: Path) -> None:
+    env = cluster.environment(2, clock=Clock())
+    env.configuration.set_string("restart-strategy.type", "fixed-delay")
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
+    short = [(0, [("a", 1)]), (0, None)]
+    long = [(0, [("a", 2)]), (0, [("b", 4)]), (0, [("a", 8)]), (0, [("b", 16)]), (0, None)]
+    stream = env.from_source(Script(short, long), NONE, "script")
+    fragile = stream.map(OnceFailing(("a", 8), str(tmp_path / "failed")), PAIR)
+    sums = fragile.key_by(lambda p: p[0], Types.STRING()).process(AtTheEnd(), PAIR)
+    assert sorted(sums.execute_and_collect()) == [("a", 11), ("b", 20)]
+    assert [event["event"] for event in cluster.events].count("restarting") == 1
