@@ -27,7 +27,7 @@ from compiler.garbage import collect_rarely
 from compiler.spark.elements import Buffer
 from compiler.spark.epochs import EpochSpec, Ran, Subtasks, private_folder
 
-IDLE_SECONDS = 600
+IDLE_SECONDS = 3600
 """A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
 
 CLOSING_SECONDS = 60
