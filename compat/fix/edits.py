@@ -82,6 +82,12 @@ def collect(checks: Iterable[tuple[int, Report, Iterable[Finding]]]) -> Edits:
     return edits
 
 
+def has_edit(finding: Finding) -> bool:
+    """Whether a finding has an edit that is safe to write."""
+    calls = (None if fix.call is None else _CALL.fullmatch(fix.call) for fix in finding.fixes)
+    return any(call is not None and call["method"] in SAFE for call in calls)
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A value that a fix asks for, in one of the jobs."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from compat.check.findings import Level, Report
 from compat.comparison import Outcomes
 from compat.fix import python, topology
-from compat.fix.edits import Refusal, collect
+from compat.fix.edits import Refusal, collect, has_edit
 from compat.fix.model import refused_all
 from compat.report.escaping import code_line, visible
 
@@ -64,13 +64,17 @@ def repair(
     return best
 
 
-def _count(results: Sequence[Outcomes], fails: Callable[[Level], bool]) -> int | None:
-    """How many findings make the check fail; None if a program does not become a job."""
+def _count(results: Sequence[Outcomes], fails: Callable[[Level], bool]) -> tuple[int, int] | None:
+    """How many findings make the check fail, and how many of them have an edit; None if a program does not become a job.
+
+    As many findings of which fewer have an edit are better: an edit can show what was hidden by what it repairs.
+    """
     outcomes = [outcome for result in results for outcome in result.outcomes]
     reports = [outcome for outcome in outcomes if isinstance(outcome, Report) and outcome.new.operators]
     if len(reports) < len(outcomes):
         return None
-    return sum(fails(finding.level) for report in reports for finding in report.findings)
+    failing = [finding for report in reports for finding in report.findings if fails(finding.level)]
+    return len(failing), sum(map(has_edit, failing))
 
 
 def _changes(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from compat.check.findings import Finding, Level
+from compat.check.findings import Level
 from compat.cli import main
-from compat.fix.edits import SAFE
+from compat.fix.edits import SAFE, has_edit
 from tests.compat.pairs.judging import CLUSTER, Judged, comparison_of
 from tests.compat.pairs.model import Pair, Saved
 from tests.compat.pairs.table import PAIRS
@@ -42,17 +42,12 @@ def test_every_error_names_the_code_to_write(pair: Pair, judged: dict[str, Judge
             assert any(fix.call or fix.code for fix in finding.fixes), finding
 
 
-def _safe(finding: Finding) -> bool:
-    calls = [fix.call.removeprefix("env") for fix in finding.fixes if fix.call is not None]
-    return any(call.startswith(f".{method}(") for call in calls for method in SAFE)
-
-
 def _repairable(level: str, judged: dict[str, Judged]) -> set[str]:
     failing = {
         name: [finding for finding in found.findings if finding.level in FAILING[level]]
         for name, found in judged.items()
     }
-    return {name for name, findings in failing.items() if findings and all(map(_safe, findings))}
+    return {name for name, findings in failing.items() if findings and all(map(has_edit, findings))}
 
 
 def test_no_pair_that_can_be_repaired_is_left_out(judged: dict[str, Judged]) -> None:
