@@ -106,11 +106,11 @@ def _only(place: tuple[int, int], of: Mapping[tuple[int, int], Any]) -> dict[tup
 
 
 def close_hosts(plan_id: str) -> None:
-    """Have all hosts of a plan on this machine close their functions and end."""
+    """Have all hosts of a plan on this machine close their functions and end, and remove what hosts left that were killed."""
     start = _name(plan_id) + "-"
     for name in os.listdir(_folder()):
-        if name.startswith(start):
-            path = os.path.join(_folder(), name)
+        path = os.path.join(_folder(), name)
+        if name.startswith(start) or _forgotten(path):
             connection = _connected(path)
             if connection is not None:
                 with suppress(EOFError, OSError):
@@ -119,6 +119,17 @@ def close_hosts(plan_id: str) -> None:
                 connection.close()
             with suppress(FileNotFoundError):
                 os.unlink(path)
+
+
+def _forgotten(path: str) -> bool:
+    """True for a socket that nobody listens at any more; a new one may not be listened at yet."""
+    with suppress(FileNotFoundError):
+        if time.time() - os.stat(path).st_mtime > IDLE_SECONDS:
+            connection = _connected(path)
+            if connection is None:
+                return True
+            connection.close()
+    return False
 
 
 def _connected(path: str) -> Connection | None:

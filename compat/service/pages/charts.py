@@ -8,6 +8,8 @@ from math import floor, log10
 
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 74, 10, 12, 26
+_LEAST = 1e-300
+"""What is less counts as nothing: powers of ten end there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def bars(amounts: Sequence[tuple[str, float, str]], show: Callable[[float], str]
 
 def _nice(value: float) -> float:
     """The next of 1, 2, 5, 10, 20, … that is not below ``value``."""
-    if value <= 0:
+    if value < _LEAST:
         return 1
     power: float = 10.0 ** floor(log10(value))
     return next((step * power for step in (1, 2, 5) if value <= step * power), 10 * power)

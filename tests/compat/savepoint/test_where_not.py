@@ -19,7 +19,10 @@ SMALL = str(SAVEPOINTS / "small_uid_p2_canonical")
         (["explain", SMALL, "new.py", "count"], "which has no graphs"),
         (["check", SMALL, SMALL], "it can be OLD"),
         (["check", SMALL, "new.py", "--names", SMALL], "There is no file 'new.py'"),
-        (["check", "--savepoints", str(SAVEPOINTS), "new.py", "--rollback"], "without --rollback"),
+        (
+            ["check", "--savepoints", str(SAVEPOINTS), "new.py", "--rollback"],
+            "--rollback has no effect with --savepoints",
+        ),
     ],
 )
 def test_a_savepoint_is_no_program(arguments, says, tmp_path, monkeypatch):
