@@ -77,8 +77,8 @@ class Check:
             reason=reason,
             old=old,
             new=new,
-            old_line=_line(old) or self._nearest(new, self._new_by_id, self._old_partner, self.old),
-            new_line=_line(new) or self._nearest(old, self._old_by_id, self._new_partner, self.new),
+            old_line=_line(old) or self._places_in_old.nearest(new),
+            new_line=_line(new) or self._places_in_new.nearest(old),
             state=state,
             fixes=fixes,
             silent=silent,
@@ -88,40 +88,43 @@ class Check:
         )
 
     @cached_property
-    def _old_by_id(self) -> dict[str, Operator]:
-        return {operator.id: operator for operator in self.old.operators}
+    def _places_in_old(self) -> _Places:
+        return _Places(self.new, {pair.new.id: pair.old for pair in self.mapping.pairs}, self.old)
 
     @cached_property
-    def _new_by_id(self) -> dict[str, Operator]:
-        return {operator.id: operator for operator in self.new.operators}
+    def _places_in_new(self) -> _Places:
+        return _Places(self.old, {pair.old.id: pair.new for pair in self.mapping.pairs}, self.new)
 
-    @cached_property
-    def _old_partner(self) -> dict[str, Operator]:
-        return {pair.new.id: pair.old for pair in self.mapping.pairs}
 
-    @cached_property
-    def _new_partner(self) -> dict[str, Operator]:
-        return {pair.old.id: pair.new for pair in self.mapping.pairs}
+class _Places:
+    """Where to look in a program for an operator that only the other one has.
 
-    @staticmethod
-    def _nearest(
-        operator: Operator | None,
-        by_id: Mapping[str, Operator],
-        partners: Mapping[str, Operator],
-        program: Program,
-    ) -> SourceLine | None:
-        """Where to look in ``program`` for an operator that only the other one has.
+    That is the partner of what feeds the operator there, else the line that submits the job. ``partners`` are the
+    program's operators by the id of the other one's.
+    """
 
-        The partner of what feeds the operator there, else the line that submits the job.
-        """
-        seen: set[str] = set()
-        while operator is not None and operator.id not in seen:
-            seen.add(operator.id)
-            partner = partners.get(operator.id)
+    def __init__(self, other: Program, partners: Mapping[str, Operator], program: Program) -> None:
+        self._by_id = {operator.id: operator for operator in other.operators}
+        self._partners = partners
+        self._default = program.source or next((item.source for item in program.operators if item.source), None)
+        self._known: dict[str, SourceLine | None] = {}
+
+    def nearest(self, operator: Operator | None) -> SourceLine | None:
+        """The line. What was walked once is known: all walks together visit an operator once."""
+        walked: dict[str, None] = {}
+        line = self._default
+        while operator is not None and operator.id not in walked:
+            if operator.id in self._known:
+                line = self._known[operator.id]
+                break
+            walked[operator.id] = None
+            partner = self._partners.get(operator.id)
             if partner is not None and partner.source is not None:
-                return partner.source
-            operator = by_id.get(operator.inputs[0]) if operator.inputs else None
-        return program.source or next((item.source for item in program.operators if item.source), None)
+                line = partner.source
+                break
+            operator = self._by_id.get(operator.inputs[0]) if operator.inputs else None
+        self._known.update(dict.fromkeys(walked, line))
+        return line
 
 
 def _line(operator: Operator | None) -> SourceLine | None:

@@ -8,18 +8,24 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Level
 from compat.plan.facts import Program
 
+_ALONE: frozenset[str] = frozenset()
+
 
 def find(check: Check) -> Iterator[Finding]:
     """One finding, if operators that are in both programs share a chain in one of them only."""
     if not check.old.vertices:  # a savepoint records no chains
         return
-    old_chain, new_chain = _chains(check.old), _chains(check.new)
+    old_chains, new_chains = _chains(check.old), _chains(check.new)
     partner = {pair.old.id: pair.new.id for pair in check.mapping.pairs}
+    kept = frozenset(partner.values())
+    same: set[tuple[frozenset[str], frozenset[str]]] = set()
     for pair in check.mapping.pairs:
-        mates = {partner[mate] for mate in old_chain.get(pair.old.id, ()) if mate in partner}
-        now = new_chain.get(pair.new.id, frozenset())
-        kept = set(partner.values())
-        if mates == now & kept:
+        chains = old_chains.get(pair.old.id, _ALONE), new_chains.get(pair.new.id, _ALONE)
+        if chains in same:
+            continue
+        before, now = chains
+        if {partner[mate] for mate in before if mate in partner} == now & kept:
+            same.add(chains)
             continue
         yield check.finding(
             "CMP201",
