@@ -41,6 +41,11 @@ class Check:
         """The pairs with state in which both sides are the same operator: the ones whose states can be compared."""
         return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in self.wrong_hands)
 
+    @cached_property
+    def uids(self) -> frozenset[str]:
+        """All uids that one of the programs uses: a new one must be another."""
+        return self.old.uids | self.new.uids
+
     def successor(self, operator: Operator) -> Operator | None:
         """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
         return self.mapping.successors.get(operator.id) or self._displaced.get(operator.id)

@@ -176,3 +176,8 @@ class Program:
     source: SourceLine | None = None
     all_have_state: bool = False
     snapshot: Snapshot | None = None
+
+    @property
+    def uids(self) -> frozenset[str]:
+        """The uids of all operators that have one."""
+        return frozenset(operator.uid for operator in self.operators if operator.uid is not None)

@@ -111,12 +111,17 @@ def pack(plan: PhysicalPlan) -> bytes:
         partitions=plan.partitions,
         payloads=payloads,
         stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
-        lasting=frozenset(
-            task.vertex for task in plan.tasks if any(has_functions_to_keep(spec.operator) for spec in task.operators)
-        ),
+        lasting=lasting_vertices(plan),
         batch=plan.batch,
     )
     return bytes(dumps(packed))
+
+
+def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
+    """The vertices whose functions stay open between epochs."""
+    return frozenset(
+        task.vertex for task in plan.tasks if any(has_functions_to_keep(spec.operator) for spec in task.operators)
+    )
 
 
 def _stateful(task: TaskSpec) -> bool:

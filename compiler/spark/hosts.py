@@ -47,42 +47,40 @@ class Host:
     """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan, ``slot`` the partition."""
 
     def __init__(self, plan_id: str, slot: int, load: tuple[bytes, bytes]) -> None:
-        self._path = os.path.join(_folder(), f"{_name(plan_id)}-{slot}")
-        self._load = load
+        self._plan_id, self._slot, self._load = plan_id, slot, load
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
         """Run a subtask there. Raises HostLost, and whatever of the host's own failed."""
         place = (vertex, subtask)
         own = replace(spec, runtimes=_only(place, spec.runtimes), work=_only(place, spec.work))
-        connection = self._connect()
-        try:
-            connection.send_bytes(pickle.dumps((own, vertex, subtask, buffers), 5))
-            answer = pickle.loads(connection.recv_bytes())
-        except (EOFError, OSError) as error:
-            raise HostLost(
-                f"The process that keeps the functions of subtask {subtask + 1} open has ended: {error!r}"
-            ) from error
-        finally:
-            connection.close()
+        with self._connect() as connection:
+            try:
+                connection.send_bytes(pickle.dumps((own, vertex, subtask, buffers), 5))
+                answer = pickle.loads(connection.recv_bytes())
+            except (EOFError, OSError) as error:
+                raise HostLost(
+                    f"The process that keeps the functions of subtask {subtask + 1} open has ended: {error!r}"
+                ) from error
         if isinstance(answer, BaseException):
             raise answer
         return answer  # type: ignore[no-any-return]
 
     def _connect(self) -> Connection:
-        connection = _connected(self._path)
+        path = os.path.join(_folder(), f"{_name(self._plan_id)}-{self._slot}")
+        connection = _connected(path)
         if connection is None:
-            self._start()
-            connection = _connected(self._path)
+            self._start(path)
+            connection = _connected(path)
         if connection is None:
-            raise HostLost(f"No process listens at {self._path}, although one was just started.")
+            raise HostLost(f"No process listens at {path}, although one was just started.")
         return connection
 
-    def _start(self) -> None:
+    def _start(self, path: str) -> None:
         """Start a host; it is asked for its first epoch when it has loaded the plan."""
         with suppress(FileNotFoundError):
-            os.unlink(self._path)
+            os.unlink(path)
         with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(self._path)
+            listening.bind(path)
             listening.listen()
             command = [sys.executable, "-m", "compiler.spark.hosts", str(listening.fileno()), str(os.getppid())]
             paths = os.pathsep.join(path for path in sys.path if path)
@@ -113,10 +111,9 @@ def close_hosts(plan_id: str) -> None:
         if name.startswith(start) or _forgotten(path):
             connection = _connected(path)
             if connection is not None:
-                with suppress(EOFError, OSError):
+                with connection, suppress(EOFError, OSError):
                     connection.send_bytes(_CLOSE)
                     connection.poll(CLOSING_SECONDS)
-                connection.close()
             with suppress(FileNotFoundError):
                 os.unlink(path)
 
@@ -133,13 +130,12 @@ def _forgotten(path: str) -> bool:
 
 
 def _connected(path: str) -> Connection | None:
-    asking = socket.socket(socket.AF_UNIX)
-    try:
-        asking.connect(path)
-    except (FileNotFoundError, ConnectionRefusedError):
-        asking.close()
-        return None
-    return Connection(asking.detach())
+    with socket.socket(socket.AF_UNIX) as asking:
+        try:
+            asking.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None
+        return Connection(asking.detach())
 
 
 def _folder() -> str:

@@ -12,7 +12,17 @@ from typing import Any
 
 from compiler.garbage import collect_rarely
 from compiler.spark.elements import Buffer
-from compiler.spark.epochs import EpochLost, EpochSpec, PackedPlan, Ran, Subtasks, TaskFailure, pack, run_partition
+from compiler.spark.epochs import (
+    EpochLost,
+    EpochSpec,
+    PackedPlan,
+    Ran,
+    Subtasks,
+    TaskFailure,
+    lasting_vertices,
+    pack,
+    run_partition,
+)
 from compiler.spark.hosts import Host, close_hosts
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.session import MissingJava, Spark
@@ -33,6 +43,7 @@ class SparkRunner:
         self._id = uuid.uuid4().hex
         dumps: Any = cloudpickle.dumps
         self._packed = (dumps(setup), pack(plan))
+        self._has_hosts = bool(lasting_vertices(plan))
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
@@ -66,9 +77,10 @@ class SparkRunner:
         return _level(self._id, self._plan, spec, level, following)
 
     def close(self) -> None:
-        close_hosts(self._id)
+        if self._has_hosts:
+            close_hosts(self._id)
         if self._plan is not None and self._spark.alive:
-            if not self._spark.local:
+            if self._has_hosts and not self._spark.local:
                 machines = max(self._partitions)
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
                     self._spark.context.parallelize(range(machines), machines).foreachPartition(_closing(self._id))

@@ -21,7 +21,7 @@ def find(check: Check) -> Iterator[Finding]:
     rightful = _rightful_owners(wrong, check)
     pinned = {operator.id for operator in rightful.values()}
     pinned |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
-    uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
+    uids = set(check.uids)
     for pair in wrong:
         yield _finding(pair, rightful.get(pair.old.id), pinned, uids, check)
 

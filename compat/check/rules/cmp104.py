@@ -38,7 +38,7 @@ def find(check: Check) -> Iterator[Finding]:
 
 def _edits(unpinned: list[Operator], check: Check) -> Iterator[Fix]:
     """A uid for each, and the id that it had as user hash: a uid alone would leave the state behind."""
-    taken = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
+    taken = set(check.uids)
     origins = {pair.new.id: pair.old.id for pair in check.mapping.pairs}
     for operator in unpinned:
         origin = origins.get(operator.id)

@@ -22,8 +22,9 @@ def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[F
         if operator.node in shared:
             claimants.setdefault(shared[operator.node], []).append(operator)
     others = [(uid, operator) for uid, those in claimants.items() for operator in _others(uid, those, old)]
-    taken = {operator.uid for program in (old, apart) for operator in program.operators if operator.uid is not None}
-    unclaimed = [old for old in old.operators if old.uid is not None and old.uid not in _uids(apart)]
+    kept = apart.uids
+    taken = set(old.uids | kept)
+    unclaimed = [old for old in old.operators if old.uid is not None and old.uid not in kept]
     origins = {
         new.id: old_id for old_id, new in find_successors(unclaimed, [operator for _, operator in others]).items()
     }
@@ -46,10 +47,6 @@ def _others(uid: str, claimants: list[Operator], old: Program) -> list[Operator]
     owner = next((operator for operator in old.operators if operator.uid == uid), None)
     keeper = claimants[0] if owner is None else max(claimants, key=lambda claimant: similarity(owner, claimant))
     return [claimant for claimant in claimants if claimant is not keeper]
-
-
-def _uids(program: Program) -> set[str | None]:
-    return {operator.uid for operator in program.operators}
 
 
 def _same_call(operator: Operator, claimants: list[Operator]) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from compat.check.findings import Fix
+from compat.check.rules import writing
 from compat.plan.facts import Program, SourceLine
 
 _SHORTEST = 6
@@ -20,7 +19,7 @@ def fix(old: Program, text: str, place: SourceLine | None) -> Fix:
     if len(ids) != 1:
         return Fix(
             text="Give set_uid_hash the 32 hex digits of an operator id of OLD; a uid goes to uid.",
-            code=f".uid({json.dumps(text, ensure_ascii=False)})",
+            code=f".uid({writing.text_of(text)})",
         )
-    call = f".set_uid_hash({json.dumps(ids[0])})"
+    call = f".set_uid_hash({writing.text_of(ids[0])})"
     return Fix(text=f"Make it {call}, the id that {text!r} stands for in OLD.", call=call, at=place)

@@ -48,11 +48,6 @@ class _Finished:
     def vertices(self) -> dict[str, Vertex]:
         return {vertex.id: vertex for vertex in self.check.new.vertices}
 
-    @cached_property
-    def uids(self) -> set[str]:
-        programs = (self.check.old, self.check.new)
-        return {operator.uid for program in programs for operator in program.operators if operator.uid is not None}
-
     def findings(self) -> Iterator[Finding]:
         for vertex in self.vertices.values():
             members = {id: self.of_operator(id) for id in vertex.operators}
@@ -116,7 +111,7 @@ class _Finished:
                 Fix(
                     text=f"Let {feeder.label} feed an operator of its own, keep the finished part as it was, or restore from a "
                     "savepoint taken before it finished.",
-                    code=f".uid({writing.text_of(fresh_uid(head, self.uids))})",
+                    code=f".uid({writing.text_of(fresh_uid(head, self.check.uids))})",
                 ),
             ),
         )

@@ -28,7 +28,6 @@ def find(check: Check) -> Iterator[Finding]:
 
 def _other_connectors(check: Check) -> Iterator[Finding]:
     """Sources and sinks that became another connector's, whose splits or files are in bytes of its own form."""
-    uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("class"), pair.new.detail.get("class")
         if pair.old.kind not in _CONNECTED or None in (before, after) or before == after:
@@ -48,7 +47,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text=f"Give the {after} a uid of its own, and restore with -n if the old positions may go.",
-                    code=f".uid({writing.text_of(fresh_uid(pair.new, uids))})",
+                    code=f".uid({writing.text_of(fresh_uid(pair.new, check.uids))})",
                 ),
             ),
         )

@@ -14,7 +14,6 @@ _INCREMENTAL = frozenset({"reduce", "aggregate"})
 
 def find(check: Check) -> Iterator[Finding]:
     """Windows that kept one value and keep all records now, or the other way round."""
-    uids = {operator.uid for program in (check.old, check.new) for operator in program.operators if operator.uid}
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
         if before is None or after is None or (before in _INCREMENTAL) == (after in _INCREMENTAL):
@@ -34,7 +33,7 @@ def find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Give the new function an operator with a uid of its own, or let the old windows end first.",
-                    code=f".uid({writing.text_of(fresh_uid(pair.new, uids))})",
+                    code=f".uid({writing.text_of(fresh_uid(pair.new, check.uids))})",
                 ),
             ),
             silent=True,

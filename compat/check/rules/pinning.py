@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Set
 
 from compat.check.context import Check
 from compat.check.findings import Fix
@@ -32,7 +32,7 @@ def hidden(operator: Operator) -> bool:
 
 def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
     """The fix that gives ``operator`` of NEW a setting: one call more, or the argument of the one it has."""
-    call = f".{method}({json.dumps(value, ensure_ascii=False)})"
+    call = f".{method}({writing.text_of(value)})"
     where = "" if operator.source is None else f" at {operator.source}"
     has = {"uid": operator.uid, "set_uid_hash": operator.user_hash}.get(method) is not None
     text = f"Make it {call} on {operator.label}{where}" if has else f"Add {call} to {operator.label}{where}"
@@ -48,8 +48,9 @@ def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) ->
     if operator.user_hash == old.id:
         return (
             Fix(
-                text=f"Remove .set_uid_hash({json.dumps(operator.user_hash)}) from {operator.label}: the state is not its own.",
-                code=f".uid({json.dumps(operator.uid, ensure_ascii=False)})" if operator.uid is not None else None,
+                text=f"Remove .set_uid_hash({writing.text_of(operator.user_hash)}) from {operator.label}: the state is not "
+                "its own.",
+                code=f".uid({writing.text_of(operator.uid)})" if operator.uid is not None else None,
             ),
         )
     named = _named(operator, check)
@@ -79,7 +80,7 @@ def _named(operator: Operator, check: Check) -> Operator | None:
     return operator
 
 
-def fresh_uid(operator: Operator, taken: set[str]) -> str:
+def fresh_uid(operator: Operator, taken: Set[str]) -> str:
     """A uid made of the operator's name that is not among ``taken``."""
     words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
     base = "-".join(word for word in words.split("-") if word) or "operator"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from compiler.datastream.common.serialization import DeserializationSchema
@@ -42,7 +42,7 @@ class Subscription:
     topics: tuple[str, ...] = ()
     pattern: str | None = None
     partitions: frozenset[Partition] = frozenset()
-    commits: bool = field(default=False)
+    commits: bool = False
 
     @staticmethod
     def of(source: Any) -> Subscription:

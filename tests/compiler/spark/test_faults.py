@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,12 @@ from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 from state.descriptors import ValueStateDescriptor
 from state.types import Types
+from tests.compiler.spark.faults import Killed, failing
 
 NUMBERS = list(range(120))
 KEYS = 5
 PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
 COUNTS = Types.ROW_NAMED(["key", "count"], [Types.INT(), Types.LONG()])
-
-
-class Killed(BaseException):
-    """The driver is gone."""
 
 
 class Count(KeyedProcessFunction):
@@ -84,21 +81,6 @@ def verify(cluster: Any, folder: Path) -> None:
     assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
     job = cluster.last.master.store.directory(cluster.last.master.job_id)
     assert {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"} == sizes
-
-
-def failing(real: Callable[..., Any], call: int, after: bool, error: BaseException) -> Callable[..., Any]:
-    """``real``, but with ``error`` at one call, before or after the work is done."""
-    calls = itertools.count(1)
-
-    def fail(*arguments: Any, **named: Any) -> Any:
-        if (now := next(calls)) == call and not after:
-            raise error
-        result = real(*arguments, **named)
-        if now == call:
-            raise error
-        return result
-
-    return fail
 
 
 FULL = OSError(errno.ENOSPC, "No space left on device")

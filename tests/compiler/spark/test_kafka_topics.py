@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import random
@@ -41,6 +40,7 @@ from state.delta.log import SnapshotLog
 from state.descriptors import ValueStateDescriptor
 from state.types import Types
 from tests.compiler.spark.crashes import CrashingJob, below
+from tests.compiler.spark.faults import Killed, failing
 from tests.compiler.spark.kafka_broker import KafkaBroker, NoBroker
 
 pytest.importorskip("confluent_kafka")
@@ -360,25 +360,6 @@ def test_a_function_that_fails_once(
     if guarantee is DeliveryGuarantee.EXACTLY_ONCE:
         assert found == EXPECTED
         assert not list(cluster.directory.rglob("*.arrow"))
-
-
-class Killed(BaseException):
-    """The driver is gone."""
-
-
-def failing(real: Callable[..., Any], call: int, after: bool, error: BaseException) -> Callable[..., Any]:
-    """``real``, but with ``error`` at one call, before or after the work is done."""
-    calls = itertools.count(1)
-
-    def fail(*arguments: Any, **named: Any) -> Any:
-        if (now := next(calls)) == call and not after:
-            raise error
-        result = real(*arguments, **named)
-        if now == call:
-            raise error
-        return result
-
-    return fail
 
 
 STEPS: dict[str, tuple[Any, str, bool]] = {

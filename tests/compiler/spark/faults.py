@@ -1,0 +1,26 @@
+"""Faults at a chosen call, in this process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+
+class Killed(BaseException):
+    """The driver is gone."""
+
+
+def failing(real: Callable[..., Any], call: int, after: bool, error: BaseException) -> Callable[..., Any]:
+    """``real``, but with ``error`` at one call, before or after the work is done."""
+    calls = itertools.count(1)
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if (now := next(calls)) == call and not after:
+            raise error
+        result = real(*arguments, **named)
+        if now == call:
+            raise error
+        return result
+
+    return fail
