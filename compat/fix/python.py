@@ -31,7 +31,7 @@ def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings)
     for end, settings in calls.items():
         for method, (value, fix) in settings.items():
             try:
-                changes.set(lines.character(end), method, value)
+                changes.set(lines.character(end), method, value, only_text=fix.operator_id is None)
             except Unfit as reason:
                 refused.append(Refusal(fix, str(reason)))
     for method, (value, fix) in environment.items():
@@ -63,12 +63,19 @@ class _Changes:
     added: dict[cst.Call, list[_Added]] = field(default_factory=dict)
     bare: set[cst.Call] = field(default_factory=set)
 
-    def set(self, end: End, method: str, value: str) -> None:
-        """Give a setting to the operator of the call that ends there. Raises Unfit."""
+    def set(self, end: End, method: str, value: str, *, only_text: bool = False) -> None:
+        """Give a setting to the operator of the call that ends there. Raises Unfit.
+
+        ``only_text`` is for a program that was refused before its job was whole: a computed argument is left alone, as it
+        may be another one for the next operator of that call.
+        """
         call = self.calls.ending_at(end)
         if call is None:
             raise Unfit("no call ends where the program made the operator; did the file change?")
-        self._set_once(self.calls.settings_of(call, method), method, value, call)
+        present = self.calls.settings_of(call, method)
+        if only_text and not all(isinstance(one.value, cst.SimpleString) for other in present for one in other.args):
+            raise Unfit(f"the argument of {method} there is computed, and may be another one for other operators")
+        self._set_once(present, method, value, call)
 
     def set_environment(self, method: str, value: str) -> None:
         """Change a setting of the environment that the program makes. Raises Unfit."""

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from compat.check.findings import Fix
-from compat.check.rules.pinning import edit, fresh_uid
+from compat.check.rules import writing
+from compat.check.rules.pinning import edit, fresh_uid, hidden
 from compat.check.similarity import find_successors, similarity
 from compat.plan.facts import Operator, Program
+
+_Place = tuple[str, tuple[int, int]]
+
+_WRITER = "sink_writer"
 
 
 def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[Fix]:
     """Another uid for all but one of the operators that share one.
 
     ``apart`` is NEW with each uid on the first operator only, ``shared`` the uids by node. The operator that is most like
-    OLD's of that uid keeps it; another one gets back the uid that it had in OLD, if it can be told, or a new one.
+    OLD's of that uid keeps it; another one gets back the uid that it had in OLD, if it can be told, or a new one. The parts
+    of a sink have uids that are made of its own, which the writer has.
     """
     claimants: dict[str, list[Operator]] = {}
     for operator in sorted(apart.operators, key=lambda operator: operator.node):
         if operator.node in shared:
             claimants.setdefault(shared[operator.node], []).append(operator)
-    others = [(uid, operator) for uid, those in claimants.items() for operator in _others(uid, those, old)]
+    sinks = {_place(operator) for those in claimants.values() for operator in those if operator.kind == _WRITER}
+    sinks.discard(None)
+    others = [
+        (uid, operator)
+        for uid, those in claimants.items()
+        if not all(operator.kind != _WRITER and _place(operator) in sinks for operator in those)
+        for operator in _others(uid, those, old)
+    ]
     kept = apart.uids
     taken = set(old.uids | kept)
     unclaimed = [old for old in old.operators if old.uid is not None and old.uid not in kept]
@@ -29,13 +43,16 @@ def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[F
         new.id: old_id for old_id, new in find_successors(unclaimed, [operator for _, operator in others]).items()
     }
     by_id = {operator.id: operator for operator in old.operators}
+    runs = Counter((_place(operator), operator.kind) for operator in apart.operators if not hidden(operator))
+    told: set[tuple[str, _Place | None]] = set()
     for uid, operator in others:
-        if _same_call(operator, claimants[uid]):
-            yield Fix(
-                text=f"One line makes {len(claimants[uid])} operators with the uid {uid!r}: give each a uid of its own.",
-                code=f'.uid(f"{uid}-{{number}}")',
-            )
-            return
+        place = _place(operator)
+        times = runs[place, operator.kind]
+        if place is not None and times > 1:
+            if (uid, place) not in told:
+                told.add((uid, place))
+                yield _fix_of_a_loop(uid, times)
+            continue
         origin = by_id[origins[operator.id]].uid if operator.id in origins else None
         wanted = origin or fresh_uid(operator, taken)
         taken.add(wanted)
@@ -49,8 +66,17 @@ def _others(uid: str, claimants: list[Operator], old: Program) -> list[Operator]
     return [claimant for claimant in claimants if claimant is not keeper]
 
 
-def _same_call(operator: Operator, claimants: list[Operator]) -> bool:
-    """Whether the call that makes the operator makes another one too, so that an edit would change both."""
-    ends = [None if one.source is None else (one.source.file, one.source.end) for one in claimants]
-    own = None if operator.source is None else (operator.source.file, operator.source.end)
-    return own is None or own[1] is None or ends.count(own) > 1
+def _place(operator: Operator) -> _Place | None:
+    """Where the call that makes the operator ends. Several operators of one kind come of several runs of that call."""
+    if operator.source is None or operator.source.end is None:
+        return None
+    return operator.source.file, operator.source.end
+
+
+def _fix_of_a_loop(uid: str, times: int) -> Fix:
+    """What to write where an edit of the call would give all operators that it makes the same uid again."""
+    pattern = uid.replace("{", "{{").replace("}", "}}") + "-{number}"
+    return Fix(
+        text=f"One line makes {times} operators, of which one should not have the uid {uid!r}: give each a uid of its own.",
+        code=f".uid(f{writing.text_of(pattern)})",
+    )

@@ -15,6 +15,11 @@ from compiler.streamgraph.hashing import uid_hash
 from tests.compat.fix.programs import INSERTED, program, spelled
 
 PLAIN = "numbers.map(identity, L)"
+FILES = """\
+from pyflink.common import Encoder
+from pyflink.datastream.connectors.file_system import FileSink
+files = FileSink.for_row_format("/out", Encoder.simple_string_encoder()).build()
+"""
 PAIRS = Path(__file__).parents[2] / "golden" / "pyflink-2.3" / "programs" / "pairs"
 
 
@@ -82,6 +87,11 @@ REPAIRS = {
         program("s = numbers.COUNTED.uid('c').name('c')", "s.COUNTED.uid('c').name('d').COUNTED.uid('c')"),
         ["""s.COUNTED.uid("d").name('d').COUNTED.uid("keyed-process")"""],
     ),
+    "a uid that two sinks of several parts share": (
+        program(FILES, "numbers.sink_to(files).name('one').uid('s')"),
+        program(FILES, "numbers.sink_to(files).name('two').uid('s')", "numbers.sink_to(files).name('one').uid('s')"),
+        ["""numbers.sink_to(files).name('two').uid("two-writer")"""],
+    ),
     "a hash that was cut": (
         program("numbers.COUNTED.uid('c').name('c')"),
         program(f"numbers.COUNTED.set_uid_hash('{uid_hash('c')[:8]}').name('c')"),
@@ -144,12 +154,22 @@ REFUSED = {
     "a uid of all operators of a line": (
         program("numbers.COUNTED.uid('c').name('a')"),
         program("for n in 'ab':", "    numbers.COUNTED.uid('c').name(n)"),
-        "One line makes 2 operators with the uid 'c': give each a uid of its own.",
+        "One line makes 2 operators, of which one should not have the uid 'c': give each a uid of its own.",
+    ),
+    "a uid of one operator of a line, which makes another too": (
+        program("numbers.COUNTED.uid('c').name('a')"),
+        program("for n in 'cd':", "    numbers.COUNTED.uid(n).name(n)", "numbers.COUNTED.uid('c').name('a')"),
+        "One line makes 2 operators, of which one should not have the uid 'c': give each a uid of its own.",
     ),
     "a hash that stands for nothing": (
         program("numbers.COUNTED.uid('c')"),
         program("numbers.COUNTED.set_uid_hash('d')"),
         "Give set_uid_hash the 32 hex digits of an operator id of OLD",
+    ),
+    "a hash that is computed, for several operators": (
+        program("for n in ['first', 'second']:", "    numbers.COUNTED.uid(n).name(n)"),
+        program("for n in ['first', 'second']:", "    numbers.COUNTED.set_uid_hash(n).name(n)"),
+        "the argument of set_uid_hash there is computed, and may be another one for other operators",
     ),
     "what is the user's to decide": (
         program("env.set_parallelism(2)", "numbers.COUNTED.uid('c').set_max_parallelism(2)"),
