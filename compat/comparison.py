@@ -17,7 +17,6 @@ from compat.report.failure import Failure, Side, Undecided
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
-    from compat.savepoint.load import OldSavepoint
 
 SECOND_HASH_SEED = 4711
 _SAVEPOINT = "savepoint"
@@ -113,7 +112,7 @@ def compare_savepoints(
         for path in paths:
             one = replace(comparison, old=path)
             try:
-                old = _savepoint(read_old(Input(path, path, "savepoint"), names), one)
+                old = _for_any_job({_SAVEPOINT: read_old(Input(path, path, "savepoint"), names)}, one)
                 reports = _reports({Side.OLD: old, **plans}, again, one)
                 outcomes.append(Outcomes(tuple(_after(report, one, sources) for report in reports), sources))
             except InputError as error:
@@ -150,17 +149,20 @@ def _load_all(
                 from compat.savepoint.load import read_names, read_old
 
                 names = read_names(comparison.names, load, comparison.job)
-                plans[side] = _savepoint(read_old(given, names), comparison)
+                plans[side] = _for_any_job({_SAVEPOINT: read_old(given, names)}, comparison)
+            elif side in first:
+                plans[side] = plans_of(given, first[side], side)
             else:
-                plans[side] = plans_of(given, first[side], side) if side in first else (read_plan(given, side),)
+                plan = read_plan(given, side)
+                plans[side] = _for_any_job(plan, comparison) if running else (plan,)
         except InputError as error:
             failures.append(error.failure)
     return plans, again
 
 
-def _savepoint(old: OldSavepoint, comparison: Comparison) -> tuple[dict[str, Any], ...]:
-    """A savepoint in the place of a plan; it belongs to whichever job of NEW the user names."""
-    return ({_SAVEPOINT: old},) * (1 if comparison.job is None else comparison.job + 1)
+def _for_any_job(plan: dict[str, Any], comparison: Comparison) -> tuple[dict[str, Any], ...]:
+    """The plan of one job, or a savepoint in its place: it is compared with whichever job of the program the user names."""
+    return (plan,) * (1 if comparison.job is None else comparison.job + 1)
 
 
 def _graphs(plan: dict[str, Any]) -> dict[str, Any]:

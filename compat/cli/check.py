@@ -13,7 +13,7 @@ import click
 
 from compat import settings as configuration
 from compat.check.findings import Level, Report
-from compat.cli.dry_run import require_snapshot, restored
+from compat.cli.dry_run import require_program, require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
 from compat.cli.modes import Mode, mode_of, require_programs
 from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
@@ -94,6 +94,7 @@ def _compared(olds: Sequence[str], new: str, chosen: Settings, options: dict[str
     if options["dry_run"]:
         for old in olds:
             require_snapshot(old)
+        require_program(new)
     comparisons = [_comparison(old, new, options["old_args"], options["new_args"], chosen, options) for old in olds]
     if options["rollback"]:
         comparisons += [_back(comparison) for comparison in comparisons]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import click
 
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, Outcomes
+from compat.loader.inputs import InputError, opened
 from compat.report.failure import Failure, Side, Undecided
 
 
@@ -24,6 +26,13 @@ def require_snapshot(old: str) -> None:
         raise click.UsageError(f"--dry-run restores a snapshot of a job on Spark. {error}") from error
 
 
+def require_program(new: str) -> None:
+    """Refuse a NEW that no program makes: there would be nothing to restore into. Raises a usage error."""
+    with suppress(InputError), opened(new) as given:
+        if given.kind != "program":
+            raise click.UsageError(f"--dry-run restores into a program, and {new} is a {given.kind}.")
+
+
 def restored(result: Outcomes, comparison: Comparison) -> Outcomes:
     """The result with a note of each operator's state that was restored; undecided if the restore itself failed.
 
@@ -37,15 +46,20 @@ def restored(result: Outcomes, comparison: Comparison) -> Outcomes:
     if any(report.verdict is Verdict.INCOMPATIBLE for report in reports):
         refused = ("dry run: not made, as the check refuses the restore",)
         return replace(result, outcomes=tuple(replace(each, notes=(*each.notes, *refused)) for each in reports))
-    wanted = DryRun(
-        snapshot=comparison.old,
-        program=comparison.new,
-        arguments=comparison.new_arguments,
-        options=dict(comparison.load.options),
-        allow_non_restored=comparison.allow_non_restored,
-    )
     try:
-        jobs = dry_run(wanted, comparison.load.timeout)
+        with opened(comparison.new, comparison.new_arguments) as given:
+            wanted = DryRun(
+                snapshot=comparison.old,
+                program=given.path,
+                arguments=given.arguments,
+                options=dict(comparison.load.options),
+                flink=comparison.load.flink,
+                allow_non_restored=comparison.allow_non_restored,
+                job=comparison.job,
+            )
+            jobs = dry_run(wanted, comparison.load.timeout)
+        if len(jobs) != len(reports):
+            raise DryRunFailed(f"The program submitted {len(jobs)} jobs, and {len(reports)} when it was checked.")
     except DryRunFailed as error:
         failure = Failure(
             rule="CMP901",
@@ -54,11 +68,10 @@ def restored(result: Outcomes, comparison: Comparison) -> Outcomes:
             side=Side.NEW,
         )
         return replace(result, outcomes=(Undecided(failures=(failure,), old=comparison.old, new=comparison.new),))
-    chosen = jobs if comparison.job is None else jobs[comparison.job : comparison.job + 1]
-    notes = [tuple(f"dry run: {operator}" for operator in job) or ("dry run: there is no state",) for job in chosen]
+    notes = [tuple(f"dry run: {operator}" for operator in job) or ("dry run: there is no state",) for job in jobs]
     return replace(
         result,
         outcomes=tuple(
-            replace(report, notes=(*report.notes, *told)) for report, told in zip(reports, notes, strict=False)
+            replace(report, notes=(*report.notes, *told)) for report, told in zip(reports, notes, strict=True)
         ),
     )

@@ -11,15 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.execution.dry_run import main; main(*sys.argv[1:])"
 _ROOT = str(Path(__file__).parents[2])
 _SPARK_STARTS = 20.0
-
-
 _KEYED = ("value", "list", "map", "event-timer", "processing-timer")
 
 
@@ -57,17 +55,22 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What to restore into what."""
+    """What to restore into what: a snapshot into the jobs of a program, or into the one of a number, from 0."""
 
     snapshot: str
     program: str
     arguments: tuple[str, ...]
     options: Mapping[str, str]
+    flink: str
     allow_non_restored: bool
+    job: int | None = None
 
 
 def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
-    """Restore a snapshot into each job of a program. Raises DryRunFailed. ``timeout`` is in seconds, for the program."""
+    """Restore a snapshot into the wanted jobs; what became of the state in each of them, in order.
+
+    ``timeout`` is in seconds, for the program. Raises DryRunFailed, also where entries are missing afterwards.
+    """
     with tempfile.TemporaryDirectory(prefix="compat-dry-run-") as folder:
         result = Path(folder, "result.json")
         command = [sys.executable, "-P", "-c", _START, _ROOT, json.dumps(asdict(wanted)), folder]
@@ -87,7 +90,11 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
         answer = json.loads(result.read_text(encoding="utf-8"))
     if "error" in answer:
         raise DryRunFailed(answer["error"])
-    return [[OperatorState(**fields) for fields in job] for job in answer["jobs"]]
+    jobs = [[OperatorState(**fields) for fields in job] for job in answer["jobs"]]
+    for operator in (operator for job in jobs for operator in job):
+        if operator.restored not in (None, operator.entries):
+            raise DryRunFailed(str(operator))
+    return jobs
 
 
 def main(request: str, folder: str) -> None:
@@ -128,21 +135,32 @@ class _Restorer:
 
     def __init__(self, wanted: DryRun, folder: Path) -> None:
         self.jobs: list[list[OperatorState]] = []
+        self._submitted = 0
         self._wanted = wanted
         self._folder = folder
 
     def submit(self, job: Any) -> object:
-        """Restore into a job, as if it were to run."""
-        from compat.execution.snapshots import plan_of
+        """Restore into a job, as if it were to run, unless another one is wanted."""
         from compiler.datastream.common.job_client import JobClient
+
+        if self._wanted.job in (None, self._submitted):
+            self.jobs.append(self._restored(replace(job, settings=replace(job.settings, flink=self._wanted.flink))))
+        self._submitted += 1
+        return JobClient()
+
+    def _restored(self, job: Any) -> list[OperatorState]:
+        from compat.execution.snapshots import plan_of
         from compiler.spark.options import RunOptions
         from compiler.spark.plan import plan
         from compiler.spark.restore import prepare_restore, saved_operators
+        from compiler.spark.support import refuse_unsupported
         from state.delta.log import SnapshotLog
 
         wanted = self._wanted
         options = RunOptions(savepoint=wanted.snapshot, allow_non_restored=wanted.allow_non_restored)
-        restoration = prepare_restore(plan(job), plan_of(wanted.program)(job), options)
+        made = plan(job)
+        refuse_unsupported(made)
+        restoration = prepare_restore(made, plan_of(wanted.program)(job), options)
         target = SnapshotLog.create(self._folder / f"job-{len(self.jobs)}")
         restoration.into(target)
         before, after = _counts(restoration.log), _counts(SnapshotLog.open(target.path))
@@ -168,8 +186,7 @@ class _Restorer:
                     migrated=migrated.get(id, 0),
                 )
             )
-        self.jobs.append(states)
-        return JobClient()
+        return states
 
 
 @dataclass(slots=True)

@@ -38,9 +38,8 @@ def contradiction(declared: str | None, container: str, values: Iterable[bytes])
     try:
         for value in values:
             end = _pass(shape, value, 0, pickled)
-            while container == "list" and 0 < end < len(
-                value
-            ):  # elements that were added together are written together
+            # Elements that were added to a list together are written together.
+            while container == "list" and 0 < end < len(value):
                 end = _pass(shape, value, end, pickled)
             if end != len(value):
                 raise _Contradiction(f"{len(value)} bytes, of which {shape} takes {end}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,3 +133,53 @@ def test_only_snapshots_of_jobs_on_spark_can_be_restored() -> None:
     result = dry_run(program("old.py"), program("new.py"))
     assert result.exit_code == 2
     assert "--dry-run restores a snapshot of a job on Spark" in " ".join(result.output.split())
+
+
+def test_only_the_job_that_was_asked_for_is_restored_into(snapshot: str) -> None:
+    """The second job has no place for the state, and the first one none that is checked."""
+    text = Path(program("new.py")).read_text()
+    Path("two.py").write_text(text.replace('uid("count")', 'uid("other")') + text)
+    assert dry_run(snapshot, "two.py", "--job", "0").exit_code == 1
+    result = dry_run(snapshot, "two.py", "--job", "1", "--output", "json")
+    assert result.exit_code == 0, result.output
+    assert "dry run: 'count' (uid 'count'): 3 keys in 43 entries restored" in json.loads(result.output)["notes"]
+
+
+def test_a_program_at_a_revision_is_restored_into(snapshot: str) -> None:
+    program("new.py")
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "c"]):
+        subprocess.run(["git", *command], check=True)
+    result = dry_run(snapshot, "git:HEAD:new.py")
+    assert result.exit_code == 0, result.output
+    assert "3 keys in 43 entries restored" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(("name", "kind"), [("job.json", "topology"), ("job.plan.json", "plan")])
+def test_what_is_no_program_cannot_be_restored_into(snapshot: str, name: str, kind: str) -> None:
+    Path("job.json").write_text(json.dumps({"env": {}, "ops": [{"id": "s", "kind": "source", "uid": "numbers"}]}))
+    assert CliRunner().invoke(main, ["plan", program("new.py"), "-o", "job.plan.json"]).exit_code == 0
+    result = dry_run(snapshot, name, "-n")
+    assert result.exit_code == 2, result.output
+    assert f"--dry-run restores into a program, and {name} is a {kind}" in " ".join(result.output.split())
+
+
+def test_the_version_of_flink_counts(snapshot: str) -> None:
+    """Loops ended with Flink 1.20: the checked graph and the one that is restored into are of one version."""
+    path = Path(program("new.py"))
+    loop = "loop = numbers.iterate()\nloop.close_with(loop.filter(lambda n: n < 0))\nenv.execute"
+    path.write_text(path.read_text().replace("env.execute", loop))
+    result = dry_run(snapshot, "new.py", "--flink", "1.20")
+    assert result.exit_code == 0, result.output
+    assert "3 keys in 43 entries restored" in " ".join(result.output.split())
+
+
+def test_entries_that_are_missing_are_no_success(snapshot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"name": "count", "uid": "count", "old_id": "a", "new_id": "a", "keys": 3, "entries": 43, "migrated": 0}
+
+    def run(command: list[str], **_: object) -> None:
+        Path(command[-1], "result.json").write_text(json.dumps({"jobs": [[{**state, "restored": 40}]]}))
+
+    monkeypatch.setattr("compat.execution.dry_run.subprocess.run", run)
+    result = dry_run(snapshot, program("new.py"))
+    assert result.exit_code == 2, result.output
+    assert "3 entries are MISSING" in " ".join(result.output.split())

@@ -95,6 +95,18 @@ def test_a_program_that_submits_two_jobs_is_compared_job_by_job(tmp_path):
     assert run("explain", str(program), str(program), "Map").exit_code == 2
 
 
+def test_a_plan_is_compared_with_the_job_that_is_named(tmp_path):
+    program, plan = tmp_path / "two.py", tmp_path / "second.json"
+    program.write_text(GOOD + "env.execute('a')\n" + GOOD + "env.execute('b')", encoding="utf-8")
+    assert run("plan", str(program), "--job", "1", "-o", str(plan)).exit_code == 0
+    for old, new in ((plan, program), (program, plan)):
+        result = run("check", str(old), str(new), "--job", "1", "--output", "json")
+        assert result.exit_code == 0, result.output
+        assert [json.loads(result.output)[side]["job_name"] for side in ("old", "new")] == ["b", "b"]
+    assert "there is no job 2" in run("check", str(plan), str(program), "--job", "2").output
+    assert "there is no job 1" in run("check", str(plan), str(plan), "--job", "1").output
+
+
 def test_a_file_may_be_compared_with_itself(tmp_path):
     program = tmp_path / "job.py"
     program.write_text(GOOD + "env.execute()", encoding="utf-8")
