@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from compat import settings as configuration
+from compat.check.baseline import BaselineError
 from compat.check.findings import Level, Report
 from compat.cli.dry_run import require_program, require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
@@ -69,15 +70,23 @@ def check(old: str | None, new: str | None, more: tuple[str, ...], **options: An
 
     Example: compat check job_v1.py job_v2.py
     """
+    try:
+        sys.exit(_checked(old, new, more, options))
+    except BaselineError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _checked(old: str | None, new: str | None, more: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Check in the mode that is asked for; the exit code. Raises usage errors and BaselineError."""
     context = click.get_current_context()
     mode = mode_of(context)
     given = [path for path in (old, new, *more) if path is not None]
     if mode is Mode.SERVER:
-        sys.exit(_gated(given[0], options))
+        return _gated(given[0], options)
     options["job"] = _number(options["job"])
     chosen = _settings(new if mode is Mode.COMPARE else old, options)
     if mode is Mode.PAIRS:
-        sys.exit(_pairs(options["pairs"], chosen, options))
+        return _pairs(options["pairs"], chosen, options)
     if mode is Mode.AGAINST:
         results = _against(given, chosen, options)
     elif mode is Mode.SAVEPOINTS:
@@ -86,7 +95,7 @@ def check(old: str | None, new: str | None, more: tuple[str, ...], **options: An
         olds = (given[0], *options["others"])
         require_programs(context, olds, given[1])
         results = _compared(olds, given[1], chosen, options)
-    sys.exit(_finish(results, chosen, options))
+    return _finish(results, chosen, options)
 
 
 def _compared(olds: Sequence[str], new: str, chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
@@ -271,6 +280,7 @@ def _report(results: list[Outcomes], chosen: Settings) -> None:
     outcomes = [outcome for result in results for outcome in result.outcomes]
     sources = {name: lines for result in results for name, lines in result.sources.items()}
     plans = [pair for result in results for pair in result.plans or ((None, None),) * len(result.outcomes)]
+    unwritten = []
     for output in chosen.output or (Output("text"),):
         terminal = output.path is None and sys.stdout.isatty()
         context = ReportContext(
@@ -284,7 +294,12 @@ def _report(results: list[Outcomes], chosen: Settings) -> None:
         if output.path is None:
             click.echo(text, nl=False)
         else:
-            output.path.write_text(text, encoding="utf-8")
+            try:
+                output.path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                unwritten.append(f"{output.path}: the report cannot be written: {error.strerror or error}")
+    if unwritten:
+        raise click.UsageError("\n".join(unwritten))
 
 
 def _write_baseline(results: list[Outcomes], path: Path) -> int:
@@ -310,18 +325,19 @@ def _pairs(path: str, chosen: Settings, options: dict[str, Any]) -> int:
             result = _explained(result)
         context = ReportContext(sources=result.sources)
         document = json.loads(render("json", list(result.outcomes), context))
-        click.echo(json.dumps(document, ensure_ascii=False))
+        click.echo(json.dumps(document))
         worst = max(worst, *(_code(outcome, chosen) for outcome in result.outcomes))
     return worst
 
 
 def _pair_lines(path: str) -> Iterator[tuple[str, str]]:
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             try:
-                pair = json.loads(line)
-                yield str(pair["old"]), str(pair["new"])
-            except (ValueError, KeyError, TypeError) as error:
+                pair = json.loads(line.decode("utf-8"))
+                names = str(pair["old"]), str(pair["new"])
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise click.UsageError(f'{path}:{number}: a line is {{"old": …, "new": …}}: {error}.') from error
+            yield names

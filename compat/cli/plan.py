@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -105,8 +105,7 @@ def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         outcomes = [error.failure]
     text = render_plans(outcomes, job)
     if path:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        _write_text(path, text)
     else:
         click.echo(text, nl=False)
     for outcome in outcomes:
@@ -117,13 +116,19 @@ def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
     return 2 if any(not isinstance(outcome, dict) or outcome.get("error") for outcome in outcomes) else 0
 
 
+def _echo_json(value: dict[str, Any]) -> None:
+    from compat.plan.encode import json_text
+
+    click.echo(json_text(value))
+
+
 def _print_json(item: dict[str, Any], job: str, number: int, count: int) -> None:
     from compat.plan.encode import dump_plan
 
     if count == 1:
         click.echo(dump_plan(item), nl=False)
     else:
-        click.echo(json.dumps({"file": job, "job": number, **item}, ensure_ascii=False))
+        _echo_json({"file": job, "job": number, **item})
 
 
 def _print(item: dict[str, Any], form: str, layer: str | None) -> None:
@@ -154,14 +159,21 @@ def _write(path: str, plans: tuple[dict[str, Any], ...], job: str) -> None:
 
     if len(plans) != 1:
         raise click.UsageError(f"{job} submits {len(plans)} jobs; a plan file holds one: say which with --job N.")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(dump_plan(plans[0]))
+    _write_text(path, dump_plan(plans[0]))
+
+
+def _write_text(path: str, text: str) -> None:
+    """Write a file. Raises a usage error where that is not possible."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
     failure = error.failure
     if form == "json":
-        click.echo(json.dumps(_failure_json(error, settings), ensure_ascii=False))
+        _echo_json(_failure_json(error, settings))
         return 2
     click.echo(f"{failure.name}: {failure.rule}: {failure.message}", err=True)
     for line in (failure.traceback, failure.hint):
@@ -195,7 +207,7 @@ def _lines(path: str, settings: LoadOptions) -> int:
     try:
         for item in plans_of_lines(path, settings.flink, settings.options):
             code = 2 if item.get("error") is not None else code
-            click.echo(json.dumps(item, ensure_ascii=False))
+            _echo_json(item)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{path} cannot be read: {error}.") from error
     return code
@@ -209,11 +221,11 @@ def _many(files: list[str], settings: LoadOptions, arguments: tuple[str, ...]) -
                 plans = load(given, settings)
         except InputError as error:
             code = 2
-            click.echo(json.dumps({"file": file, "job": 0, **_failure_json(error, settings)}, ensure_ascii=False))
+            _echo_json({"file": file, "job": 0, **_failure_json(error, settings)})
             continue
         for number, item in enumerate(plans):
             code = 2 if item.get("error") is not None else code
-            click.echo(json.dumps({"file": file, "job": number, **item}, ensure_ascii=False))
+            _echo_json({"file": file, "job": number, **item})
     return code
 
 

@@ -201,14 +201,16 @@ def dump_plan(plan: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def json_text(value: Any) -> str:
+    """A value as JSON on one line. Half a surrogate pair, which UTF-8 has no bytes for, is written as an escape."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _value(value: Any, indent: str) -> str:
     if isinstance(value, list) and value and isinstance(value[0], dict | list):
-        inner = ",\n".join(f"{indent}  {json.dumps(item, ensure_ascii=False)}" for item in value)
+        inner = ",\n".join(f"{indent}  {json_text(item)}" for item in value)
         return f"[\n{inner}\n{indent}]"
     if isinstance(value, dict) and any(isinstance(item, dict | list) and item for item in value.values()):
-        inner = ",\n".join(
-            f"{indent}  {json.dumps(key, ensure_ascii=False)}: {_value(item, indent + '  ')}"
-            for key, item in value.items()
-        )
+        inner = ",\n".join(f"{indent}  {json_text(key)}: {_value(item, indent + '  ')}" for key, item in value.items())
         return f"{{\n{inner}\n{indent}}}"
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value)

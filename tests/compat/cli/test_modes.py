@@ -180,3 +180,30 @@ def test_a_story_of_every_savepoint_and_of_every_pair() -> None:
     assert json.loads(result.stdout)["story"]
     pairs = run("--pairs", "pairs.jsonl", "--explain")
     assert all(json.loads(line)["story"] for line in pairs.stdout.splitlines())
+
+
+BAD_FILES = {
+    "no baseline": (["old.py", "new.py", "--baseline", "none.json"], "none.json: no such baseline"),
+    "another file as baseline": (["old.py", "new.py", "--baseline", "old.py"], "old.py:1: not a baseline"),
+    "a baseline that cannot be written": (
+        ["old.py", "new.py", "--baseline", "none/b.json", "--write-baseline"],
+        "none/b.json: cannot be written",
+    ),
+    "a report that cannot be written": (
+        ["old.py", "new.py", "--output", "json=none/r.json", "--output", "concise=r.txt"],
+        "none/r.json: the report cannot be written",
+    ),
+    "pairs that are no text": (["--pairs", "bytes.jsonl"], "bytes.jsonl:1: a line is"),
+    "a pair of one": (["--pairs", "one.jsonl"], "one.jsonl:1: a line is"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "reason"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_file_that_is_no_good_is_no_finding(arguments: list[str], reason: str) -> None:
+    """Findings have exit code 1: what could not be read or written must not look like them."""
+    Path("bytes.jsonl").write_bytes(b"\xff\n")
+    Path("one.jsonl").write_text('{"old": "old.py"}\n')
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert reason in words(result)
+    assert Path("r.txt").exists() == ("concise=r.txt" in arguments)
