@@ -117,7 +117,7 @@ def _number(kind: str) -> Codec:
     def encode(value: Any) -> bytes:
         try:
             return pack(value)
-        except struct.error:
+        except (struct.error, OverflowError):
             return _converted(value)
 
     def _converted(value: Any) -> bytes:
@@ -213,7 +213,7 @@ def _fields(types: Iterable[TypeInformation]) -> tuple[list[Codec], bool]:
 
 
 def _framed(type_info: TypeInformation) -> tuple[Callable[[Any], bytes], Callable[[Any], bytes]]:
-    """What writes a field behind its length: fast, with a struct.error for what needs a closer look; and with that look."""
+    """What writes a field behind its length: fast, which fails on what needs a closer look; and with that look."""
     encode = codec_of(type_info).encode
     pack, absent = _LENGTH.pack, _LENGTH.pack(ABSENT)
 
@@ -239,7 +239,7 @@ def _tuple(type_info: TupleTypeInfo) -> Codec:
     def encode(value: Any) -> bytes:
         try:
             return b"".join([frame(field) for frame, field in zip(fast, value, strict=True)])
-        except struct.error:
+        except (struct.error, OverflowError):
             return b"".join([frame(field) for frame, field in zip(general, value, strict=True)])
 
     def decode(data: bytes) -> Any:

@@ -28,7 +28,8 @@ def _expression(data: Any) -> str:
             names = [field["name"] for field in data["fields"]]
             types = _list([field["type"] for field in data["fields"]])
             unnamed = names == [f"f{place}" for place in range(len(names))]
-            return f"Types.ROW({types})" if unnamed else f"Types.ROW_NAMED({json.dumps(names)}, {types})"
+            named = json.dumps(names, ensure_ascii=False)
+            return f"Types.ROW({types})" if unnamed else f"Types.ROW_NAMED({named}, {types})"
         case "TUPLE":
             return f"Types.TUPLE({_list(data['fields'])})"
         case "MAP":

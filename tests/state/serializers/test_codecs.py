@@ -79,7 +79,16 @@ def test_an_instant_keeps_its_nanoseconds() -> None:
     assert codec.decode(codec.encode(Instant(-1, 999_999_999))) == Instant(-1, 999_999_999)
 
 
-@pytest.mark.parametrize(("type_info", "value"), [(Types.LONG(), "a"), (Types.INT(), 2**31), (Types.STRING(), 1)])
+@pytest.mark.parametrize(
+    ("type_info", "value"),
+    [
+        (Types.LONG(), "a"),
+        (Types.INT(), 2**31),
+        (Types.STRING(), 1),
+        (Types.FLOAT(), 1e300),
+        (Types.TUPLE([Types.FLOAT()]), (1e300,)),
+    ],
+)
 def test_a_value_of_another_type_is_refused(type_info: TypeInformation, value: Any) -> None:
     with pytest.raises(TypeError, match="is no value of the declared type"):
         codec_of(type_info).encode(value)

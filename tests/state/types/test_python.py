@@ -17,7 +17,7 @@ from tests.state import strategies
         (Types.PICKLED_BYTE_ARRAY(), "Types.PICKLED_BYTE_ARRAY()"),
         (Types.SQL_TIMESTAMP(), "Types.SQL_TIMESTAMP()"),
         (Types.ROW([Types.STRING()]), "Types.ROW([Types.STRING()])"),
-        (Types.ROW_NAMED(['a"b', "é"], [Types.INT(), Types.INT()]), None),
+        (Types.ROW_NAMED(['a"b', "é😀"], [Types.INT(), Types.INT()]), None),
         (Types.MAP(Types.STRING(), Types.LIST(Types.LONG())), "Types.MAP(Types.STRING(), Types.LIST(Types.LONG()))"),
         (Types.PRIMITIVE_ARRAY(Types.BYTE()), "Types.PRIMITIVE_ARRAY(Types.BYTE())"),
     ],
