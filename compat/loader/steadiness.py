@@ -17,8 +17,11 @@ _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "IM
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _UNSTEADY_NAMES = frozenset("set frozenset hash id repr ascii eval exec input globals __import__".split())
 _UNSTEADY_ATTRIBUTES = frozenset({"now", "today", "__hash__"})
+_VIEWS = frozenset({"keys", "items"})
+_SET_OPERATIONS = frozenset("& | ^ - &= |= ^= -=".split())
+"""What makes a set of the views of a dict."""
 _STEADY_MODULES = frozenset(
-    "__future__ abc argparse array base64 bisect builtins collections contextlib copy csv dataclasses decimal enum fractions "
+    "__future__ abc argparse array base64 bisect collections contextlib copy csv dataclasses decimal enum fractions "
     "functools heapq io itertools json logging math numbers operator pprint re statistics string struct sys textwrap types "
     "typing unicodedata warnings zlib".split()
 )
@@ -41,11 +44,14 @@ def _steady_module(module: ModuleType) -> bool:
 
 
 def _steady(code: CodeType) -> bool:
+    views = not _VIEWS.isdisjoint(code.co_names)
     for instruction in get_instructions(code):
         operation, name = instruction.opname, instruction.argval
         if operation in _SET_CODES or (operation in _ATTRIBUTES and name in _UNSTEADY_ATTRIBUTES):
             return False
         if operation in _LOADS and (name in _UNSTEADY_NAMES or name.partition(".")[0] in _UNSTEADY_MODULES):
+            return False
+        if views and operation == "BINARY_OP" and instruction.argrepr in _SET_OPERATIONS:
             return False
     return all(
         _steady(constant) if isinstance(constant, CodeType) else not isinstance(constant, frozenset)

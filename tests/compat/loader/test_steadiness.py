@@ -18,6 +18,7 @@ STEADY = {
     "text": "import json, re\nname = f'count {json.dumps(1)}'\n",
     "a function object": "class F:\n    def open(self, context):\n        self.x = context.id\n",
     "the examples": Path(__file__).parents[3].joinpath("compat/examples/word_count/v2.py").read_text(encoding="utf-8"),
+    "items of a dict": "for key, value in {}.items():\n    print(key, value + 1)\n",
     "a dict": "totals = {}\nfor key in sorted(totals):\n    pass\n",
 }
 UNSTEADY = {
@@ -25,6 +26,9 @@ UNSTEADY = {
     "a set display": "names = {a, b}",
     "a walk over constants": "for name in {'a', 'b'}:\n    print(name)",
     "a set comprehension": "names = {n for n in []}",
+    "keys that two dicts have": "names = a.keys() & b.keys()",
+    "items that one dict has": "def f(a, b):\n    return a.items() - b.items()",
+    "a set by another name": "from builtins import set as unordered",
     "random": "import random",
     "uuid, from inside": "def f():\n    from uuid import uuid4\n    return uuid4()",
     "time": "import time",
