@@ -46,8 +46,7 @@ def _message(finding: Finding) -> str:
     if old is not None and new is not None:
         parts.append(f"In OLD: {old}")
     for fix in finding.fixes[:1]:
-        where = f" ({fix.call} at {fix.at})" if fix.call and fix.at else f" ({fix.code})" if fix.code else ""
-        parts.append(f"Fix: {fix.text}{where}")
+        parts.append(summary.fix_line(fix))
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
 
 

@@ -146,6 +146,5 @@ def _text(finding: Finding) -> str:
     lines += [f"At restore: {finding.consequence}"] if finding.consequence else []
     lines += [f"Why: {finding.reason}"] if finding.reason else []
     for fix in finding.fixes:
-        where = f" ({fix.call} at {fix.at})" if fix.call and fix.at else f" ({fix.code})" if fix.code else ""
-        lines.append(f"Fix: {fix.text}{where}")
+        lines.append(summary.fix_line(fix))
     return "\n".join(visible(line) for line in lines)

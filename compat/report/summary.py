@@ -220,6 +220,12 @@ def next_step_undecided(outcome: Undecided) -> str:
     return f"Next: {_uncapitalized(hint or 'repair what failed above, then run the same command again.')}"
 
 
+def fix_line(fix: Fix) -> str:
+    """A fix on one line, with what is to be written behind it."""
+    code = f" ({fix.call} at {fix.at})" if fix.call and fix.at else f" ({fix.code})" if fix.code else ""
+    return f"Fix: {fix.text}{code}"
+
+
 MOST_FIXES = 5
 """Edits of one finding that are shown."""
 

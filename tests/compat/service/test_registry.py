@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -129,7 +128,7 @@ def test_the_last_check_is_the_jobs_own(registry):
 
 
 def test_a_check_of_no_job_is_kept_too_and_one_of_an_unknown_job_is_not(registry):
-    check = registry.checks.record(replace(new_check(None, "one", "two")), kept=9)
+    check = registry.checks.record(new_check(None, "one", "two"), kept=9)
     assert registry.checks.get(check.id).job is None
     with pytest.raises(NotFound):
         registry.checks.record(new_check("nobody", "one", "two"), kept=9)
