@@ -27,6 +27,7 @@ from compat.report.failure import Undecided
 from compat.settings import Output, Settings, SettingsError
 
 FOUND, UNDECIDED = 1, 2
+MOST_JOBS = 99_999
 EXPLAINING = frozenset({"text", "json", "markdown"})
 """The formats that have room for a story."""
 
@@ -196,6 +197,8 @@ def _savepoints(new: str, chosen: Settings, options: dict[str, Any]) -> list[Out
 def _number(job: str | None) -> int | None:
     if job is not None and not job.isdecimal():
         raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint="'--job'")
+    if job is not None and len(job) > len(str(MOST_JOBS)):
+        raise click.BadParameter(f"no program submits more than {MOST_JOBS} jobs.", param_hint="'--job'")
     return None if job is None else int(job)
 
 

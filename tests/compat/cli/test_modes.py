@@ -139,6 +139,7 @@ def test_there_is_one_way_to_say_what_to_compare(one: Mode, other: Mode) -> None
             "--server checks one NEW, and here are 2",
         ),
         (["old.py"], "Two programs are needed"),
+        (["old.py", "new.py", "--job", "99999999999"], "no program submits more than 99999 jobs"),
     ],
 )
 def test_the_number_of_programs(arguments: list[str], reason: str) -> None:
