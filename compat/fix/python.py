@@ -72,10 +72,7 @@ class _Changes:
         call = self.calls.ending_at(end)
         if call is None:
             raise Unfit("no call ends where the program made the operator; did the file change?")
-        present = self.calls.settings_of(call, method)
-        if only_text and not all(isinstance(one.value, cst.SimpleString) for other in present for one in other.args):
-            raise Unfit(f"the argument of {method} there is computed, and may be another one for other operators")
-        self._set_once(present, method, value, call)
+        self._set_once(self.calls.settings_of(call, method), method, value, call, only_text=only_text)
 
     def set_environment(self, method: str, value: str) -> None:
         """Change a setting of the environment that the program makes. Raises Unfit."""
@@ -84,13 +81,17 @@ class _Changes:
             raise Unfit(f"the program has no call of {method} on its environment; an option of the cluster may set it")
         self._set_once(present, method, value, present[0])
 
-    def _set_once(self, present: list[cst.Call], method: str, value: str, call: cst.Call) -> None:
+    def _set_once(
+        self, present: list[cst.Call], method: str, value: str, call: cst.Call, *, only_text: bool = False
+    ) -> None:
         if len(present) > 1:
             raise Unfit(f"{method} is called {len(present)} times there")
         if present:
             (argument, *others) = present[0].args or (None,)
             if argument is None or others or argument.star:
                 raise Unfit(f"the argument of {method} there is not a single value")
+            if only_text and not isinstance(argument.value, cst.SimpleString):
+                raise Unfit(f"the argument of {method} there is computed, and may be another one for other operators")
             self.arguments[present[0]] = value
         elif isinstance(call.func, cst.Attribute | cst.Name):
             added = self.added.setdefault(call, [])
