@@ -11,7 +11,7 @@ from compat.check.decision import check
 from compat.check.findings import Finding, Level, Verdict
 from compat.check.rules import amounts
 from compat.plan.as_run import KEPT_BY, STORE
-from compat.plan.facts import State, StateKind, StateScope
+from compat.plan.facts import Snapshot, State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
 
 PYTHON = {"detail": {"python": "keyed_process"}}
@@ -122,3 +122,15 @@ def test_what_an_operator_would_lose() -> None:
 def test_nothing_is_said_of_nothing() -> None:
     assert amounts.lost(operator("Count", states=(value_state(keys=0),))) == ""
     assert amounts.of(value_state()) == ""
+
+
+def test_bytes_of_another_type_are_told_of_the_operator_that_declares_the_state() -> None:
+    """Two operators of NEW take one state, by its uid and by a user hash; only one of them reads it."""
+    detail = {"recorded": True, "contradicted_types": {"s": "3 bytes"}}
+    old = operator("Count", uid="count", states=(state(None), value_state("other")), detail=detail)
+    reads = operator("Sum", uid="sum", user_hash=old.id, states=(state("Long"),))
+    other = operator("Count", uid="count", states=(value_state("other"),))
+    snapshot = Snapshot(path="s", format_version=4, files=(), backends={}, types_known=False)
+    report = check(program("s", old, kind="savepoint", snapshot=snapshot), program("new", reads, other))
+    found = [finding for finding in report.findings if finding.rule == "CMP505"]
+    assert [finding.new and finding.new.name for finding in found] == ["Sum"]
