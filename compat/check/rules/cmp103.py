@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
-from compat.check.rules import writing
-from compat.check.rules.pinning import free_id, fresh_uid, pin
+from compat.check.rules.pinning import free_id, pin, uid_call
 from compat.check.similarity import Index, similarity
 from compat.plan.facts import Operator
 
@@ -39,7 +38,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[
             Fix(
                 text=f"Give {new.label} a uid of its own, so that it starts empty, and restore with -n if the state of "
                 f"{old.label} may go.",
-                code=f".uid({writing.text_of(fresh_uid(new, uids))})",
+                code=uid_call(new, uids),
             ),
         )
     else:
@@ -47,7 +46,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[
             Fix(
                 text=f"Give {new.label} a uid that no operator of OLD had, and restore with -n if the state of {old.label} "
                 "may go.",
-                code=f".uid({writing.text_of(fresh_uid(new, uids))})",
+                code=uid_call(new, uids),
             ),
         )
     silent = new.has_state

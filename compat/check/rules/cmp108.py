@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import writing
-from compat.check.rules.pinning import fresh_uid
+from compat.check.rules.pinning import uid_call
 from compat.plan.facts import Operator, Program
 
 
@@ -32,7 +31,7 @@ def find(check: Check) -> Iterator[Finding]:
                     Fix(
                         text="Write the uid as a fixed text, and let nothing random, no time and no order of a set decide "
                         "what the program builds.",
-                        code=f".uid({writing.text_of(fresh_uid(first, set()))})",
+                        code=uid_call(first, set()),
                     ),
                 ),
             )

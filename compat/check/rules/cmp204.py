@@ -10,8 +10,7 @@ from functools import cached_property
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.rules import writing
-from compat.check.rules.pinning import fresh_uid
+from compat.check.rules.pinning import uid_call
 from compat.plan.facts import Operator, Vertex
 
 
@@ -111,7 +110,7 @@ class _Finished:
                 Fix(
                     text=f"Let {feeder.label} feed an operator of its own, keep the finished part as it was, or restore from a "
                     "savepoint taken before it finished.",
-                    code=f".uid({writing.text_of(fresh_uid(head, self.check.uids))})",
+                    code=uid_call(head, self.check.uids),
                 ),
             ),
         )

@@ -80,5 +80,5 @@ def _fixes(before: int, pairs: list[Pair], check: Check) -> tuple[Fix, ...]:
         setters = [other for other in chain if other.detail.get("own_max_parallelism") == pair.new.max_parallelism]
         setting |= {operator.id: operator for operator in setters or [pair.new] if not hidden(operator)}
     return tuple(edit(operator, "set_max_parallelism", before) for operator in setting.values()) or (
-        Fix(text=f"Set it to {before} again: .set_max_parallelism({before})."),
+        Fix(text=f"Set it to {before} again.", code=f".set_max_parallelism({before})"),
     )

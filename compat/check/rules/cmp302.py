@@ -31,6 +31,6 @@ def find(check: Check) -> Iterator[Finding]:
 def _fix(operator: Operator, limit: int) -> Fix:
     call = f".set_parallelism({limit})"
     if hidden(operator):
-        return Fix(text=f"Set a parallelism of at most {limit} on the operator before it: {call}.")
+        return Fix(text=f"Set a parallelism of at most {limit} on the operator before it: {call}.", code=call)
     text = f"Set a parallelism of at most {limit}: {call}."
     return Fix(text=text, call=call, at=operator.source, operator_id=operator.id)

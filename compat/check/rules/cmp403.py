@@ -43,7 +43,7 @@ def find(check: Check) -> Iterator[Finding]:
                 fixes=(
                     Fix(
                         text=f"Give the {new.kind.value} state another name, and keep {old.name!r} as it was.",
-                        code=writing.descriptor(old),
+                        code=writing.descriptor(old) or writing.under_another_name(new),
                     ),
                 ),
                 silent=became is not KindChange.REFUSED,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.rules import amounts, writing
-from compat.check.rules.pinning import fresh_uid
+from compat.check.rules.pinning import uid_call
 from compat.check.rules.states import StateChange, changes, retyped
 from compat.plan.facts import State, StateKind
 from state.compatibility import PROCESS, STORE, Compatibility
@@ -47,7 +47,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text=f"Give the {after} a uid of its own, and restore with -n if the old positions may go.",
-                    code=f".uid({writing.text_of(fresh_uid(pair.new, check.uids))})",
+                    code=uid_call(pair.new, check.uids),
                 ),
             ),
         )
@@ -75,7 +75,7 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
         fixes=(
             Fix(
                 text=f"Keep the type {old.type}, or put the new values into a state of another name.",
-                code=writing.descriptor(old),
+                code=writing.descriptor(old) or writing.under_another_name(new),
             ),
         ),
         silent=change.dialect is PROCESS,
@@ -95,7 +95,7 @@ def _in_other_words(check: Check, change: StateChange, old: State, new: State, c
         fixes=(
             Fix(
                 text="Nothing, if the values mean the same; else put the new ones into a state of another name.",
-                code=writing.descriptor(new, f"{new.name}-2"),
+                code=writing.under_another_name(new),
             ),
         ),
         silent=True,

@@ -8,6 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.keeping import key_change
 from compat.check.rules import writing
+from compat.check.rules.pinning import uid_call
 from compat.plan.facts import Operator
 
 
@@ -24,8 +25,19 @@ def find(check: Check) -> Iterator[Finding]:
                 reason="Keys are never migrated: the key decides in which key group a state lies.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(Fix(text=f"Keep the key type {before} in key_by.", code=writing.key_by(before)),),
+                fixes=(_fix(pair.new, before, check),),
             )
+
+
+def _fix(new: Operator, before: str, check: Check) -> Fix:
+    call = writing.key_by(before)
+    if call is not None:
+        return Fix(text=f"Keep the key type {before} in key_by.", code=call)
+    return Fix(
+        text=f"Keep the key type {before} in key_by; or give the operator a uid of its own, and restore with -n if the old "
+        "state may go.",
+        code=uid_call(new, check.uids),
+    )
 
 
 def _key_type(operator: Operator) -> str | None:

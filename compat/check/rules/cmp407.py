@@ -8,6 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rules import writing
+from compat.check.rules.pinning import uid_call
 from compat.check.rules.states import timers
 
 
@@ -35,7 +36,7 @@ def find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Keep the assigner, or give the new windows an operator with a uid of its own.",
-                    code=writing.window(before),
+                    code=writing.window(before) or uid_call(pair.new, check.uids),
                 ),
             ),
             silent=stranded is not None and not refused,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import writing
-from compat.check.rules.pinning import fresh_uid
+from compat.check.rules.pinning import uid_call
 
 _INCREMENTAL = frozenset({"reduce", "aggregate"})
 
@@ -33,7 +32,7 @@ def find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Give the new function an operator with a uid of its own, or let the old windows end first.",
-                    code=f".uid({writing.text_of(fresh_uid(pair.new, check.uids))})",
+                    code=uid_call(pair.new, check.uids),
                 ),
             ),
             silent=True,

@@ -34,7 +34,7 @@ def find(check: Check) -> Iterator[Finding]:
                 fixes=(
                     Fix(
                         text="Keep the type that wrote the state, or put the new values into a state of another name.",
-                        code=writing.descriptor(states[name], f"{name}-2") or writing.text_of(f"{name}-2"),
+                        code=writing.under_another_name(states[name]),
                     ),
                 ),
                 silent=True,

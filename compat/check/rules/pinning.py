@@ -91,6 +91,11 @@ def fresh_uid(operator: Operator, taken: Set[str]) -> str:
     return uid
 
 
+def uid_call(operator: Operator, taken: Set[str]) -> str:
+    """The call that gives an operator a uid of its own."""
+    return f".uid({writing.text_of(fresh_uid(operator, taken))})"
+
+
 def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
     """How to give ``new`` the state of ``old``: the uid that it had, else a user hash, where the operator takes one.
 

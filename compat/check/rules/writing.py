@@ -37,6 +37,12 @@ def descriptor(state: State, name: str | None = None) -> str | None:
     return f"{made}({text_of(name or state.name)}, {_FUNCTIONS.get(state.kind, '')}{types})"
 
 
+def under_another_name(state: State) -> str:
+    """The descriptor that declares a state under a name of its own; the name alone where the type is not known."""
+    name = f"{state.name}-2"
+    return descriptor(state, name) or text_of(name)
+
+
 def _type_arguments(state: State) -> str | None:
     found = None if state.type is None else parse_type(state.type)
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,3 +135,31 @@ def test_bytes_of_another_type_are_told_of_the_operator_that_declares_the_state(
     report = check(program("s", old, kind="savepoint", snapshot=snapshot), program("new", reads, other))
     found = [finding for finding in report.findings if finding.rule == "CMP505"]
     assert [finding.new and finding.new.name for finding in found] == ["Sum"]
+
+
+POINT, PLACE = "org.example.Point", "org.example.Place"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "detail", "rule"),
+    [
+        (state(None), state("Long", StateKind.MAP), {}, "CMP403"),
+        (state(POINT), state(PLACE), {}, "CMP404"),
+        (state(POINT), state("Long"), {}, "CMP404"),
+        (replace(state("Long"), key_type=POINT), state("Long"), {}, "CMP406"),
+        (state("Long"), state("Long"), {"window": "Mine(1)", "window_merging": True}, "CMP407"),
+    ],
+    ids=["kind", "types", "type", "key", "windows"],
+)
+def test_what_python_cannot_write_has_other_code(old: State, new: State, detail: dict[str, Any], rule: str) -> None:
+    """Where the type is Java's, or not known, there is another way out, which can be written."""
+    sides = [
+        operator("Count", uid="count", states=(old,), detail=detail),
+        operator(
+            "Count", uid="count", states=(new,), detail=detail and {"window": "Other(1)", "window_merging": False}
+        ),
+    ]
+    report = check(program("old", sides[0]), program("new", sides[1]))
+    (finding,) = [one for one in report.findings if one.rule == rule]
+    assert finding.level is Level.ERROR
+    assert [fix.code is not None for fix in finding.fixes] == [True]
