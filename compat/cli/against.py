@@ -17,7 +17,7 @@ _NO_JOB = "CMP903"
 def pairs(reference: str, files: Sequence[str]) -> list[tuple[str, str]]:
     """OLD and NEW of each file that is there at the revision; a note on stderr names those that are new.
 
-    Raises a usage error for a revision or a folder that git does not know.
+    Raises a usage error for a revision or a folder that git does not know, and for a file that is nowhere.
     """
     if reference.startswith("-") or not _git("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}"):
         raise click.UsageError(f"--against: git knows no revision {reference!r} here.")
@@ -26,6 +26,8 @@ def pairs(reference: str, files: Sequence[str]) -> list[tuple[str, str]]:
         path = os.path.relpath(file)
         if _git("cat-file", "-e", f"{reference}:./{path}"):
             known.append((f"git:{reference}:{path}", file))
+        elif not os.path.exists(file):
+            raise click.UsageError(f"There is no file {file!r}, neither here nor at {reference}.")
         else:
             click.echo(f"{file} is not checked: {reference} has no such file.", err=True)
     return known

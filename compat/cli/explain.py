@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -78,9 +79,16 @@ def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, j
 
 
 def _find(program: Program, wanted: str) -> Operator:
-    for attribute in ("uid", "name", "id"):
+    """The operator of this uid, name or id; the name of one that others were merged into is the part that is its own."""
+    named: tuple[Callable[[Operator], str | None], ...] = (
+        lambda one: one.uid,
+        lambda one: one.name,
+        lambda one: one.name.partition(", ")[0],
+        lambda one: one.id,
+    )
+    for name in named:
         for operator in program.operators:
-            if getattr(operator, attribute) == wanted:
+            if name(operator) == wanted:
                 return operator
-    names = ", ".join(visible(operator.name) for operator in program.operators[:20])
+    names = ", ".join(f"'{visible(operator.name)}'" for operator in program.operators[:20])
     raise click.BadParameter(f"{program.name} has no operator {wanted!r}. It has: {names}.", param_hint="'OPERATOR'")

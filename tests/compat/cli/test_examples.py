@@ -7,9 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from tests.compat.fix.programs import INSERTED, program
 
 EXAMPLES = Path(__file__).parents[3] / "compat" / "examples"
 OLD, NEW = str(EXAMPLES / "word_count" / "v1.py"), str(EXAMPLES / "word_count" / "v2.py")
+PLAIN = "numbers.map(identity, L)"
 
 
 def run(*arguments):
@@ -35,6 +37,18 @@ def test_explain_tells_where_it_began():
     result = run("explain", OLD, NEW, "count words")
     assert result.exit_code == 0
     assert "->" in result.output
+
+
+def test_explain_knows_an_operator_by_its_own_name_when_others_were_merged_into_it(tmp_path):
+    for name, before in (("old.py", PLAIN), ("new.py", INSERTED)):
+        text = program(f"{before}.COUNTED.name('kept').map(identity, L).print()")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    result = run("explain", str(tmp_path / "old.py"), str(tmp_path / "new.py"), "kept")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("'kept, Map': ")
+    unknown = run("explain", str(tmp_path / "old.py"), str(tmp_path / "new.py"), "none")
+    assert unknown.exit_code == 2
+    assert "'kept, Map'" in unknown.output
 
 
 def test_rules_schema_and_help_work():

@@ -72,6 +72,7 @@ def test_a_moved_operator_fails_from_any_folder(project: Path, monkeypatch: pyte
         (["--against", "nowhere", "jobs/count.py"], "knows no revision 'nowhere'"),
         (["--against", "--upload-pack=x", "jobs/count.py"], "knows no revision"),
         (["--against", "HEAD"], "--against takes files"),
+        (["--against", "HEAD", "jobs/cuont.py"], "There is no file 'jobs/cuont.py', neither here nor at HEAD"),
         (["--against", "HEAD", "jobs/count.py", "--fix"], "--fix has no effect with --against"),
         (["jobs/count.py", "jobs/count.py", "jobs/words.py"], "jobs/words.py is a third one"),
     ],
