@@ -31,6 +31,10 @@ _SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
+# Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
+# their own, takes more of the processors than it gives back.
+_LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_CARRIER = {"spark.driver.extraJavaOptions": _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -112,6 +116,8 @@ class Spark:
             settings |= _HERE
         if self.packages:
             settings["spark.jars.packages"] = ",".join(self.packages)
+        else:
+            settings |= _CARRIER
         if any("delta-spark" in name for name in self.packages):
             settings |= _DELTA
         conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
