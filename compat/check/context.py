@@ -109,7 +109,7 @@ class _Places:
     """
 
     def __init__(self, other: Program, partners: Mapping[str, Operator], program: Program) -> None:
-        self._by_id = {operator.id: operator for operator in other.operators}
+        self._other = other
         self._partners = partners
         self._default = program.source or next((item.source for item in program.operators if item.source), None)
         self._known: dict[str, SourceLine | None] = {}
@@ -127,7 +127,7 @@ class _Places:
             if partner is not None and partner.source is not None:
                 line = partner.source
                 break
-            operator = self._by_id.get(operator.inputs[0]) if operator.inputs else None
+            operator = self._other.by_id.get(operator.inputs[0]) if operator.inputs else None
         self._known.update(dict.fromkeys(walked, line))
         return line
 

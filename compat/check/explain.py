@@ -20,8 +20,7 @@ class Step:
 
 def steps(old: Operator, new: Operator, old_program: Program, new_program: Program) -> Iterator[Step]:
     """The operator itself, then the input whose id differs, and so on, up to the first cause."""
-    olds = {operator.id: operator for operator in old_program.operators}
-    news = {operator.id: operator for operator in new_program.operators}
+    olds, news = old_program.by_id, new_program.by_id
     seen: set[str] = set()
     while old.id not in seen:
         seen.add(old.id)

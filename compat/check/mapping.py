@@ -52,7 +52,7 @@ class StateMapping:
 
 def map_state(old: Program, new: Program) -> StateMapping:
     """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would."""
-    recorded = {operator.id: operator for operator in old.operators}
+    recorded = old.by_id
     pairs: list[Pair] = []
     shadowed: list[Pair] = []
     fresh: list[Operator] = []

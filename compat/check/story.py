@@ -26,24 +26,27 @@ def explained(report: Report) -> Report:
 
 def tell(report: Report) -> tuple[Passage, ...]:
     """A passage for each row of the mapping that is about state of OLD, in the order of the mapping."""
-    successors = _successors(report)
-    return tuple(_passage(row, successors.get(row.old.id), report) for row in report.mapping if row.old is not None)
+    successors, problems = _successors(report), _problems(report)
+    return tuple(
+        _passage(row, successors.get(row.old.id), problems.get(row.old.id, []), report)
+        for row in report.mapping
+        if row.old is not None
+    )
 
 
 def _successors(report: Report) -> dict[str, Operator]:
     """The operator of NEW that does the work of one of OLD now, by OLD's id, where the state does not reach it."""
-    by_id = {operator.id: operator for operator in report.new.operators}
     found = dict(map_state(report.old, report.new).successors)
     for finding in (*report.findings, *report.suppressed):
         ids = [fix.operator_id for fix in finding.fixes[:1] if fix.operator_id is not None]
         if finding.old is not None and finding.rule == "CMP103" and ids:
-            found[finding.old.id] = by_id[ids[0]]
+            found[finding.old.id] = report.new.by_id[ids[0]]
     return found
 
 
-def _passage(row: MappingRow, successor: Operator | None, report: Report) -> Passage:
+def _passage(row: MappingRow, successor: Operator | None, problems: list[str], report: Report) -> Passage:
     assert row.old is not None
-    sentences = [*_where(row, successor), *_problems(row.old, report)]
+    sentences = [*_where(row, successor), *problems]
     way: list[str] = []
     if successor is not None and successor.id != row.old.id:
         sentences.append(f"The id moved from {row.old.id} to {successor.id}:")
@@ -70,11 +73,13 @@ def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
         yield f"Its state goes to {_called(row.new)}, found {found}.{renamed}"
 
 
-def _problems(old: Operator, report: Report) -> Iterator[str]:
-    """What findings say of the states themselves."""
+def _problems(report: Report) -> dict[str, list[str]]:
+    """What findings say of the states themselves, by the operator's id in OLD."""
+    found: dict[str, list[str]] = {}
     for finding in report.findings:
-        if finding.old is not None and finding.old.id == old.id and finding.rule.startswith(("CMP3", "CMP4", "CMP6")):
-            yield f"{finding.rule}: {finding.title}. {finding.consequence}"
+        if finding.old is not None and finding.rule.startswith(("CMP3", "CMP4", "CMP6")):
+            found.setdefault(finding.old.id, []).append(f"{finding.rule}: {finding.title}. {finding.consequence}")
+    return found
 
 
 def _step(step: Step) -> str:

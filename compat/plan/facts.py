@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 from compiler.record import record
@@ -176,6 +177,11 @@ class Program:
     source: SourceLine | None = None
     all_have_state: bool = False
     snapshot: Snapshot | None = None
+
+    @cached_property
+    def by_id(self) -> dict[str, Operator]:
+        """The operators by their ids."""
+        return {operator.id: operator for operator in self.operators}
 
     @property
     def uids(self) -> frozenset[str]:

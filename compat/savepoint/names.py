@@ -61,7 +61,7 @@ class Names:
 
 def of_program(program: Program) -> Names:
     """The names that a program gives to the operators of its savepoints."""
-    return Names(program=program, operators={operator.id: operator for operator in program.operators})
+    return Names(program=program, operators=program.by_id)
 
 
 def read_table(path: str) -> Names:

@@ -42,7 +42,6 @@ def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[F
     origins = {
         new.id: old_id for old_id, new in find_successors(unclaimed, [operator for _, operator in others]).items()
     }
-    by_id = {operator.id: operator for operator in old.operators}
     runs = Counter((_place(operator), operator.kind) for operator in apart.operators if not hidden(operator))
     told: set[tuple[str, _Place | None]] = set()
     for uid, operator in others:
@@ -53,7 +52,7 @@ def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[F
                 told.add((uid, place))
                 yield _fix_of_a_loop(uid, times)
             continue
-        origin = by_id[origins[operator.id]].uid if operator.id in origins else None
+        origin = old.by_id[origins[operator.id]].uid if operator.id in origins else None
         wanted = origin or fresh_uid(operator, taken)
         taken.add(wanted)
         yield edit(replace(operator, uid=uid), "uid", wanted)

@@ -11,7 +11,7 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rules.pinning import uid_call
-from compat.plan.facts import Operator, Vertex
+from compat.plan.facts import Vertex
 
 
 class Progress(Enum):
@@ -38,10 +38,6 @@ class _Finished:
     @cached_property
     def taken(self) -> dict[str, Pair]:
         return {pair.new.id: pair for pair in self.check.mapping.pairs}
-
-    @cached_property
-    def operators(self) -> dict[str, Operator]:
-        return {operator.id: operator for operator in self.check.new.operators}
 
     @cached_property
     def vertices(self) -> dict[str, Vertex]:
@@ -72,13 +68,13 @@ class _Finished:
 
     def mixed(self, vertex: Vertex, members: dict[str, Progress]) -> Finding:
         running, done = (choose(members, key=lambda id: _order(members[id])) for choose in (min, max))
-        culprit = self.operators[running]
+        culprit = self.check.new.by_id[running]
         pair = self.taken.get(done)
         new_here = " It is new in the chain." if running not in self.taken else ""
         return self.check.finding(
             "CMP204",
             Level.ERROR,
-            f"{culprit.label} is {members[running].value}, and {self.operators[done].label} of the same chain is "
+            f"{culprit.label} is {members[running].value}, and {self.check.new.by_id[done].label} of the same chain is "
             f"{members[done].value}",
             consequence="Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
             reason=f"The snapshot was taken after some subtasks had finished, and all operators of a chain finish together."
@@ -95,7 +91,7 @@ class _Finished:
         )
 
     def behind(self, vertex: Vertex, now: Progress, source: Vertex, before: Progress) -> Finding:
-        head, feeder = self.operators[vertex.operators[0]], self.operators[source.operators[-1]]
+        head, feeder = self.check.new.by_id[vertex.operators[0]], self.check.new.by_id[source.operators[-1]]
         pair = self.taken.get(head.id)
         return self.check.finding(
             "CMP204",

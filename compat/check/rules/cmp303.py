@@ -12,15 +12,14 @@ from compat.plan.facts import Operator, StateScope
 def find(check: Check) -> Iterator[Finding]:
     """Vertices of NEW that join operators whose keyed state was recorded with different max parallelisms."""
     partner = {pair.new.id: pair.old for pair in check.right_pairs if _keyed(pair.old)}
-    by_id = {operator.id: operator for operator in check.new.operators}
     for vertex in check.new.vertices:
         members = [id for id in vertex.operators if id in partner]
         recorded = sorted({partner[id].max_parallelism for id in members})
         if len(recorded) < 2:
             continue
-        new = by_id[members[0]]
+        new = check.new.by_id[members[0]]
         other = next(id for id in members if partner[id].max_parallelism != partner[new.id].max_parallelism)
-        second = by_id[other]
+        second = check.new.by_id[other]
         yield check.finding(
             "CMP303",
             Level.ERROR,

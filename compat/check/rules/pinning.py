@@ -71,9 +71,8 @@ def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) ->
 
 def _named(operator: Operator, check: Check) -> Operator | None:
     """The operator itself, or the nearest one before it that takes a uid and whose id the id depends on."""
-    by_id = {other.id: other for other in check.new.operators}
     while hidden(operator):
-        before = by_id.get(operator.inputs[0]) if operator.inputs else None
+        before = check.new.by_id.get(operator.inputs[0]) if operator.inputs else None
         if before is None or before.uid is not None:
             return None
         operator = before
