@@ -21,6 +21,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "compiler.spark.daemon",
     "spark.locality.wait": "0",
     "spark.speculation": "false",
     "spark.shuffle.compress": "false",

@@ -31,9 +31,11 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
     if what == "jvm":
         return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
     roots = [job.pid] if cluster is None else cluster.workers
-    wanted = {"worker": "pyspark.daemon", "host": "compiler.spark.hosts", "executor": "CoarseGrainedExecutorBackend"}[
-        what
-    ]
+    wanted = {
+        "worker": "compiler.spark.daemon",
+        "host": "compiler.spark.hosts",
+        "executor": "CoarseGrainedExecutorBackend",
+    }[what]
     found = [pid for root in roots for pid in below(root, wanted)]
     return [random.choice(found)] if found else []
 
