@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -54,9 +55,19 @@ def latest(tables: Iterator[pa.Table], pickled: frozenset[str] = frozenset()) ->
     keyed = table.select(_ENTRY[:-1]).append_column("timer", timer)
     if pickled:
         keyed = keyed.set_column(_ENTRY.index("key"), "key", _identities(table, pickled))
-    keyed = keyed.append_column("place", pa.array(range(table.num_rows), pa.int64()))
-    last = keyed.group_by(list(_ENTRY), use_threads=False).aggregate([("place", "max")])["place_max"]
+    keyed = keyed.append_column("place", pa.array(np.arange(table.num_rows)))
+    last = keyed.group_by(_telling(keyed), use_threads=False).aggregate([("place", "max")])["place_max"]
     return table.take(last).sort_by([("key_group", "ascending"), ("epoch", "ascending")])
+
+
+def _telling(keyed: pa.Table) -> list[str]:
+    """The columns by which entries differ: most have one value in all rows, and grouping by a column takes long."""
+    telling = []
+    for name in _ENTRY:
+        least, most = pc.min_max(keyed[name]).as_py().values()
+        if least != most or 0 < keyed[name].null_count < keyed.num_rows:
+            telling.append(name)
+    return telling or ["key"]
 
 
 def _identities(table: pa.Table, pickled: frozenset[str]) -> pa.Array:
