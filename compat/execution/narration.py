@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from compat.report.metrics import metric_text
+from compiler.spark.operators.metrics import RECORDS_IN
+
 Event = dict[str, Any]
 _REFRESH = 0.2
 
@@ -44,9 +47,11 @@ class Narrator:
             case "savepoint":
                 self.say(f"Job {job} wrote the savepoint {event['path']}")
             case "finished":
+                self._measured(event["metrics"])
                 self.say(f"Job {job} finished: {event['records']:,} records")
                 self.ended.add(job)
             case "stopped":
+                self._measured(event["metrics"])
                 self.say(f"Job {job} {'was cancelled' if event['path'] is None else 'stopped with a savepoint'}")
                 self.ended.add(job)
 
@@ -68,6 +73,14 @@ class Narrator:
         """A line for people."""
         self._clear()
         print(text, file=sys.stderr, flush=True)
+
+    def _measured(self, operators: list[Event]) -> None:
+        """What operators measured, but for how many records they saw: a line an operator."""
+        for operator in operators:
+            metrics = {name: value for name, value in operator["metrics"].items() if name != RECORDS_IN}
+            if metrics:
+                told = ", ".join(f"{name} {metric_text(value)}" for name, value in metrics.items())
+                self.say(f"{operator['name']}: {told}")
 
     @staticmethod
     def _out(text: str) -> None:

@@ -86,7 +86,10 @@ def _place(path: str, kind: str, job: str | None, entry: os.DirEntry[str]) -> Pl
 def read(place: Place) -> SeenSavepoint:
     """What a snapshot says of itself. One that cannot be read is told with the reason."""
     reader = {FLINK: _flink, DELTA_SAVEPOINT: _delta_savepoint, DELTA_JOB: _delta_job}[place.kind]
-    return reader(place)
+    try:
+        return reader(place)
+    except RecursionError:
+        return unreadable(place, "it is nested too deeply")
 
 
 def unreadable(place: Place, reason: str) -> SeenSavepoint:

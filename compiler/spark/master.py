@@ -17,6 +17,7 @@ from compiler.executiongraph.states import JobStatus, next_job_status
 from compiler.spark.checkpoints import CheckpointCoordinator, new_token
 from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compiler.spark.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compiler.spark.measured import Measured
 from compiler.spark.options import Listener, RunOptions
 from compiler.spark.plan import PhysicalPlan
 from compiler.spark.restarts import RestartStrategy
@@ -89,6 +90,7 @@ class JobMaster:
         self._started = time.time() if before is None else before.started
         self._next_timer: int | None = None
         self._lock: Any = None
+        self.measured = Measured(plan)
         self.coordinator: CheckpointCoordinator
 
     def prepare(self) -> None:
@@ -179,7 +181,7 @@ class JobMaster:
             self._stop_now(self._stopping)
             return True
         self._end(JobStatus.FINISHED)
-        self._tell("finished", records=self.records)
+        self._tell("finished", records=self.records, metrics=self.measured.all())
         return True
 
     def _answer_requests(self) -> bool:
@@ -206,7 +208,7 @@ class JobMaster:
 
     def _cancel(self) -> None:
         self._end(JobStatus.CANCELED)
-        self._tell("stopped", path=None)
+        self._tell("stopped", path=None, metrics=self.measured.all())
 
     def _stop_now(self, asked: list[Any]) -> bool:
         """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
@@ -223,7 +225,7 @@ class JobMaster:
         for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
-        self._tell("stopped", path=path)
+        self._tell("stopped", path=path, metrics=self.measured.all())
         return True
 
     def _wait_for_work(self) -> bool:
@@ -278,6 +280,7 @@ class JobMaster:
         records = sum(report.records for report in reports if report.source is not None)
         coordinator.commit(epoch, token, reports, records)
         self.records += records
+        self.measured.take(reports)
         self._hand_out(reports)
         self._publish()
         timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
@@ -416,6 +419,7 @@ class JobMaster:
             started=self._started,
             epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
             records=self.records,
+            metrics=self.measured.all(),
         )
         try:
             self.store.write(replace(entry, **changes))

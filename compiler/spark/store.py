@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.termin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEntry:
-    """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan."""
+    """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan.
+
+    ``metrics`` are what its operators measured since its driver started.
+    """
 
     job_id: str
     name: str
@@ -34,6 +37,7 @@ class JobEntry:
     epoch: int = 0
     records: int = 0
     message: str = ""
+    metrics: list[dict[str, Any]] = field(default_factory=list)
 
 
 class JobStore:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compat.report.escaping import visible
+from compat.report.metrics import metric_text
 from compat.service.pages.charts import Bar, bars
 from compat.service.pages.rendering import count, size
 
@@ -57,6 +58,17 @@ def facts(inside: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("checkpoints kept in the log", len(inside["checkpoints"]) if inside.get("checkpoints") else None),
     ]
     return [(name, visible(str(value))) for name, value in told if value not in (None, "")]
+
+
+def metrics(inside: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What operators of a job on Spark measured: operator, metric, value."""
+    given = inside.get("metrics")
+    return [
+        (visible(str(each.get("name"))), visible(str(name)), visible(metric_text(value)))
+        for each in (given if isinstance(given, list) else ())
+        if isinstance(each, Mapping) and isinstance(each.get("metrics"), Mapping)
+        for name, value in each["metrics"].items()
+    ]
 
 
 def operators(inside: Mapping[str, Any]) -> list[OperatorContents]:

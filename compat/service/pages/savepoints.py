@@ -51,6 +51,7 @@ def savepoint_page(found: Savepoint, logged_in: bool) -> str:
         savepoint=found,
         facts=contents.facts(inside),
         operators=contents.operators(inside),
+        metrics=contents.metrics(inside),
         history=history,
         missing=[str(name) for name in inside.get("missing_files") or ()],
     )

@@ -1,13 +1,16 @@
 """What operators and functions measure. Flink: ``MetricGroup`` and its kinds of metrics, as PyFlink offers them.
 
 A metric counts since the functions of its subtask were opened, and within one epoch where nothing stays open. Its report
-goes to the driver with the task's.
+goes to the driver with the task's, which adds them up (:mod:`compiler.spark.measured`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+RECORDS_IN = "numRecordsIn"
+"""The records that a chain read: a metric of its first operator."""
 
 
 class Counter:
@@ -67,9 +70,19 @@ class Distribution:
         return self._values
 
 
-class _Gauge:
+class Gauge:
+    """A value that a function gives (Flink: ``Gauge``); one that fails has none, and the job goes on."""
+
     def __init__(self, read: Callable[[], Any]) -> None:
-        self.report = read
+        self._read = read
+
+    def report(self) -> list[Any]:
+        """The value of this subtask, as the only one of a list: those of many subtasks are not added up."""
+        try:
+            value = self._read()
+        except Exception as error:
+            value = f"{type(error).__name__}: {error}"
+        return [value if isinstance(value, (int, float, str, bool)) or value is None else repr(value)]
 
 
 class Metrics:
@@ -92,7 +105,7 @@ class Metrics:
 
     def gauge(self, name: str, read: Callable[[], Any]) -> None:
         """Let ``read`` be asked at the end of each epoch."""
-        self._by_name[name] = _Gauge(read)
+        self._by_name[name] = Gauge(read)
 
     def report(self) -> dict[str, Any]:
         """What was measured, by name."""

@@ -36,10 +36,12 @@ from pyflink.datastream.state import ValueStateDescriptor
 class Count(KeyedProcessFunction):
     def open(self, runtime_context):
         self.count = runtime_context.get_state(ValueStateDescriptor("{state}", Types.LONG()))
+        self.seen = runtime_context.get_metrics_group().counter("seen")
 
     def process_element(self, value, ctx):
         count = (self.count.value() or 0) + 1
         self.count.update(count)
+        self.seen.inc()
         if value == {poison}:
             raise ValueError("bad record")
         yield "%d:%d" % (value % 3, count)
@@ -97,8 +99,9 @@ def counts(text: str) -> dict[str, int]:
 def test_a_job_that_finishes(compat: Any, tmp_path: Path) -> None:
     result = compat("run", program(tmp_path / "job.py"), "--args", "all of it")
     assert result.exit_code == 0
-    first, *_, last = result.stderr.splitlines()
+    first, measured, last = result.stderr.splitlines()
     (entry,) = JobStore(".compat").jobs()
+    assert measured == "count: seen 90"
     assert first == f"Job {entry.job_id} started (counting all of it)"
     assert last == f"Job {entry.job_id} finished: 90 records"
     assert counts(result.stdout) == {"0": 30, "1": 30, "2": 30}
@@ -111,6 +114,10 @@ def test_events_as_json(compat: Any, tmp_path: Path) -> None:
     assert len({event["job_id"] for event in events}) == 1
     assert [event["records"] for event in events[1:3]] == [30, 30]
     assert events[-1]["path"] == events[-2]["path"]
+    assert {each["name"]: each["metrics"] for each in events[-1]["metrics"]} == {
+        "Source: numbers": {"numRecordsIn": 60},
+        "count": {"numRecordsIn": 60, "seen": 60},
+    }
     assert Path(events[-1]["path"]).is_dir()
 
 

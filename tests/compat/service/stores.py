@@ -36,6 +36,10 @@ def job_store(
             files.append(write_rows(log.path, [row], epoch))
         assert log.commit(epoch, files, {"token": f"t{epoch}", "records": count})
     entry = {"job_id": folder.name, "name": name, "status": "RUNNING", "pid": 1, "started": time.time() - 60}
-    (folder / "job.json").write_text(json.dumps(entry | {"epoch": len(records), "records": sum(records)}))
+    metrics = [
+        {"operator_id": OPERATOR, "name": "count", "metrics": {"sizes": {"sum": 6, "count": 2, "min": 1, "max": 5}}}
+    ]
+    told = {"epoch": len(records), "records": sum(records), "metrics": metrics}
+    (folder / "job.json").write_text(json.dumps(entry | told))
     (folder / "plan.json").write_text(json.dumps(plan))
     return folder

@@ -122,6 +122,7 @@ def test_a_job_on_spark(running):
         assert f"<figcaption>{chart}</figcaption>" in text
     assert re.findall(r'<th scope="row">(\d)</th>', text) == ["4", "3", "2", "1"]
     assert "1 min" in text
+    assert '<th scope="row">count</th><td>sizes</td><td class="number">1 to 5, mean 3.0 of 2</td>' in text
 
 
 def test_a_savepoint_on_spark_has_no_epochs(running):

@@ -92,6 +92,19 @@ def test_what_cannot_be_read_says_why(tmp_path, text):
     assert "_savepoint.json" in seen.error
 
 
+def test_what_is_nested_too_deeply_says_so(tmp_path):
+    write_snapshot(tmp_path / "savepoint", *OLD, description={"job_id": "0" * 32, "metrics": nested(600)})
+    [place] = found(tmp_path).values()
+    assert (look.read(place).status, look.read(place).error) == ("unreadable", "it is nested too deeply")
+
+
+def nested(depth: int) -> list[object]:
+    made: list[object] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
 def test_a_cut_off_flink_savepoint_says_why(tmp_path):
     (tmp_path / "savepoint").mkdir()
     (tmp_path / "savepoint" / "_metadata").write_bytes((FLINK / "_metadata").read_bytes()[:100])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -225,32 +224,66 @@ class Measured(MapFunction):
 
 
 def test_metrics_and_latency_are_reported(cluster: Any) -> None:
-    reports: list[Any] = []
-    from compiler.spark.task import StreamTask
+    env = cluster.environment(1, clock=Clock())
+    env.configuration.set_string("metrics.latency.interval", "100 ms")
+    stream = env.from_source(Script([(7, [("a", 1), ("b", 5)]), (9, None)]), NONE, "script")
+    made = stream.map(Measured(), PAIR).name("measured").rebalance().map(lambda p: p, PAIR).name("last")
+    list(made.execute_and_collect())
+    found = {each["name"]: each["metrics"] for each in cluster.last.master.measured.all()}
+    assert found["measured"] == {
+        "mine.x.nine": [9],
+        "mine.x.rate": 2,
+        "mine.x.seen": 2,
+        "mine.x.sizes": {"sum": 6, "count": 2, "min": 1, "max": 5},
+    }
+    (latency,) = [metrics["latency"] for metrics in found.values() if "latency" in metrics]
+    assert latency["count"] == 2  # of a subtask that keeps nothing open, one in each epoch
 
-    original = StreamTask.report
 
-    def report(self: Any, count: int, runtime: bytes) -> Any:
-        made = original(self, count, runtime)
-        reports.append(made)
-        return made
+class Counting(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        group = runtime_context.get_metrics_group()
+        self.seen, self.sizes = group.counter("seen"), group.distribution("sizes")
+        group.counter("numRecordsIn").inc(1000)
+        group.gauge("subtask", runtime_context.get_index_of_this_subtask)
+        group.gauge("broken", lambda: 1 // 0)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StreamTask, "report", report)
-        env = cluster.environment(1, clock=Clock())
-        env.configuration.set_string("metrics.latency.interval", "100 ms")
-        stream = env.from_source(Script([(7, [("a", 1), ("b", 5)]), (9, None)]), NONE, "script")
-        list(stream.map(Measured(), PAIR).rebalance().map(lambda p: p, PAIR).execute_and_collect())
-    seen: Counter[str] = Counter()
-    last = {id: measured for made in reports for id, measured in made.metrics.items()}
-    for measured in last.values():
-        for name, value in measured.items():
-            seen[name] += value["count"] if isinstance(value, dict) else value
-    assert seen["mine.x.seen"] == 2
-    assert seen["mine.x.sizes"] == 2
-    assert seen["mine.x.rate"] >= 2
-    latencies = [each["latency"]["count"] for made in reports for each in made.metrics.values() if "latency" in each]
-    assert latencies == [1, 1]  # of a subtask that keeps nothing open, epoch by epoch
+    def map(self, value: Any) -> Any:
+        self.seen.inc()
+        self.sizes.update(value)
+        return value
+
+
+def test_a_job_adds_up_what_its_subtasks_measure(cluster: Any) -> None:
+    env = cluster.environment(2, epoch_records=3)
+    numbers = env.from_collection(list(range(10)), Types.INT()).rebalance()
+    list(numbers.map(Counting(), Types.INT()).name("counting").execute_and_collect())
+    (measured,) = [each for each in cluster.last.master.measured.all() if each["name"] == "counting"]
+    assert measured["metrics"] == {
+        "broken": ["ZeroDivisionError: integer division or modulo by zero"] * 2,
+        "numRecordsIn": 10,
+        "seen": 10,
+        "sizes": {"sum": 45, "count": 10, "min": 0, "max": 9},
+        "subtask": [0, 1],
+    }
+
+
+def test_late_records_are_counted_over_all_epochs(cluster: Any) -> None:
+    env = cluster.environment(1, epoch_records=1)
+    monotonous = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(ByNumber())
+    stream = env.from_collection([("a", 100), ("a", 5), ("a", 7), ("b", 6), ("b", 100)], PAIR)
+    windows = (
+        stream.assign_timestamps_and_watermarks(monotonous)
+        .key_by(lambda p: p[0], Types.STRING())
+        .window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        .reduce(lambda a, b: b)
+        .name("windows")
+    )
+    assert sorted(windows.execute_and_collect()) == [("a", 100), ("b", 100)]
+    master = cluster.last.master
+    (measured,) = [each["metrics"] for each in master.measured.all() if each["name"] == "windows"]
+    assert measured["numLateRecordsDropped"] == 3
+    assert master.store.read(master.job_id).metrics == master.measured.all()
 
 
 def test_a_batch_gives_only_the_last_value_of_a_key(cluster: Any) -> None:
