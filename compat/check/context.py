@@ -39,7 +39,8 @@ class Check:
     @cached_property
     def right_pairs(self) -> tuple[Pair, ...]:
         """The pairs with state in which both sides are the same operator: the ones whose states can be compared."""
-        return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in self.wrong_hands)
+        doubtful = self.wrong_hands.keys() | self.mapping.contested.keys()
+        return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in doubtful)
 
     @cached_property
     def uids(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ _FATE_OF_RULE = {
     "CMP402": Fate.LOST,
     "CMP405": Fate.MIGRATED,
     "CMP410": Fate.UNKNOWN,
+    "CMP111": Fate.UNKNOWN,
 }
 
 

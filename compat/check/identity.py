@@ -22,6 +22,8 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
     takes = {pair.new.id: pair.old for pair in mapping.pairs}
     found: dict[str, str] = {}
     for pair in mapping.stateful_pairs():
+        if pair.old.id in mapping.contested:
+            continue  # who gets that state is not known
         reason = _reason(pair, index, takes)
         if reason is not None:
             found[pair.old.id] = reason

@@ -2,13 +2,14 @@
 
 Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator under
 its generated id (the hash of the uid, if it has one). An operator of the new job takes what is recorded under its user
-hash, if anything is, else what is recorded under its generated id.
+hash, if anything is, else what is recorded under its generated id; but each state is handed out once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors
@@ -28,7 +29,7 @@ class Pair:
     by: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StateMapping:
     """All pairs, and what is left over.
 
@@ -44,6 +45,14 @@ class StateMapping:
     shadowed: tuple[Pair, ...]
     successors: Mapping[str, Operator]
     guessed: frozenset[str] = frozenset()
+
+    @cached_property
+    def contested(self) -> dict[str, tuple[Pair, ...]]:
+        """The pairs of each operator of OLD that several operators of NEW have an id for, by OLD's id."""
+        claims: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            claims.setdefault(pair.old.id, []).append(pair)
+        return {id: tuple(pairs) for id, pairs in claims.items() if len(pairs) > 1}
 
     def stateful_pairs(self) -> Iterable[Pair]:
         """The pairs in which there is state to hand over."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compat.check.findings import Level, Report, Verdict
@@ -99,6 +99,7 @@ def test_a_uid_pins_the_id_through_any_edit(folder: Path, examples: int) -> None
             kind = data.draw(st.sampled_from(["map", "filter", "count", "rebalance"]))
             edited = edited.with_step(place, Step(kind))
         before, after = plans(folder, [source(job), source(edited)])
+        assume("operators" in before and "operators" in after)  # Flink refuses some unions of unlike parallelism
 
         pinned = {one["uid"]: one["operator_id"] for one in before["operators"] if one["uid"]}
         found = {one["uid"]: one["operator_id"] for one in after["operators"] if one["uid"]}

@@ -42,6 +42,6 @@ def find(text: str) -> RuleInfo | None:
 def similar(text: str) -> list[str]:
     """Ids and names that ``text`` may have been meant for, the nearest first."""
     wanted = text.strip()
-    ids = get_close_matches(wanted.upper(), RULES, n=3, cutoff=0.6)
+    ids = get_close_matches(wanted.upper().replace("O", "0"), RULES, n=3, cutoff=0.6)
     names = [rule.name for rule in RULES.values()]
     return [*ids, *get_close_matches(wanted.lower(), names, n=3, cutoff=0.5)][:4]

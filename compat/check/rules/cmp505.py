@@ -19,8 +19,6 @@ def find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         states = {state.name: state for state in pair.new.states or ()}
         for name, why in pair.old.detail.get("contradicted_types", {}).items():
-            if name not in states:  # another operator of NEW that takes the state too declares it
-                continue
             yield check.finding(
                 "CMP505",
                 Level.ERROR,

@@ -50,7 +50,7 @@ def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) ->
             Fix(
                 text=f"Remove .set_uid_hash({writing.text_of(operator.user_hash)}) from {operator.label}: the state is not "
                 "its own.",
-                code=f".uid({writing.text_of(operator.uid)})" if operator.uid is not None else None,
+                code=uid_call(operator, taken) if operator.uid is None else f".uid({writing.text_of(operator.uid)})",
             ),
         )
     named = _named(operator, check)

@@ -61,6 +61,32 @@ IDENTITY = [
         "CMP107",
     ),
     pair("user_hash_of_its_own_id", two(), kept(hash=KEEP), BROKEN, "CMP101"),
+    # Flink gives the state to one of the two, in the order of a hash set of objects; recorded is a run in which it was lost.
+    pair(
+        "user_hash_that_another_uid_gives",
+        value("L"),
+        two(('.uid("second")', f'.uid("second").set_uid_hash("{KEEP}")')),
+        BROKEN,
+        "CMP111",
+    ),
+    pair(
+        "user_hash_of_nobody",
+        value("L"),
+        two(('.uid("second")', f'.uid("second").set_uid_hash("{SECOND}")')),
+        OK,
+        "CMP107",
+    ),
+    pair(
+        "user_hash_twice",
+        two(),
+        two(
+            ('"keep")', f'"first").set_uid_hash("{KEEP}")'),
+            ('.uid("second")', f'.uid("third").set_uid_hash("{KEEP}")'),
+        ),
+        BROKEN,
+        "CMP102",
+        "CMP111",
+    ),
     pair("names_given", two(), two(('.uid("second")', '.uid("second").name("Second")')), OK),
     pair(
         "uid_of_a_merged_operator",

@@ -124,4 +124,16 @@ RULES = (
         fix="Remove the uid that has no effect, or keep the operators apart with .disable_chaining() or "
         ".start_new_chain() on the second.",
     ),
+    RuleInfo(
+        id="CMP111",
+        name="state-claimed-twice",
+        level=Level.ERROR,
+        summary="Several operators of NEW have an id for the same state of OLD.",
+        why="A user hash may name any operator of OLD, one whose uid or generated id another operator of NEW has as well, or "
+        "whose hash another one was given, by a line that was copied. Flink hands each state out once, to the operator that "
+        "it comes to first, in no order that can be told; the others start from what is under their own id, or from nothing.",
+        old='keyed.process(Count()).uid("count")',
+        new='keyed.process(Count()).uid("count")\nother.process(Count()).uid("other").set_uid_hash("<id of count>")',
+        fix="Take the user hash away from the operator that the state is not meant for, or give that one another uid.",
+    ),
 )

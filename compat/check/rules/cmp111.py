@@ -1,0 +1,47 @@
+"""CMP111 state-claimed-twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Level
+from compat.check.mapping import Pair
+from compat.check.rules.pinning import free_id
+from compat.check.similarity import similarity
+
+
+def find(check: Check) -> Iterator[Finding]:
+    """States that several operators of NEW have an id for: Flink gives each to the one that it comes to first."""
+    uids = set(check.uids)
+    for pairs in check.mapping.contested.values():
+        if pairs[0].old.has_state:
+            yield _finding(pairs, uids, check)
+
+
+def _finding(pairs: tuple[Pair, ...], uids: set[str], check: Check) -> Finding:
+    old = pairs[0].old
+    keeper = max(pairs, key=lambda pair: similarity(old, pair.new))
+    others = [pair.new for pair in pairs if pair is not keeper]
+    names = " and ".join(pair.new.label for pair in pairs)
+    return check.finding(
+        "CMP111",
+        Level.ERROR,
+        f"{names} claim the state of {old.label}",
+        consequence="Flink restores this without an error: one of them gets the state, which one is left to chance, and the "
+        "others start without it.",
+        reason=f"All of them name {old.id}: {_ways(pairs)}. Flink hands an operator's state out once, to the first that asks.",
+        old=old,
+        new=others[0],
+        fixes=tuple(fix for operator in others for fix in free_id(operator, old, check, uids)),
+        silent=True,
+        related=tuple(
+            (pair.new.label, pair.new.source)
+            for pair in pairs
+            if pair.new is not others[0] and pair.new.source is not None
+        ),
+    )
+
+
+def _ways(pairs: tuple[Pair, ...]) -> str:
+    return ", ".join(f"{pair.new.label} by its {pair.by}" for pair in pairs)
