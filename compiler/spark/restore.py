@@ -78,6 +78,8 @@ def map_operators(
 ) -> tuple[dict[str, str], PhysicalPlan]:
     """New operator ids by those in the snapshot, by user hash first, then by id; and the plan with what it takes over.
 
+    A state is handed out once; an operator whose user hash another one used before goes by its id.
+
     A maximum parallelism that the program did not set is that of the snapshot. Raises RestoreRefused with all that is wrong,
     where Flink refuses too.
     """
@@ -85,8 +87,8 @@ def map_operators(
     problems: list[str] = []
     adopted: dict[int, int] = {}
     for task, spec in plan.operators():
-        old = saved.get(spec.user_hash or "") or saved.get(spec.id)
-        if old is None or old.id in mapping or (old.replayed and spec.task is not Task.LEGACY_SOURCE):
+        old = next((saved[id] for id in (spec.user_hash, spec.id) if id in saved and id not in mapping), None)
+        if old is None or (old.replayed and spec.task is not Task.LEGACY_SOURCE):
             continue
         mapping[old.id] = spec.id
         if not old.stateful:

@@ -10,6 +10,7 @@ import pytest
 from compiler.datastream.functions import KeyedProcessFunction
 from compiler.spark.inspection import state_rows
 from compiler.spark.restore import RestoreRefused
+from compiler.streamgraph.hashing import uid_hash
 from state.delta.savepoint import read_description
 from state.descriptors import ValueStateDescriptor
 from state.types import Types
@@ -80,6 +81,36 @@ def test_user_hash(cluster: Any) -> None:
     env = cluster.environment(2, savepoint=path)
     rest = list(program(env, uid="named").set_uid_hash(old).execute_and_collect())
     assert sorted(first + rest) == expected()
+
+
+def test_a_state_is_handed_out_once(cluster: Any) -> None:
+    """The second operator with the same user hash goes by its own id, as in Flink."""
+
+    def two(env: Any, first: str, hash: str | None = None) -> Any:
+        stream = env.from_collection([(word, 1) for word in WORDS], PAIR)
+        counted = [
+            stream.map(lambda p, mark=uid: (p[0] + mark, 1), PAIR)
+            .uid(f"{uid}-marks")
+            .key_by(lambda p: p[0], Types.STRING())
+            .process(Count(), PAIR)
+            .uid(uid)
+            for uid in (first, "b")
+        ]
+        if hash is not None:
+            for each in counted:
+                each.set_uid_hash(hash)
+        return counted[0].union(counted[1])
+
+    before = list(two(cluster.environment(2, epochs=3, epoch_records=40), "a").execute_and_collect())
+    path = cluster.last.master.savepoint
+    env = cluster.environment(2, savepoint=path, allow_non_restored=True)
+    after = list(two(env, "a2", uid_hash("a")).execute_and_collect())
+    counts = Counter(key for key, _ in before if key.endswith("b"))
+    assert min(count for key, count in after if key.endswith("b") and counts[key]) > 1
+    for key, count in after:
+        if key.endswith("b"):
+            counts[key] += 1
+            assert count == counts[key]
 
 
 def test_removed_operator(cluster: Any) -> None:
