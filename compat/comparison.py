@@ -292,6 +292,8 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
     from compat.check.decision import with_findings
     from compat.check.ignores import apply_ignored_rules, apply_ignores
 
+    if report.refused:
+        return report
     texts = {name: "\n".join(lines) + "\n" for name, lines in sources.items()}
     kept, ignored, extra = apply_ignores(
         report.findings,

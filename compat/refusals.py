@@ -46,7 +46,7 @@ def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
                 vertices=(),
                 settings={},
             )
-            return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=())
+            return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=(), refused=True)
     return None
 
 

@@ -166,7 +166,8 @@ class Difference:
 class Report:
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
 
-    ``story`` and ``difference`` are there where an explanation was asked for.
+    ``story`` and ``difference`` are there where an explanation was asked for. ``refused`` is NEW if Flink takes it for no job:
+    then nothing was compared, and the one finding that says so cannot be ignored.
     """
 
     old: Program
@@ -180,3 +181,4 @@ class Report:
     notes: tuple[str, ...] = field(default=())
     story: tuple[Passage, ...] = ()
     difference: Difference | None = None
+    refused: bool = False

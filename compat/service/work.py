@@ -244,7 +244,7 @@ def _program(given: _Given) -> Program:
 
 def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report | Undecided:
     """The report without the findings that were accepted; they stay in it as suppressed, with the reason."""
-    if isinstance(report, Undecided) or not accept:
+    if isinstance(report, Undecided) or report.refused or not accept:
         return report
     reasons = {accepted.fingerprint: accepted.reason for accepted in accept}
     kept = [finding for finding in report.findings if finding.fingerprint not in reasons]
