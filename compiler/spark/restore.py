@@ -87,7 +87,8 @@ def map_operators(
     problems: list[str] = []
     adopted: dict[int, int] = {}
     for task, spec in plan.operators():
-        old = next((saved[id] for id in (spec.user_hash, spec.id) if id in saved and id not in mapping), None)
+        ids = (spec.user_hash or spec.id, spec.id)
+        old = next((saved[id] for id in ids if id in saved and id not in mapping), None)
         if old is None or (old.replayed and spec.task is not Task.LEGACY_SOURCE):
             continue
         mapping[old.id] = spec.id
