@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.executiongraph.states import JobStatus, next_job_status
+from compiler.spark import work
 from compiler.spark.checkpoints import CheckpointCoordinator, new_token
 from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compiler.spark.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
@@ -26,11 +27,9 @@ from compiler.spark.savepoints import take_savepoint, with_adopted
 from compiler.spark.sinks import committer_of
 from compiler.spark.store import JobEntry, JobStore
 from compiler.spark.task import TaskReport
-from compiler.streamgraph.model import Task
 from state.delta.errors import StoreError
 from state.delta.log import SnapshotLog
 
-_LARGEST = 2_000_000
 _RETAINED = "execution.checkpointing.num-retained"
 
 
@@ -229,17 +228,8 @@ class JobMaster:
         return True
 
     def _wait_for_work(self) -> bool:
-        coordinator = self.coordinator
-        for source in coordinator.sources.values():
-            source.discover()
-        due = self._next_timer is not None and self._next_timer <= self._now()
-        if (
-            self._drain
-            or due
-            or any(coordinator.feedback.values())
-            or any(source.has_work() for source in coordinator.sources.values())
-            or all(source.done for source in coordinator.sources.values())
-        ):
+        timer_due = self._next_timer is not None and self._next_timer <= self._now()
+        if work.is_due(self.coordinator) or timer_due or self._drain:
             return True
         time.sleep(0.02)
         return False
@@ -261,7 +251,7 @@ class JobMaster:
             replicas=self._replicas,
             options=self.plan.options,
             runtimes=coordinator.runtimes,
-            work=self._assign(),
+            work=work.assign(coordinator, self.options.epoch_records, self._drain),
             floors=coordinator.floors,
             described=coordinator.described,
             clock=self.options.clock,
@@ -286,35 +276,9 @@ class JobMaster:
         timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
         self._next_timer = min(timers, default=None)
         seconds = time.monotonic() - began
-        self._adapt(seconds)
+        work.adapt(coordinator, seconds, self._target)
         self._after(epoch, records, reports, seconds)
         return None
-
-    def _assign(self) -> dict[tuple[int, int], dict[int, Any]]:
-        coordinator = self.coordinator
-        work: dict[tuple[int, int], dict[int, Any]] = {}
-        for source in coordinator.sources.values():
-            for subtask, assigned in source.assign(self.options.epoch_records, self._drain).items():
-                if (source.task.vertex, subtask) not in coordinator.ended:
-                    work.setdefault((source.task.vertex, subtask), {})[source.spec.node] = assigned
-        over = all(source.done for source in coordinator.sources.values()) or self._drain
-        for task, spec in self.plan.operators():
-            if spec.task is Task.ITERATION_HEAD:
-                assert spec.loop is not None
-                back = coordinator.feedback.get(spec.loop, [])
-                last = over and not back and self._sources_ended()
-                for subtask in range(task.parallelism):
-                    own = [(values, times) for at, values, times in back if at % task.parallelism == subtask]
-                    if (task.vertex, subtask) not in coordinator.ended:
-                        work.setdefault((task.vertex, subtask), {})[spec.node] = (own, last)
-        return work
-
-    def _sources_ended(self) -> bool:
-        return all(
-            (source.task.vertex, subtask) in self.coordinator.ended
-            for source in self.coordinator.sources.values()
-            for subtask in range(source.task.parallelism)
-        )
 
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
@@ -340,14 +304,6 @@ class JobMaster:
                         self._printer(line)
                 elif what == "collect":
                     self._collector(data)
-
-    def _adapt(self, seconds: float) -> None:
-        """Larger epochs while they are short, smaller ones when they take too long."""
-        for source in self.coordinator.sources.values():
-            if source.full and seconds < self._target / 2:
-                source.limit = min(source.limit * 4, _LARGEST)
-            elif seconds > self._target * 2:
-                source.limit = max(source.limit // 2, 1000)
 
     def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
         if self._claimed is not None:
