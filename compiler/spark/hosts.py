@@ -35,6 +35,9 @@ CLOSING_SECONDS = 60
 
 _LONGEST = 50
 """A socket's path has little more than a hundred bytes; so many of them may be the folder for temporary files."""
+_HOME = os.getpid()
+"""The process that loaded this: the Python daemon that Spark's workers are forked from. Who is asked for it later, when the
+daemon was killed, would name whoever took over its orphans."""
 _CLOSE = b""
 _started: list[subprocess.Popen[bytes]] = []
 
@@ -82,7 +85,7 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
-            command = [sys.executable, "-m", "compiler.spark.hosts", str(listening.fileno()), str(os.getppid())]
+            command = [sys.executable, "-m", "compiler.spark.hosts", str(listening.fileno()), str(_HOME)]
             paths = os.pathsep.join(path for path in sys.path if path)
             process = subprocess.Popen(
                 command,

@@ -175,3 +175,30 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
     parent.kill()
     parent.wait()
     assert host.wait(30) == 0
+
+
+ORPHAN = """
+import os, pickle, sys, time
+from compiler.spark import hosts
+from compiler.spark.epochs import PackedPlan
+
+daemon = os.getpid()
+if os.fork():
+    sys.exit()
+while os.getppid() == daemon:
+    time.sleep(0.01)
+plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+try:
+    hosts.Host("plan", 0, (pickle.dumps(None), pickle.dumps(plan)))._connect().close()
+except (hosts.HostLost, OSError):
+    pass
+print(hosts._started[0].wait(30))
+"""
+
+
+def test_a_worker_whose_daemon_was_killed_leaves_no_host_behind(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
+    started = subprocess.run(
+        [sys.executable, "-c", ORPHAN], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert started.stdout == "0\n", started.stderr
