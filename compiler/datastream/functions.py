@@ -222,8 +222,8 @@ class _TimedContext(ABC):
         """Time and timers."""
 
     @abstractmethod
-    def timestamp(self) -> int | None:
-        """The timestamp of the present record or timer, or None."""
+    def timestamp(self) -> int:
+        """The timestamp of the present record or timer; the smallest long for a record without one."""
 
 
 class _KeyedContext(_TimedContext):
@@ -309,8 +309,8 @@ class BaseBroadcastProcessFunction(Function):
         """Time, on either side."""
 
         @abstractmethod
-        def timestamp(self) -> int | None:
-            """The timestamp of the present record, or None."""
+        def timestamp(self) -> int:
+            """The timestamp of the present record; the smallest long for a record without one."""
 
         @abstractmethod
         def current_processing_time(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.datastream.time_domain import TimeDomain
 from compiler.datastream.timerservice import TimerService
-from compiler.spark.elements import MAX_WATERMARK, Timestamps, Values
+from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
@@ -261,9 +261,9 @@ class KeyedContext:
         """Time and timers."""
         return self._timer_service
 
-    def timestamp(self) -> int | None:
-        """The timestamp of the present record or timer."""
-        return self.time
+    def timestamp(self) -> int:
+        """The timestamp of the present record or timer; the smallest long, as in PyFlink, for a record without one."""
+        return MIN_TIMESTAMP if self.time is None else self.time
 
     def time_domain(self) -> TimeDomain | None:
         """Which clock the timer followed."""

@@ -7,7 +7,7 @@ from operator import length_hint
 from typing import Any
 
 from compiler.datastream.timerservice import TimerService
-from compiler.spark.elements import Timestamps, Values
+from compiler.spark.elements import MIN_TIMESTAMP, Timestamps, Values
 from compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
@@ -121,9 +121,9 @@ class PlainContext:
         """Time."""
         return self._timers
 
-    def timestamp(self) -> int | None:
-        """The timestamp of the present record."""
-        return self.time
+    def timestamp(self) -> int:
+        """The timestamp of the present record; the smallest long, as in PyFlink, for a record without one."""
+        return MIN_TIMESTAMP if self.time is None else self.time
 
     def current_processing_time(self) -> int:
         """The machine's clock."""

@@ -102,9 +102,10 @@ class WindowOperator(KeyedOperator):
             return False
         assert self._windows_at is not None
         earliest: int = min(timestamps)  # type: ignore[type-var, assignment]
-        return (
-            earliest > MIN_TIMESTAMP and min(end for _, end in self._windows_at(earliest)) - 1 > self.timers.watermark
-        )
+        if earliest == MIN_TIMESTAMP:
+            return False
+        first = min((end for _, end in self._windows_at(earliest)), default=MIN_TIMESTAMP)  # none between the slides
+        return first - 1 > self.timers.watermark
 
     def select(self, window: Any) -> None:
         """All further calls to the state are about this window of the present key."""
@@ -124,7 +125,7 @@ class WindowOperator(KeyedOperator):
             skipped = False
             self.select(window)
             self._append(value, time)
-            self._act(self._trigger.on_element(value, timestamp, window, self._triggering), window, window)
+            self._act(self._trigger.on_element(value, timestamp, window, self._triggering), window, window, time)
             self._register_cleanup(window)
         if skipped:
             self._too_late(value, timestamp, time)
@@ -157,21 +158,23 @@ class WindowOperator(KeyedOperator):
         self.backend.set_namespace(self.encode_window(window))
         (self.timers.event if self._event_time else self.timers.processing).register(time)
 
-    def _act(self, result: TriggerResult, window: Any, state_window: Any) -> None:
-        """Fire and purge ``window``, whose contents are kept under ``state_window``."""
+    def _act(self, result: TriggerResult, window: Any, state_window: Any, time: int | None) -> None:
+        """Fire and purge ``window``, whose contents are kept under ``state_window``.
+
+        As in PyFlink, but not in Flink's Java, results have the timestamp of the record or timer that fired the window.
+        """
         if result.is_fire():
-            self._emit(window, state_window)
+            self._emit(window, state_window, time)
         if result.is_purge():
             self.select(state_window)
             self._contents.clear()
         self.select(window)
 
-    def _emit(self, window: Any, state_window: Any) -> None:
+    def _emit(self, window: Any, state_window: Any, time: int | None) -> None:
         self.select(state_window)
         contents = self._read()
         if contents is None:
             return
-        time = window.max_timestamp()
         if self._evictor is None:
             self.select(window)
             self.emitter.take(self._call(window, contents), time)
@@ -231,7 +234,7 @@ class WindowOperator(KeyedOperator):
                 return
         self.select(window)
         fired = self._trigger.on_event_time if domain is TimeDomain.EVENT_TIME else self._trigger.on_processing_time
-        self._act(fired(timestamp, window, self._triggering), window, state_window)
+        self._act(fired(timestamp, window, self._triggering), window, state_window, timestamp)
         if timestamp == self._cleanup_time(window) and (domain is TimeDomain.EVENT_TIME) == self._event_time:
             self._forget(window, state_window)
 
@@ -265,7 +268,7 @@ class WindowOperator(KeyedOperator):
             self.select(state_window)
             self._append(value, time)
             self.select(actual)
-            self._act(self._trigger.on_element(value, timestamp, actual, self._triggering), actual, state_window)
+            self._act(self._trigger.on_element(value, timestamp, actual, self._triggering), actual, state_window, time)
             self._register_cleanup(actual)
         if skipped:
             self._too_late(value, timestamp, time)

@@ -195,7 +195,7 @@ def connected_flat(env: Any, events: Events) -> Any:
     return source(env, events).connect(source(env, events).rebalance()).flat_map(Both())
 
 
-@program(lambda events: [("l", t) for _, t, _ in events] + [("r", None) for _ in events])
+@program(lambda events: [("l", t) for _, t, _ in events] + [("r", -(1 << 63)) for _ in events])
 def connected_process(env: Any, events: Events) -> Any:
     class Both(CoProcessFunction):
         def process_element1(self, value: Any, ctx: Any) -> Any:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkGenerator, WatermarkStrategy
-from compiler.datastream.functions import AggregateFunction, KeyedProcessFunction, ProcessWindowFunction
+from compiler.datastream.functions import AggregateFunction, KeyedProcessFunction, ProcessFunction, ProcessWindowFunction
 from compiler.datastream.output_tag import OutputTag
 from compiler.datastream.window import (
+    ContinuousEventTimeTrigger,
     CountTrigger,
     EventTimeSessionWindows,
+    EventTimeTrigger,
     GlobalWindows,
     PurgingTrigger,
     SlidingEventTimeWindows,
@@ -168,6 +170,46 @@ def test_late_records(cluster: Any, epoch_records: int | None) -> None:
     main = windows.side_output_late_data(late).aggregate(Sum(), output_type=Types.LONG())
     lost = main.get_side_output(late).map(lambda e: -e[2], Types.LONG())
     assert sorted(main.union(lost).execute_and_collect()) == sorted([1, 5, 2, 8, -16])
+
+
+class Stamped(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value, ctx.timestamp()
+
+
+@pytest.mark.parametrize("epoch_records", [None, 1])
+@pytest.mark.parametrize(
+    ("trigger", "lateness", "expected"),
+    [
+        (EventTimeTrigger.create(), 0, [(1, 9), (2, 29)]),
+        (EventTimeTrigger.create(), 30, [(1, 9), (5, 7), (2, 29)]),
+        (PurgingTrigger.of(CountTrigger.of(1)), 0, [(1, 5), (2, 25)]),
+        (ContinuousEventTimeTrigger.of(Time.milliseconds(4)), 0, [(1, 8), (1, 9), (2, 28), (2, 29)]),
+    ],
+    ids=["timer", "late", "count", "continuous"],
+)
+def test_results_have_the_timestamp_of_what_fired_the_window(
+    cluster: Any, trigger: Any, lateness: int, expected: list[Any], epoch_records: int | None
+) -> None:
+    env = cluster.environment(1, epoch_records=epoch_records)
+    strategy = WatermarkStrategy.for_generator(AfterEach).with_timestamp_assigner(ByField())
+    stream = env.from_collection([("a", 5, 1), ("a", 25, 2), ("a", 7, 4)], EVENT)
+    keyed = stream.assign_timestamps_and_watermarks(strategy).key_by(lambda e: e[0])
+    windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).trigger(trigger)
+    sums = windows.allowed_lateness(lateness).aggregate(Sum(), output_type=Types.LONG())
+    assert sorted(sums.process(Stamped()).execute_and_collect()) == sorted(expected)
+
+
+@pytest.mark.parametrize("epoch_records", [None, 1])
+@pytest.mark.parametrize("purging", [False, True])
+def test_records_between_sliding_windows_are_in_none(cluster: Any, purging: bool, epoch_records: int | None) -> None:
+    env = cluster.environment(1, epoch_records=epoch_records)
+    data = [("a", 15, 1), ("a", 22, 2), ("a", 9, 4), ("a", 31, 8), ("a", 47, 16)]
+    windows = timed(env, data).key_by(lambda e: e[0])
+    windows = windows.window(SlidingEventTimeWindows.of(Time.milliseconds(10), Time.milliseconds(20)))
+    if purging:
+        windows = windows.trigger(PurgingTrigger.of(EventTimeTrigger.create()))
+    assert sorted(windows.aggregate(Sum(), output_type=Types.LONG()).execute_and_collect()) == [2, 4, 16]
 
 
 class Alarm(KeyedProcessFunction):
