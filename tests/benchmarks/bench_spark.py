@@ -199,16 +199,17 @@ def _packages_of(python: str) -> str:
 
 
 def _spent(session: int) -> dict[int, int]:
-    """Processor time of each process of a session, in ticks."""
-    found = {}
+    """Processor time of each process of a session, in ticks; those are among them that left it for one of their own."""
+    every: dict[int, list[str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
+            every[int(stat.parent.name)] = stat.read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if int(fields[3]) == session:
-            found[int(stat.parent.name)] = int(fields[11]) + int(fields[12])
-    return found
+    inside = {pid for pid, fields in every.items() if int(fields[3]) == session}
+    while more := {pid for pid, fields in every.items() if int(fields[1]) in inside} - inside:
+        inside |= more
+    return {pid: int(every[pid][11]) + int(every[pid][12]) for pid in inside}
 
 
 def main() -> None:
