@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from ctypes import c_float
+from datetime import date, datetime
+from decimal import Decimal
+from operator import index, is_, itemgetter
+from types import NoneType
+from typing import Any, NamedTuple
 
 from compiler.datastream.common.types import Row, RowKind
 from state.serializers import set_pickler, set_row_class
-from state.types import RowTypeInfo, TupleTypeInfo
+from state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
 
 
 def make_row(names: tuple[str, ...], kind: int, values: list[Any]) -> Row:
@@ -19,29 +24,123 @@ def make_row(names: tuple[str, ...], kind: int, values: list[Any]) -> Row:
 
 
 def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
-    """What gives records the form of their type: rows where rows are declared, tuples where tuples are. None for nothing."""
-    if isinstance(type_info, RowTypeInfo):
-        names = type_info.field_names
+    """What gives records the form of their type, as the coders of PyFlink do; None where nothing is to be done.
 
-        def to_row(value: Any) -> Any:
-            if isinstance(value, Row):
-                if value._names() is None:
-                    value.set_field_names(list(names))
-                return value
-            if isinstance(value, dict):
-                value = [value.get(name) for name in names]
-            return make_row(names, 0, list(value))
-
-        return lambda values: list(map(to_row, values))
+    Rows where rows are declared and tuples where tuples are; whole numbers without a fraction, floats of 32 bits, times
+    of whole milliseconds. A TypeError for what is no number where one is declared.
+    """
+    form = _form_of(type_info)
+    if form is None:
+        return None
     if isinstance(type_info, TupleTypeInfo):
-        return _to_tuples
-    return None
+        return _tuples(type_info.field_types, form.convert)
+    fits, convert = form
+
+    def convert_all(values: list[Any]) -> list[Any]:
+        return values if fits.issuperset(map(type, values)) else list(map(convert, values))
+
+    return convert_all
 
 
-def _to_tuples(values: list[Any]) -> list[Any]:
-    if set(map(type, values)) <= {tuple}:
-        return values
-    return [value if type(value) is tuple else tuple(value) for value in values]
+def _tuples(types: tuple[Any, ...], convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
+    """Field by field, since most tuples have the form of their type already."""
+    columns = [(itemgetter(place), form.fits) for place, field in enumerate(types) if (form := _form_of(field))]
+
+    def have_it(values: list[Any]) -> bool:
+        try:
+            return {tuple}.issuperset(map(type, values)) and all(
+                fits.issuperset(map(type, map(field, values))) for field, fits in columns
+            )
+        except IndexError:
+            return False
+
+    return lambda values: values if have_it(values) else list(map(convert, values))
+
+
+class _Form(NamedTuple):
+    """The classes whose values have the form of a type already, and what gives it to any value."""
+
+    fits: frozenset[type]
+    convert: Callable[[Any], Any]
+
+
+def _form(fits: type | None, convert: Callable[[Any], Any]) -> _Form:
+    """A form that None has too."""
+    classes = frozenset({NoneType} if fits is None else {fits, NoneType})
+    return _Form(classes, lambda value: value if type(value) in classes else convert(value))
+
+
+def _number(kind: str, fits: type, convert: Callable[[Any], Any]) -> _Form:
+    def checked(value: Any) -> Any:
+        try:
+            if not isinstance(value, (str, bytes)):
+                return convert(value)
+        except (TypeError, ValueError, ArithmeticError):
+            pass
+        raise TypeError(
+            f"{value!r} is no value of the declared type {kind}: declare the type that the program's values have."
+        )
+
+    return _form(fits if kind != "FLOAT" else None, checked)
+
+
+_SIMPLE = {
+    **{kind: _number(kind, int, int) for kind in ("BYTE", "SHORT", "INT", "LONG")},
+    "FLOAT": _number("FLOAT", float, lambda value: c_float(value).value),
+    "DOUBLE": _number("DOUBLE", float, float),
+    "BOOLEAN": _number("BOOLEAN", bool, lambda value: bool(index(value))),
+    "BIG_DEC": _form(Decimal, lambda value: Decimal(str(value))),
+    "SQL_DATE": _form(date, lambda value: value.date() if isinstance(value, datetime) else value),
+    "SQL_TIME": _form(None, lambda value: value.replace(microsecond=value.microsecond // 1000 * 1000)),
+}
+
+
+def _form_of(type_info: Any) -> _Form | None:
+    if isinstance(type_info, RowTypeInfo):
+        return _form(None, _to_row(type_info))
+    if isinstance(type_info, TupleTypeInfo):
+        forms = [_form_of(field) for field in type_info.field_types]
+        return _form(None, lambda value: _parts(forms, value) or (value if type(value) is tuple else tuple(value)))
+    if isinstance(type_info, MapTypeInfo):
+        keys, values = _form_of(type_info.key_type), _form_of(type_info.value_type)
+        return None if keys is values is None else _form(None, lambda each: _entries(keys, values, each))
+    if hasattr(type_info, "element_type"):
+        element = _form_of(type_info.element_type)
+        return None if element is None else _form(None, lambda value: list(map(element.convert, value)))
+    return _SIMPLE.get(getattr(type_info, "kind", ""))
+
+
+def _parts(forms: list[_Form | None], values: Any) -> tuple[Any, ...] | None:
+    """The fields in the forms of their types; None if all have them."""
+    if len(forms) != len(values):
+        raise TypeError(f"{values!r} has {len(values)} fields, and its declared type {len(forms)}.")
+    made = tuple(each if form is None else form.convert(each) for form, each in zip(forms, values, strict=True))
+    return None if all(map(is_, made, values)) else made
+
+
+def _entries(keys: _Form | None, values: _Form | None, entries: dict[Any, Any]) -> dict[Any, Any]:
+    return {
+        key if keys is None else keys.convert(key): value if values is None else values.convert(value)
+        for key, value in entries.items()
+    }
+
+
+def _to_row(type_info: RowTypeInfo) -> Callable[[Any], Row]:
+    names = type_info.field_names
+    forms = [_form_of(field) for field in type_info.field_types]
+
+    def to_row(value: Any) -> Row:
+        if isinstance(value, Row):
+            fields = value.get_fields_by_names(list(names))
+            made = _parts(forms, fields)
+            if made is None and value._names() == list(names):
+                return value
+            return make_row(names, value.get_row_kind().value, list(made or fields))
+        if isinstance(value, dict):
+            value = [value.get(name) for name in names]
+        return make_row(names, 0, list(_parts(forms, value) or value))
+
+    return to_row
 
 
 def from_internal(type_info: Any) -> Callable[[Any], Any]:
@@ -51,10 +150,16 @@ def from_internal(type_info: Any) -> Callable[[Any], Any]:
     if isinstance(type_info, RowTypeInfo):
         fields = [from_internal(field) for field in type_info.field_types]
         names = type_info.field_names
-        return lambda value: make_row(names, value[0], [f(v) for f, v in zip(fields, value[1:], strict=True)])
+
+        def to_row(value: Any) -> Row | None:
+            if value is None:
+                return None
+            return make_row(names, value[0], [f(v) for f, v in zip(fields, value[1:], strict=True)])
+
+        return to_row
     if isinstance(type_info, TupleTypeInfo):
         parts = [from_internal(field) for field in type_info.field_types]
-        return lambda value: tuple(f(v) for f, v in zip(parts, value, strict=True))
+        return lambda value: None if value is None else tuple(f(v) for f, v in zip(parts, value, strict=True))
     return type_info.from_internal_type  # type: ignore[no-any-return]
 
 

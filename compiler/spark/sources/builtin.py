@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from compiler.spark.records import from_internal
+from compiler.spark.records import converter, from_internal
 from compiler.spark.sources.splits import Read, Split
 
 
@@ -32,12 +32,14 @@ class CollectionReader:
 
     def __init__(self, output_type: Any) -> None:
         self._convert = from_internal(output_type)
+        self._form = converter(output_type) or (lambda values: values)
 
     def read(self, split: Split, limit: int) -> Read:
         elements = split["elements"]
         position = split["next"] + len(elements)
         rest = {"id": split["id"], "next": position, "end": split["end"]}
-        return Read([self._convert(element) for element in elements], None, rest, position >= split["end"])
+        values = self._form([self._convert(element) for element in elements])
+        return Read(values, None, rest, position >= split["end"])
 
 
 class NumberEnumerator:

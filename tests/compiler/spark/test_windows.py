@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkGenerator, WatermarkStrategy
-from compiler.datastream.functions import AggregateFunction, KeyedProcessFunction, ProcessFunction, ProcessWindowFunction
+from compiler.datastream.functions import (
+    AggregateFunction,
+    KeyedProcessFunction,
+    ProcessFunction,
+    ProcessWindowFunction,
+)
 from compiler.datastream.output_tag import OutputTag
 from compiler.datastream.window import (
     ContinuousEventTimeTrigger,
