@@ -29,7 +29,7 @@ from compiler.spark.operators.base import (
 from compiler.spark.operators.keyed import KeyedOperator, distinct_keys
 from compiler.spark.operators.metrics import MetricGroup
 from compiler.transformations.operators import Operator
-from state.descriptors import ListStateDescriptor, MapStateDescriptor
+from state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 
 _MERGING_SET = "merging-window-set"
 _KNOWN_WINDOWS = 10_000
@@ -47,7 +47,7 @@ class WindowOperator(KeyedOperator):
         self._late_tag = arguments["late_data_output_tag"]
         self._evictor: Evictor[Any] | None = arguments.get("evictor")
         self._event_time: bool = self._assigner.is_event_time()
-        self._merging = isinstance(self._assigner, MergingWindowAssigner)
+        self.merging = isinstance(self._assigner, MergingWindowAssigner)
         self._serializer = arguments["window_serializer"]
         self._how: str = arguments["how"]
         descriptor = arguments["state_descriptor"]
@@ -113,7 +113,7 @@ class WindowOperator(KeyedOperator):
         self.backend.set_namespace(self.encode_window(window))
 
     def handler(self, input: int) -> Callable[[Any, int | None], None]:
-        return self._merge_and_add if self._merging else self._add
+        return self._merge_and_add if self.merging else self._add
 
     def _add(self, value: Any, time: int | None) -> None:
         timestamp = MIN_TIMESTAMP if time is None else time
@@ -227,7 +227,7 @@ class WindowOperator(KeyedOperator):
     def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
         window = self._serializer.deserialize(BytesIO(namespace))
         state_window = window
-        if self._merging:
+        if self.merging:
             self.backend.set_namespace(b"")
             state_window = self._windows().get(window)
             if state_window is None:
@@ -245,7 +245,7 @@ class WindowOperator(KeyedOperator):
         self._trigger.clear(window, self._triggering)
         if self.function is not None and hasattr(self.function, "clear") and hasattr(self.function, "process"):
             self.function.clear(_ProcessContext(self))
-        if self._merging:
+        if self.merging:
             self.backend.set_namespace(b"")
             self._windows().pop(window, None)
 
@@ -411,6 +411,8 @@ class _TriggerContext(Trigger.OnMergeContext):
         return self._operator.backend.cells(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: Any) -> None:
+        if isinstance(state_descriptor, (MapStateDescriptor, ValueStateDescriptor)):
+            raise TypeError(f"State {state_descriptor.name!r} cannot be merged: a list or folded state can.")
         operator = self._operator
         into = operator.backend.slot
         namespace = operator.backend.namespace
@@ -476,6 +478,8 @@ class _InNamespace:
     def get_state(self, descriptor: Any) -> Any:
         """The state of a descriptor, apart from those of the other store."""
         operator = self._operator
+        if self._window and operator.merging:
+            raise RuntimeError("Windows that merge have no state of their own: use global_state() or other windows.")
         namespace = operator.encode_window(operator.window) if self._window else b""
         return _Bound(operator, operator.backend.cells(descriptor), namespace)
 

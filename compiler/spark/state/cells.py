@@ -445,17 +445,6 @@ class MapCells(Cells, MapState[Any, Any]):
         for key in cell.entries:
             self.remove(key)
 
-    def merge(self, targets: Iterable[Any], into: Any) -> None:
-        """Put the entries of slots into another, and remove them."""
-        merged: dict[Any, Any] = {}
-        for slot in [into, *targets]:
-            self._backend.slot = slot
-            merged.update(self.items())
-            if slot != into:
-                self.clear()
-        self._backend.slot = into
-        self.put_all(merged)
-
     def _cell(self) -> _MapCell:
         slot = self._backend.slot
         cell = self._cache.get(slot)

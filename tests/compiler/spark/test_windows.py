@@ -24,9 +24,11 @@ from compiler.datastream.window import (
     GlobalWindows,
     PurgingTrigger,
     SlidingEventTimeWindows,
+    Trigger,
+    TriggerResult,
     TumblingEventTimeWindows,
 )
-from state.descriptors import ValueStateDescriptor
+from state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from state.time import Duration, Time
 from state.types import Types
 
@@ -215,6 +217,50 @@ def test_records_between_sliding_windows_are_in_none(cluster: Any, purging: bool
     if purging:
         windows = windows.trigger(PurgingTrigger.of(EventTimeTrigger.create()))
     assert sorted(windows.aggregate(Sum(), output_type=Types.LONG()).execute_and_collect()) == [2, 4, 16]
+
+
+class Remembering(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield context.window_state().get_state(ValueStateDescriptor("seen", Types.INT())).value()
+
+
+class Counting(Trigger):
+    def __init__(self, descriptor: Any) -> None:
+        self.descriptor = descriptor
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+        ctx.get_partitioned_state(self.descriptor)
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    on_processing_time = on_event_time
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: Any, ctx: Any) -> None:
+        ctx.merge_partitioned_state(self.descriptor)
+
+    def clear(self, window: Any, ctx: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("trigger", "message"),
+    [
+        (EventTimeTrigger.create(), "merge have no state of their own"),
+        (Counting(ValueStateDescriptor("count", Types.INT())), "'count' cannot be merged"),
+        (Counting(MapStateDescriptor("count", Types.INT(), Types.INT())), "'count' cannot be merged"),
+    ],
+    ids=["window", "value", "map"],
+)
+def test_states_that_cannot_follow_a_merge_are_refused(cluster: Any, trigger: Any, message: str) -> None:
+    stream = timed(cluster.environment(1), [("a", 5, 1), ("a", 7, 2)]).key_by(lambda e: e[0])
+    windows = stream.window(EventTimeSessionWindows.with_gap(Time.milliseconds(10))).trigger(trigger)
+    process = Contents() if isinstance(trigger, Counting) else Remembering()
+    with pytest.raises(Exception, match=message):
+        list(windows.process(process).execute_and_collect())
 
 
 class Alarm(KeyedProcessFunction):
