@@ -242,18 +242,17 @@ class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
         return None if accumulator is None else self._function.get_result(accumulator)
 
     def add(self, value: Any) -> None:
-        accumulator = self.read()
-        if accumulator is None:
-            accumulator = self._function.create_accumulator()
-        self.write(self._function.add(value, accumulator))
+        """Add a value; None removes what there is."""
+        self.add_all([value])
 
     def add_all(self, values: list[Any]) -> None:
         """Add values in order."""
         accumulator, add = self.read(), self._function.add
-        if accumulator is None:
-            accumulator = self._function.create_accumulator()
         for value in values:
-            accumulator = add(value, accumulator)
+            if value is None:
+                accumulator = None
+                continue
+            accumulator = add(value, self._function.create_accumulator() if accumulator is None else accumulator)
         self.write(accumulator)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from compiler.datastream.functions import (
+    AggregateFunction,
     BroadcastProcessFunction,
     CoMapFunction,
     KeyedCoProcessFunction,
@@ -15,7 +16,12 @@ from compiler.datastream.functions import (
     ProcessFunction,
 )
 from compiler.datastream.output_tag import OutputTag
-from state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ValueStateDescriptor,
+)
 from state.types import Types
 
 WORDS = [f"w{(i * i) % 17}" for i in range(500)]
@@ -80,6 +86,37 @@ def test_keyed_state(cluster: Any, parallelism: int, epoch_records: int | None) 
             items, seen = [], {k: v for k, v in seen.items() if k != 0}
         states[word] = (count, items, seen)
     assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+class Count(AggregateFunction):
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
+
+class Forget(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_aggregating_state(AggregatingStateDescriptor("count", Count(), Types.INT()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.count.add(value[0])
+        yield self.count.get()
+
+
+@pytest.mark.parametrize("epoch_records", [None, 1])
+def test_none_empties_what_is_aggregated(cluster: Any, epoch_records: int | None) -> None:
+    env = cluster.environment(1, epoch_records=epoch_records)
+    numbers = env.from_collection([(1,), (2,), (None,), (4,)], Types.TUPLE([Types.INT()]))
+    found = list(numbers.key_by(lambda number: 0).process(Forget()).execute_and_collect())
+    assert found == [1, 2, None, 1]
 
 
 class Split(ProcessFunction):
