@@ -49,7 +49,8 @@ def _leaving(check: Check) -> set[str]:
     moved: set[str] = set()
     if not check.options.allow_non_restored:
         moved = {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
-    return moved | {pair.new.id for pair in check.mapping.pairs if pair.old.id in check.wrong_hands}
+    doubtful = check.wrong_hands.keys() | check.mapping.contested.keys()
+    return moved | {pair.new.id for pair in check.mapping.stateful_pairs() if pair.old.id in doubtful}
 
 
 def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
