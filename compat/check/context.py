@@ -39,8 +39,12 @@ class Check:
     @cached_property
     def right_pairs(self) -> tuple[Pair, ...]:
         """The pairs with state in which both sides are the same operator: the ones whose states can be compared."""
-        doubtful = self.wrong_hands.keys() | self.mapping.contested.keys()
-        return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in doubtful)
+        return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in self.doubtful)
+
+    @cached_property
+    def doubtful(self) -> frozenset[str]:
+        """The operators of OLD, by id, of which another operator gets the state, or of which it is open who does."""
+        return frozenset(self.wrong_hands.keys() | self.mapping.contested.keys())
 
     @cached_property
     def uids(self) -> frozenset[str]:

@@ -46,8 +46,8 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     """The OLD side of a check of ``new`` against a savepoint; ``name`` is what the report calls it."""
     names = names or Names()
     mode = _mode(recorded, new)
-    partners = {operator.id: operator for operator in new.operators}
-    partners |= {operator.user_hash: operator for operator in new.operators if operator.user_hash is not None}
+    by_hash = {operator.user_hash: operator for operator in new.operators if operator.user_hash is not None}
+    partners = new.by_id | by_hash
     operators = tuple(
         _Translation(operator, position, partners.get(operator.id), names.operator(operator.id), mode, new).operator(
             names

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from compiler.datastream.common.types import Row, RowKind
-from state.serializers import set_pickler, set_row_class
+from state.serializers import not_of_type, set_pickler, set_row_class
 from state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
 
 
@@ -77,9 +77,7 @@ def _number(kind: str, fits: type, convert: Callable[[Any], Any]) -> _Form:
                 return convert(value)
         except (TypeError, ValueError, ArithmeticError):
             pass
-        raise TypeError(
-            f"{value!r} is no value of the declared type {kind}: declare the type that the program's values have."
-        )
+        raise not_of_type(value, kind)
 
     return _form(fits if kind != "FLOAT" else None, checked)
 

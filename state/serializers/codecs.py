@@ -109,6 +109,13 @@ def dump(value: Any) -> bytes:
 PICKLE = Codec(dump, pickle.loads, pickled=True)
 
 
+def not_of_type(value: Any, kind: str) -> TypeError:
+    """The error for a value that a number of the declared type cannot be made of."""
+    return TypeError(
+        f"{value!r} is no value of the declared type {kind}: declare the type that the program's values have."
+    )
+
+
 def _number(kind: str) -> Codec:
     layout = struct.Struct(_WIDTHS[kind])
     pack, unpack = layout.pack, layout.unpack
@@ -126,9 +133,7 @@ def _number(kind: str) -> Codec:
                 raise ValueError
             return pack(convert(value))
         except (struct.error, ValueError, TypeError, OverflowError):
-            raise TypeError(
-                f"{value!r} is no value of the declared type {kind}: declare the type that the program's values have."
-            ) from None
+            raise not_of_type(value, kind) from None
 
     return Codec(encode, lambda data: unpack(data)[0])
 

@@ -13,10 +13,12 @@ from compat.check.similarity import similarity
 
 def find(check: Check) -> Iterator[Finding]:
     """States that several operators of NEW have an id for: Flink gives each to the one that it comes to first."""
+    contested = [pairs for pairs in check.mapping.contested.values() if pairs[0].old.has_state]
+    if not contested:
+        return
     uids = set(check.uids)
-    for pairs in check.mapping.contested.values():
-        if pairs[0].old.has_state:
-            yield _finding(pairs, uids, check)
+    for pairs in contested:
+        yield _finding(pairs, uids, check)
 
 
 def _finding(pairs: tuple[Pair, ...], uids: set[str], check: Check) -> Finding:

@@ -49,8 +49,7 @@ def _leaving(check: Check) -> set[str]:
     moved: set[str] = set()
     if not check.options.allow_non_restored:
         moved = {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
-    doubtful = check.wrong_hands.keys() | check.mapping.contested.keys()
-    return moved | {pair.new.id for pair in check.mapping.stateful_pairs() if pair.old.id in doubtful}
+    return moved | {pair.new.id for pair in check.mapping.stateful_pairs() if pair.old.id in check.doubtful}
 
 
 def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
