@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any
 
-from compat.loader.imports import serve_pyflink
-from compiler.datastream import executor
+from compat.compiler.datastream import executor
+from compat.loader.imports import prepare_for_programs
 
 
 class _Plain:
@@ -35,5 +35,5 @@ class _Plain:
 
 
 if not executor.has_executor():
-    serve_pyflink()
+    prepare_for_programs()
     executor.set_executor(_Plain())

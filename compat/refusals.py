@@ -7,9 +7,9 @@ from typing import Any
 
 from compat.check.findings import Finding, Fix, Level, Report, Verdict
 from compat.check.rules import cmp105, cmp109
+from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program, SourceLine
-from compiler.configuration import CHECKPOINT_INTERVAL
 
 _RULES = (
     ("Hash collision on user-specified ID", "CMP105"),

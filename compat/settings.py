@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
+from compat.compiler.record import record
 from compat.report import NAMES as FORMAT_NAMES
-from compiler.record import record
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule

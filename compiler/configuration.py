@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 LATEST_FLINK = "2.3"
 FLINK_VERSIONS = ("1.20", "2.3")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from compiler.configuration import JobSettings
-from compiler.errors import Location
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.configuration import JobSettings
+from compat.compiler.errors import Location
+from compat.compiler.transformations.pipeline import Pipeline
 
 
 @dataclass(frozen=True, slots=True)

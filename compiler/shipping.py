@@ -20,15 +20,15 @@ from types import (
 )
 from typing import Any
 
-from compiler.errors import ProgramError
-from compiler.transformations.model import PhysicalTransformation
-from compiler.transformations.operators import Operator
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.errors import ProgramError
+from compat.compiler.ours import is_our_module
+from compat.compiler.transformations.model import PhysicalTransformation
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.pipeline import Pipeline
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, range, type(...), ModuleType, Enum)
 _PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 _MADE_IN_PYTHON = 1 << 9
-_OURS = ("compiler", "state")
 _OF_CLASSES = ("__dict__", "__weakref__", "_abc_impl")
 
 
@@ -157,7 +157,7 @@ def _is_imported(value: FunctionType | type) -> bool:
 def _refusal(value: Any) -> str | None:
     """Why cloudpickle cannot write a value; None if it can."""
     try:
-        if type(value).__module__.partition(".")[0] in _OURS:
+        if is_our_module(type(value).__module__):
             value.__reduce_ex__(4)
         else:
             import cloudpickle

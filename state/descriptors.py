@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from state.ttl import StateTtlConfig
-from state.types import PICKLED, ListTypeInfo, MapTypeInfo, TypeInformation, checked
+from compat.state.ttl import StateTtlConfig
+from compat.state.types import PICKLED, ListTypeInfo, MapTypeInfo, TypeInformation, checked
 
 __all__ = [
     "AggregatingStateDescriptor",

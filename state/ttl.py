@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from state.time import Duration, Time, milliseconds_of
+from compat.state.time import Duration, Time, milliseconds_of
 
 _DEFAULT_COMPACTION = Duration.of_days(30)
 

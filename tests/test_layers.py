@@ -23,7 +23,7 @@ def imports(path):
 
 @pytest.mark.parametrize("layer", ORDER[1:-1])
 def test_a_graph_layer_knows_nothing_of_what_comes_after_it(layer):
-    later = {f"compiler.{name}" for name in ORDER[ORDER.index(layer) + 1 :]}
+    later = {f"compat.compiler.{name}" for name in ORDER[ORDER.index(layer) + 1 :]}
     for path in (ROOT / "compiler" / layer).rglob("*.py"):
         found = {name for name in imports(path) if any(name == x or name.startswith(x + ".") for x in later)}
         assert not found, path
@@ -31,4 +31,18 @@ def test_a_graph_layer_knows_nothing_of_what_comes_after_it(layer):
 
 def test_state_knows_neither_compiler_nor_compat():
     for path in (ROOT / "state").rglob("*.py"):
-        assert not {name for name in imports(path) if name.partition(".")[0] in ("compiler", "compat")}, path
+        assert not {
+            name for name in imports(path) if name.startswith("compat.") and not name.startswith("compat.state.")
+        }, path
+
+
+def test_the_compiler_knows_nothing_of_what_a_person_touches():
+    for path in (ROOT / "compiler").rglob("*.py"):
+        ours = {name for name in imports(path) if name.partition(".")[0] == "compat"}
+        assert not {name for name in ours if not name.startswith(("compat.compiler", "compat.state"))}, path
+
+
+def test_the_short_names_of_the_folders_are_not_imported():
+    for folder in ("compat", "compiler", "state", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not {name for name in imports(path) if name.partition(".")[0] in ("compiler", "state")}, path

@@ -9,7 +9,7 @@ from compat.check.findings import Change, Difference, Fate, OperatorChanges, Rep
 from compat.check.mapping import map_state
 from compat.check.similarity import family, find_successors
 from compat.plan.facts import Operator, State
-from state.types.spelling import parse_type
+from compat.state.types.spelling import parse_type
 
 if TYPE_CHECKING:
     from deepdiff.model import DiffLevel

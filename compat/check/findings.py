@@ -6,8 +6,8 @@ from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
+from compat.compiler.record import record
 from compat.plan.facts import Operator, Program, SourceLine
-from compiler.record import record
 
 Direction = Literal["forward", "rollback"]
 """Whether the check is of the deployment, or of going back from it: then NEW's state is what OLD has to restore."""

@@ -13,10 +13,10 @@ from compat.check.mapping import Pair
 from compat.plan.as_run import KEPT_BY
 from compat.plan.as_run import STORE as KEPT_BY_STORE
 from compat.plan.facts import State, StateKind, StateScope
-from state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
-from state.compatibility.answers import SAME, incompatible, worst
-from state.types import ListTypeInfo, MapTypeInfo, TypeInformation
-from state.types.spelling import parse_type
+from compat.state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
+from compat.state.compatibility.answers import SAME, incompatible, worst
+from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation
+from compat.state.types.spelling import parse_type
 
 EXECUTION_MODE = "python.execution-mode"
 _ONE_VALUE = frozenset({StateKind.VALUE, StateKind.REDUCING, StateKind.AGGREGATING})

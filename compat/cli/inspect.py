@@ -42,13 +42,13 @@ def inspect(snapshot: str, form: str) -> None:
 def _read(snapshot: str) -> dict[str, Any]:
     """What is in a snapshot; ends the command where it cannot be read."""
     from compat.savepoint.remote import read_savepoint
-    from state.delta.errors import StoreError
-    from state.flink import SavepointError, inspect_savepoint
+    from compat.state.delta.errors import StoreError
+    from compat.state.flink import SavepointError, inspect_savepoint
 
     try:
         if not _is_delta(snapshot):
             return inspect_savepoint(read_savepoint(snapshot))
-        from compiler.spark.inspection import describe_snapshot
+        from compat.compiler.spark.inspection import describe_snapshot
 
         return describe_snapshot(snapshot)
     except (SavepointError, StoreError) as error:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import compat.examples
+from compat.compiler.ours import ROOT
 
 REFUSED = 2
 _EXAMPLE = Path(compat.examples.__path__[0]) / "word_count"
@@ -52,7 +53,7 @@ def _what_is_missing() -> str | None:
         import deltalake  # noqa: F401
         import pyspark  # noqa: F401
 
-        from compiler.spark.session import MissingJava, find_java
+        from compat.compiler.spark.session import MissingJava, find_java
     except ModuleNotFoundError as error:
         return _NEEDS_SPARK.format(name=error.name)
     try:
@@ -110,8 +111,7 @@ def _command(home: Path, *arguments: str, ends: int = 0, lines: int | None = Non
     """Run a command of ours in the demo's folder and show what it printed, or the first ``lines`` of it; gives all of it."""
     print(f"   $ compat {' '.join(_quoted(arguments))}", flush=True)
     environment = {name: value for name, value in os.environ.items() if name != "COMPAT_STORE"}
-    root = str(Path(compat.__file__).parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [environment.get("PYTHONPATH")])])
+    environment["PYTHONPATH"] = os.pathsep.join([ROOT, *filter(None, [environment.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-m", "compat", *arguments], cwd=home, env=environment, capture_output=True, text=True
     )

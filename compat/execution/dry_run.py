@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.ours import ROOT
+
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.execution.dry_run import main; main(*sys.argv[1:])"
-_ROOT = str(Path(__file__).parents[2])
 _SPARK_STARTS = 20.0
 _KEYED = ("value", "list", "map", "event-timer", "processing-timer")
 
@@ -73,7 +74,7 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
     """
     with tempfile.TemporaryDirectory(prefix="compat-dry-run-") as folder:
         result = Path(folder, "result.json")
-        command = [sys.executable, "-P", "-c", _START, _ROOT, json.dumps(asdict(wanted)), folder]
+        command = [sys.executable, "-P", "-c", _START, ROOT, json.dumps(asdict(wanted)), folder]
         try:
             subprocess.run(
                 command,
@@ -112,12 +113,12 @@ def main(request: str, folder: str) -> None:
 
 
 def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
+    from compat.compiler.datastream import executor
+    from compat.compiler.datastream._program import reset, set_default_options
     from compat.execution.program import Run, execute
-    from compat.loader.imports import serve_pyflink
-    from compiler.datastream import executor
-    from compiler.datastream._program import reset, set_default_options
+    from compat.loader.imports import prepare_for_programs
 
-    serve_pyflink()
+    prepare_for_programs()
     reset()
     set_default_options(wanted.options)
     restorer = _Restorer(wanted, Path(folder))
@@ -141,7 +142,7 @@ class _Restorer:
 
     def submit(self, job: Any) -> object:
         """Restore into a job, as if it were to run, unless another one is wanted."""
-        from compiler.datastream.common.job_client import JobClient
+        from compat.compiler.datastream.common.job_client import JobClient
 
         if self._wanted.job in (None, self._submitted):
             self.jobs.append(self._restored(replace(job, settings=replace(job.settings, flink=self._wanted.flink))))
@@ -149,12 +150,12 @@ class _Restorer:
         return JobClient()
 
     def _restored(self, job: Any) -> list[OperatorState]:
+        from compat.compiler.spark.options import RunOptions
+        from compat.compiler.spark.plan import plan
+        from compat.compiler.spark.restore import prepare_restore, saved_operators
+        from compat.compiler.spark.support import refuse_unsupported
         from compat.execution.snapshots import plan_of
-        from compiler.spark.options import RunOptions
-        from compiler.spark.plan import plan
-        from compiler.spark.restore import prepare_restore, saved_operators
-        from compiler.spark.support import refuse_unsupported
-        from state.delta.log import SnapshotLog
+        from compat.state.delta.log import SnapshotLog
 
         wanted = self._wanted
         options = RunOptions(savepoint=wanted.snapshot, allow_non_restored=wanted.allow_non_restored)
@@ -203,9 +204,9 @@ def _counts(log: Any) -> dict[str, _Counts]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
-    from state.delta.compaction import latest
-    from state.delta.rows import Kind
+    from compat.compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+    from compat.state.delta.compaction import latest
+    from compat.state.delta.rows import Kind
 
     table = latest(log.read())
     notes = pc.or_(

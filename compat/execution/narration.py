@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from compat.compiler.spark.operators.metrics import RECORDS_IN
 from compat.report.metrics import metric_text
-from compiler.spark.operators.metrics import RECORDS_IN
 
 Event = dict[str, Any]
 _REFRESH = 0.2

@@ -11,19 +11,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from compat.compiler.ours import is_machinery
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
 
 if TYPE_CHECKING:
-    from compiler.spark.executor import SparkExecutor
+    from compat.compiler.spark.executor import SparkExecutor
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
 _MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
-_OURS = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), name) + os.sep
-    for name in ("compat", "compiler", "state")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +44,13 @@ class Run:
 def run_program(run: Run, narrator: Narrator) -> int:
     """Run a program to the end of its jobs; gives the exit code: 0, 1 for a job that failed, 2 for what was refused."""
     try:
-        from compiler.spark.master import JobFailed
-        from compiler.spark.restore import RestoreRefused
+        from compat.compiler.spark.master import JobFailed
+        from compat.compiler.spark.restore import RestoreRefused
     except ModuleNotFoundError as error:
         narrator.failed(None, _MISSING.format(name=error.name))
         return REFUSED
-    from compiler.errors import ProgramError
-    from state.delta.errors import StoreError
+    from compat.compiler.errors import ProgramError
+    from compat.state.delta.errors import StoreError
 
     executor = _executor(run, narrator)
     code = 0
@@ -89,11 +86,11 @@ def run_program(run: Run, narrator: Narrator) -> int:
 
 
 def _executor(run: Run, narrator: Narrator) -> Any:
-    from compat.loader.imports import serve_pyflink
-    from compiler.datastream import executor
-    from compiler.datastream._program import reset, set_default_options, set_default_parallelism
+    from compat.compiler.datastream import executor
+    from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
+    from compat.loader.imports import prepare_for_programs
 
-    serve_pyflink()
+    prepare_for_programs()
     reset()
     set_default_options(run.options)
     set_default_parallelism(run.parallelism)
@@ -104,10 +101,10 @@ def _executor(run: Run, narrator: Narrator) -> Any:
 
 def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     """What runs the jobs of a program."""
+    from compat.compiler.spark.executor import SparkExecutor
+    from compat.compiler.spark.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
-    from compat.loader.imports import serve_pyflink
-    from compiler.spark.executor import SparkExecutor
-    from compiler.spark.options import RunOptions
+    from compat.loader.imports import prepare_for_programs
 
     path = os.path.abspath(run.program)
     return SparkExecutor(
@@ -123,7 +120,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=serve_pyflink,
+            worker_setup=prepare_for_programs,
             worker_folders=(os.path.dirname(path),),
         ),
         listener=narrator.tell,
@@ -133,8 +130,6 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
 
 def execute(run: Run) -> None:
     """Run the file as ``python PROGRAM ARGUMENTS`` would."""
-    from compat.loader.shadows import keep_apart
-
     path = os.path.abspath(run.program)
     main = ModuleType("__main__")
     main.__file__ = path
@@ -142,7 +137,6 @@ def execute(run: Run) -> None:
     sys.modules["__main__"] = main
     sys.argv = [run.program, *run.arguments]
     sys.path.insert(0, os.path.dirname(path))
-    keep_apart(os.path.dirname(path))
     exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), main.__dict__)
 
 
@@ -166,11 +160,7 @@ def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: s
 
 def _own_traceback(error: Exception) -> str:
     """The traceback of an error without our own frames."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((*_OURS, "<frozen"))
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_machinery(frame.filename)]
     head = ["Traceback (most recent call last):\n"] if frames else []
     return "".join(
         [*head, *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]

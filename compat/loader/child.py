@@ -15,14 +15,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType, TracebackType
 from typing import Any
 
+from compat.compiler.ours import is_machinery, is_our_file, is_our_module
 from compat.loader.request import Request
-from compat.loader.shadows import keep_apart
 from compat.loader.steadiness import is_steady
-
-_OURS = tuple(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep + name + os.sep
-    for name in ("compat", "compiler", "state")
-)
 
 
 class _Recorder:
@@ -40,10 +35,10 @@ class _Recorder:
         """Compile a job. Raises Flink's refusal, as a submission would."""
         from dataclasses import replace
 
+        from compat.compiler.datastream.common.job_client import JobClient
+        from compat.compiler.shipping import check_functions
         from compat.plan.compilation import compile_job
         from compat.plan.encode import plan_json
-        from compiler.datastream.common.job_client import JobClient
-        from compiler.shipping import check_functions
 
         check_functions(job.pipeline)
         compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
@@ -69,12 +64,12 @@ def run(request: Request) -> dict[str, Any]:
         from compat.loader.topology import load_topology
 
         return {"plans": [load_topology(request, show_path)], "crash": None, "steady": True}
-    from compat.loader.imports import serve_pyflink
-    from compiler.datastream import executor
-    from compiler.datastream._program import reset, set_default_options
-    from compiler.errors import ProgramError
+    from compat.compiler.datastream import executor
+    from compat.compiler.datastream._program import reset, set_default_options
+    from compat.compiler.errors import ProgramError
+    from compat.loader.imports import prepare_for_programs
 
-    serve_pyflink()
+    prepare_for_programs()
     reset()
     set_default_options(request.options)
     recorder = _Recorder(request, show_path)
@@ -102,19 +97,21 @@ def _run_program(request: Request) -> bool:
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
     sys.argv = [request.path, *request.arguments]
-    folder = os.path.dirname(os.path.abspath(request.path))
-    sys.path.insert(0, folder)
-    apart = keep_apart(folder)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(request.path)))
     code = compile(source, request.path, "exec", dont_inherit=True)
     before = set(sys.modules)
     exec(code, main.__dict__)
     imported = [sys.modules[name] for name in set(sys.modules) - before]
-    return not apart and is_steady(code, [module for module in imported if not _is_ours(module)])
+    return is_steady(code, [module for module in imported if not _is_ours(module)])
 
 
 def _is_ours(module: ModuleType) -> bool:
-    root, file = module.__name__.partition(".")[0], getattr(module, "__file__", None)
-    return root in ("pyflink", "cloudpickle") or (file or "").startswith(_OURS)
+    file = getattr(module, "__file__", None)
+    return (
+        module.__name__.partition(".")[0] in ("pyflink", "cloudpickle")
+        or is_our_module(module.__name__)
+        or is_our_file(file or "")
+    )
 
 
 def _exit_crash(error: SystemExit) -> dict[str, Any]:
@@ -148,7 +145,7 @@ def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str
     """The frames of the program: not ours, nor those of the import machinery."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not code.co_filename.startswith(_OURS) and not code.co_filename.startswith("<frozen"):
+        if not is_machinery(code.co_filename):
             yield code.co_filename, traceback.tb_lineno, code.co_name
         traceback = traceback.tb_next
 
@@ -208,14 +205,14 @@ def main(arguments: list[str]) -> None:
 
 def _import_ahead(programs: bool) -> None:
     """Import once what every request needs, and what every program needs."""
-    import compat.plan.encode  # noqa: F401
-    import compiler.streamgraph.generator
+    import compat.compiler.streamgraph.generator
+    import compat.plan.encode
 
     if programs:
-        import compiler.datastream.connectors
-        import compiler.datastream.data_stream
-        import compiler.datastream.state
-        import compiler.datastream.stream_execution_environment  # noqa: F401
+        import compat.compiler.datastream.connectors
+        import compat.compiler.datastream.data_stream
+        import compat.compiler.datastream.state
+        import compat.compiler.datastream.stream_execution_environment  # noqa: F401
 
 
 def _serve(request: Request, result_end: int, errors_end: int) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from compiler.errors import ProgramError
+from compat.compiler.errors import ProgramError
+from compat.compiler.ours import hide_checkout
 
 PYFLINK_VERSION = "2.3.0"
 
@@ -16,15 +17,15 @@ _TABLE = (
     "This is a Table or SQL program: its operators are made by Flink's planner, which only a JVM has. compat checks "
     "DataStream programs; for a Table program, export its plan as a topology file."
 )
-_TREES = {"datastream": "compiler.datastream", "common": "compiler.datastream.common"}
+_TREES = {"datastream": "compat.compiler.datastream", "common": "compat.compiler.datastream.common"}
 _PACKAGES = ("datastream", "common", "datastream.connectors", "datastream.formats")
 _SIBLINGS = (
     *_TREES.values(),
-    "compiler.datastream.state",
-    "compiler.datastream.functions",
-    "compiler.datastream.window",
-    "compiler.datastream.connectors",
-    "compiler.datastream.common.typeinfo",
+    "compat.compiler.datastream.state",
+    "compat.compiler.datastream.functions",
+    "compat.compiler.datastream.window",
+    "compat.compiler.datastream.connectors",
+    "compat.compiler.datastream.common.typeinfo",
 )
 
 
@@ -102,6 +103,12 @@ def _made(name: str, **attributes: object) -> ModuleType:
     module = ModuleType(name, "Served by compat in the place of PyFlink.")
     vars(module).update(attributes)
     return module
+
+
+def prepare_for_programs() -> None:
+    """Make this process one that programs can run in: PyFlink is ours, and nothing else of ours is found by a short name."""
+    serve_pyflink()
+    hide_checkout()
 
 
 def serve_pyflink() -> None:

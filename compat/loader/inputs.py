@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
+from compat.compiler.record import record
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
 from compat.report.failure import Failure, Side
-from compiler.record import record
 
 MAX_PLAN = 1_000_000_000
 

@@ -11,8 +11,9 @@ import signal
 import subprocess
 import sys
 
+from compat.compiler.ours import ROOT
+
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.loader.child import main; main(sys.argv[1:])"
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _WARM_SLOTS = 2
 _warm: list[Interpreter] = []
 
@@ -31,7 +32,7 @@ class Interpreter:
             self.slots.append((result[0], errors[0]))
             writing += [result[1], errors[1]]
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, _ROOT, ",".join(map(str, writing)), "ahead" if ahead else "later"],
+            [sys.executable, "-P", "-c", _START, ROOT, ",".join(map(str, writing)), "ahead" if ahead else "later"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=writing[1],

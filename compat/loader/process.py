@@ -13,17 +13,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from compat.compiler.ours import is_machinery
+from compat.compiler.record import record
 from compat.loader import interpreter as interpreters
 from compat.loader.interpreter import Interpreter
 from compat.loader.request import Crash, Frame, Loaded, Request
-from compiler.record import record
 
 DEFAULT_TIMEOUT = 30.0
 MAX_RESULT = 2_000_000_000
 _TAIL = 16_384
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_OURS = (os.path.join(_ROOT, "compat"), os.path.join(_ROOT, "compiler"), "<frozen")
 
 
 @record
@@ -133,7 +132,7 @@ def _last_frame(child: _Child) -> Frame | None:
     text = child.errors.decode("utf-8", "replace")
     for match in _STACK_LINE.finditer(text):
         file, line, function = match.groups()
-        if not file.startswith(_OURS):
+        if not is_machinery(file):
             shown = child.request.shown if file == child.request.path else file
             return Frame(file=shown, line=int(line), function=function, text="")
     return None

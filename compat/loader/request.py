@@ -6,7 +6,7 @@ import json
 from dataclasses import field
 from typing import Any
 
-from compiler.record import record
+from compat.compiler.record import record
 
 
 @record

@@ -22,9 +22,9 @@ def with_sizes(plan: Mapping[str, Any], folder: str, epoch: int | None) -> dict[
 
 def _sizes(folder: str, epoch: int | None) -> Mapping[tuple[str, str], Any]:
     try:
-        from state.delta.errors import StoreError
-        from state.delta.log import SnapshotLog
-        from state.delta.sizes import state_sizes
+        from compat.state.delta.errors import StoreError
+        from compat.state.delta.log import SnapshotLog
+        from compat.state.delta.sizes import state_sizes
     except ImportError:
         return {}
     table = os.path.join(folder, "state")

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from compat.compiler.errors import Location, ProgramError
+from compat.compiler.topology.build import build_job, transformation_ids
+from compat.compiler.topology.parse import MAX_OPERATORS
 from compat.loader.request import Request
 from compat.plan.compilation import Compilation, compile_job
 from compat.plan.encode import Encoding, error_json, plan_json
-from compiler.errors import Location, ProgramError
-from compiler.topology.build import build_job, transformation_ids
-from compiler.topology.parse import MAX_OPERATORS
 
 _ENTRY_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*")|\n')
 
@@ -62,7 +62,7 @@ def plan_of(
     if compilation.stream_graph is not None:
         plan["transformations"] = transformation_ids(spec, flink=flink)
         if spec.get("plan"):
-            from compiler.streamgraph.json_plan import stream_plan
+            from compat.compiler.streamgraph.json_plan import stream_plan
 
             plan["stream_plan"] = stream_plan(compilation.stream_graph)
     if spec.get("detail") == "hashes":

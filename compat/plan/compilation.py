@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from compiler.errors import ProgramError
-from compiler.executiongraph.generator import generate as generate_execution_graph
-from compiler.executiongraph.model import ExecutionGraph
-from compiler.garbage import collection_paused
-from compiler.job import Job
-from compiler.jobgraph.generator import generate as generate_job_graph
-from compiler.jobgraph.model import JobGraph
-from compiler.streamgraph.generator import generate as generate_stream_graph
-from compiler.streamgraph.hashing import generate_hashes
-from compiler.streamgraph.model import StreamGraph
+from compat.compiler.errors import ProgramError
+from compat.compiler.executiongraph.generator import generate as generate_execution_graph
+from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.garbage import collection_paused
+from compat.compiler.job import Job
+from compat.compiler.jobgraph.generator import generate as generate_job_graph
+from compat.compiler.jobgraph.model import JobGraph
+from compat.compiler.streamgraph.generator import generate as generate_stream_graph
+from compat.compiler.streamgraph.hashing import generate_hashes
+from compat.compiler.streamgraph.model import StreamGraph
 
 
 @dataclass(slots=True)

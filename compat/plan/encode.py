@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compat.plan.compilation import Compilation, compile_apart
-from compat.plan.facts import State
-from compat.plan.graphs import Json, execution_graph_json, job_graph_json, stream_graph_json
-from compat.plan.states import Discovery, discover
-from compiler.configuration import (
+from compat.compiler.configuration import (
     FILE_MERGING,
     PYTHON_CHAINING,
     PYTHON_EXECUTION_MODE,
     STATE_BACKEND,
     JobSettings,
 )
-from compiler.errors import Location, ProgramError
-from compiler.executiongraph.model import ExecutionJobVertex
-from compiler.garbage import collection_paused
-from compiler.streamgraph.model import StreamGraph, StreamNode
-from compiler.transformations.model import PhysicalTransformation
+from compat.compiler.errors import Location, ProgramError
+from compat.compiler.executiongraph.model import ExecutionJobVertex
+from compat.compiler.garbage import collection_paused
+from compat.compiler.streamgraph.model import StreamGraph, StreamNode
+from compat.compiler.transformations.model import PhysicalTransformation
+from compat.plan.compilation import Compilation, compile_apart
+from compat.plan.facts import State
+from compat.plan.graphs import Json, execution_graph_json, job_graph_json, stream_graph_json
+from compat.plan.states import Discovery, discover
 
 FORMAT = 1
 """The version of the plan's JSON. It changes when a reader of the old one could misread the new one."""

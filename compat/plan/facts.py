@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from compiler.record import record
+from compat.compiler.record import record
 
 
 class StateKind(Enum):
@@ -54,7 +54,7 @@ class SourceLine:
 class State:
     """One state of an operator.
 
-    ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`state.types`, None where unknown or
+    ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None where unknown or
     absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
     windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
     sizes, where a snapshot tells them.

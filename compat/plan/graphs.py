@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.executiongraph.model import ExecutionGraph
-from compiler.jobgraph.model import JobGraph, JobVertex
-from compiler.streamgraph.chainable import is_chainable
-from compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode
-from compiler.transformations.partitioners import Ship
+from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.jobgraph.model import JobGraph, JobVertex
+from compat.compiler.streamgraph.chainable import is_chainable
+from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode
+from compat.compiler.transformations.partitioners import Ship
 
 Json = dict[str, Any]
 

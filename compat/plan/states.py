@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+from compat.compiler.ours import is_our_module
+from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.transformations.operators import Operator, PythonOperator
 from compat.plan.facts import State, StateKind, StateScope
-from compiler.streamgraph.model import StreamNode, Task
-from compiler.transformations.operators import Operator, PythonOperator
-from state.time import milliseconds_of
+from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(
     {
@@ -157,7 +158,7 @@ def _python_detail(operator: Operator) -> dict[str, Any]:
 
 def _assigner_detail(assigner: Any) -> dict[str, Any]:
     """A window assigner: its text and class, the clock that ends its windows, and whether windows melt into each other."""
-    from compiler.datastream.window import MergingWindowAssigner
+    from compat.compiler.datastream.window import MergingWindowAssigner
 
     return {
         "window": str(assigner),
@@ -184,7 +185,7 @@ def _built_in_python(operator: Operator, key: str | None) -> list[State]:
 
 
 def _window_states(operator: Operator, key: str | None, namespace: str | None) -> list[State]:
-    from compiler.datastream.window import MergingWindowAssigner
+    from compat.compiler.datastream.window import MergingWindowAssigner
 
     contents = operator.arguments.get("state_descriptor")
     states = [
@@ -321,7 +322,7 @@ def _names_used(function: Any) -> set[str]:
     owners = [] if isinstance(function, FunctionType) else type(function).__mro__
     codes = [function.__code__] if isinstance(function, FunctionType) else []
     for owner in owners:
-        if owner.__module__.startswith("compiler."):
+        if is_our_module(owner.__module__):
             continue
         codes += [member.__code__ for member in vars(owner).values() if isinstance(member, FunctionType)]
     while codes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from compat.check.findings import Level
-from compiler.record import record
+from compat.compiler.record import record
 
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""

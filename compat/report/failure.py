@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from compat.check.findings import Direction, Verdict
+from compat.compiler.record import record
 from compat.plan.facts import SourceLine
-from compiler.record import record
 
 
 class Side(Enum):

@@ -14,7 +14,7 @@ from compat.report.failure import Failure, Side
 from compat.savepoint import facts
 from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
 from compat.savepoint.recorded import Recorded, read
-from state.flink import SavepointError
+from compat.state.flink import SavepointError
 
 
 @dataclass(frozen=True, slots=True)

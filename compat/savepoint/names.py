@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from compat.compiler.streamgraph.hashing import uid_hash
 from compat.plan.facts import Operator, Program
-from compiler.streamgraph.hashing import uid_hash
 
 TABLES = (".txt", ".csv", ".tsv")
 _ID = re.compile(r"[0-9a-fA-F]{32}")

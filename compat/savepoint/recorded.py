@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compat.plan.facts import StateKind, StateScope
 from compat.savepoint.remote import read_savepoint
 from compat.savepoint.shapes import BYTES, VOID, Shape, of_snapshot
-from state.flink import (
+from compat.state.flink import (
     HeaderReader,
     NeededFile,
     OperatorState,
@@ -100,7 +100,7 @@ class Recorded:
 
 
 def read(path: str) -> Recorded:
-    """Read the savepoint at a path or URI. Raises :class:`state.flink.SavepointError`, and nothing else."""
+    """Read the savepoint at a path or URI. Raises :class:`compat.state.flink.SavepointError`, and nothing else."""
     return recorded(read_savepoint(path))
 
 

@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import Any
 
-from state.flink import NotASavepoint, Savepoint, UnreadableSavepoint, read_metadata
+from compat.state.flink import NotASavepoint, Savepoint, UnreadableSavepoint, read_metadata
 
 _EXTRA = "pip install 'stream-compat[remote]'"
 
@@ -17,7 +17,7 @@ def is_remote(path: str) -> bool:
 
 
 def read_savepoint(path: str) -> Savepoint:
-    """The savepoint at a path or URI. Raises :class:`state.flink.SavepointError`, and nothing else."""
+    """The savepoint at a path or URI. Raises :class:`compat.state.flink.SavepointError`, and nothing else."""
     if not is_remote(path):
         return read_metadata(path)
     try:
@@ -45,7 +45,7 @@ def read_savepoint(path: str) -> Savepoint:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFiles:
-    """The files of an fsspec file system; implements :class:`state.flink.storage.Storage`."""
+    """The files of an fsspec file system; implements :class:`compat.state.flink.storage.Storage`."""
 
     system: Any
 

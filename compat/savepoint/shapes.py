@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.snapshots import SerializerSnapshot
 
 VOID = "VoidNamespace"
 LEGACY_WINDOWS = "org.apache.flink.streaming.api.windowing.windows."

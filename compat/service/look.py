@@ -116,7 +116,7 @@ def _seen(place: Place, **fields: Any) -> SeenSavepoint:
 
 
 def _flink(place: Place) -> SeenSavepoint:
-    from state.flink import SavepointError, inspect
+    from compat.state.flink import SavepointError, inspect
 
     try:
         found = inspect(place.path)
@@ -179,8 +179,8 @@ def _description(path: Path) -> dict[str, Any]:
 def _checkpoints(path: str) -> tuple[list[dict[str, Any]], str | None]:
     """The checkpoints that a state table's log tells of, newest first, and why there are none to tell."""
     try:
-        from state.delta.errors import StoreError
-        from state.delta.log import SnapshotLog
+        from compat.state.delta.errors import StoreError
+        from compat.state.delta.log import SnapshotLog
     except ModuleNotFoundError as error:
         return [], f"{error.name} is not installed: pip install 'stream-compat[spark]'"
     try:

@@ -35,7 +35,7 @@ def _flink(registry: Registry, savepoint: Savepoint, label: str, new: Program) -
     from compat.savepoint import facts
     from compat.savepoint.names import Names, of_program
     from compat.savepoint.recorded import read
-    from state.flink import SavepointError
+    from compat.state.flink import SavepointError
 
     if os.path.realpath(savepoint.path) != savepoint.path:
         raise PlanError(f"The savepoint {savepoint.path} lies behind a symbolic link now; it is not followed.")

@@ -10,8 +10,8 @@ from compat.report.context import ReportContext
 from compat.report.escaping import visible
 from compat.report.frames import frame
 from compat.report.json_report import plain
+from compat.state.key_groups import key_groups_of_subtask
 from compat.view.layers import Side
-from state.key_groups import key_groups_of_subtask
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from compiler.datastream._function import Function
+from compat.compiler.datastream._function import Function
 
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")
@@ -43,7 +43,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
         """One try only."""
-        from compiler.datastream.async_retry_strategies import NO_RETRY_STRATEGY
+        from compat.compiler.datastream.async_retry_strategies import NO_RETRY_STRATEGY
 
         return NO_RETRY_STRATEGY
 
@@ -55,7 +55,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[Any]:
         """The same pause before each try."""
-        from compiler.datastream.async_retry_strategies import FixedDelayRetryStrategy
+        from compat.compiler.datastream.async_retry_strategies import FixedDelayRetryStrategy
 
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
@@ -69,7 +69,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[Any]:
         """Pauses that grow."""
-        from compiler.datastream.async_retry_strategies import ExponentialBackoffDelayRetryStrategy
+        from compat.compiler.datastream.async_retry_strategies import ExponentialBackoffDelayRetryStrategy
 
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from compiler.configuration import PYTHON_EXECUTION_MODE
-from compiler.datastream._location import here
-from compiler.datastream.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from compiler.transformations.model import (
+from compat.compiler.configuration import PYTHON_EXECUTION_MODE
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from compat.compiler.transformations.model import (
     OneInputTransformation,
     Partition,
     PhysicalTransformation,
     TwoInputTransformation,
 )
-from compiler.transformations.operators import Operator, PythonOperator
-from compiler.transformations.partitioners import Partitioner
+from compat.compiler.transformations.operators import Operator, PythonOperator
+from compat.compiler.transformations.partitioners import Partitioner
 
 if TYPE_CHECKING:
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _selectors = count(1)
 

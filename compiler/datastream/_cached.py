@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from compiler.datastream._location import here
-from compiler.datastream._stream import DataStream
-from compiler.datastream.executor import current_executor, has_executor
-from compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compiler.errors import unsupported
-from compiler.transformations.model import CacheTransformation
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._stream import DataStream
+from compat.compiler.datastream.executor import current_executor, has_executor
+from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.errors import unsupported
+from compat.compiler.transformations.model import CacheTransformation
 
 __all__ = ["CachedDataStream"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream import _build
-from compiler.datastream._keyed import KeyedStream
-from compiler.datastream._location import here
-from compiler.datastream._stream import DataStream
-from compiler.datastream.functions import (
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._keyed import KeyedStream
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._stream import DataStream
+from compat.compiler.datastream.functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
@@ -18,16 +18,16 @@ from compiler.datastream.functions import (
     KeyedCoProcessFunction,
     KeySelector,
 )
-from compiler.errors import unsupported
-from compiler.transformations.model import (
+from compat.compiler.errors import unsupported
+from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
 )
-from compiler.transformations.operators import PythonOperator
+from compat.compiler.transformations.operators import PythonOperator
 
 if TYPE_CHECKING:
-    from compiler.datastream.common.typeinfo import TypeInformation
-    from compiler.datastream.state import MapStateDescriptor
+    from compat.compiler.datastream.common.typeinfo import TypeInformation
+    from compat.compiler.datastream.state import MapStateDescriptor
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams"]
 

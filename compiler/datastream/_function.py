@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compiler.datastream.state import (
+    from compat.compiler.datastream.state import (
         AggregatingState,
         AggregatingStateDescriptor,
         ListState,

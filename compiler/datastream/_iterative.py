@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream import _build
-from compiler.datastream._connected import ConnectedStreams
-from compiler.datastream._location import here
-from compiler.datastream._stream import DataStream
-from compiler.errors import unsupported
-from compiler.transformations.model import CoFeedback, Feedback, Transformation
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._connected import ConnectedStreams
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._stream import DataStream
+from compat.compiler.errors import unsupported
+from compat.compiler.transformations.model import CoFeedback, Feedback, Transformation
+from compat.compiler.transformations.pipeline import Pipeline
 
 __all__ = ["ConnectedIterativeStreams", "IterativeStream"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from compiler.datastream import _build
-from compiler.datastream._location import here
-from compiler.datastream._sink import DataStreamSink
-from compiler.datastream._stream import DataStream
-from compiler.datastream._text import same
-from compiler.datastream.functions import (
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._sink import DataStreamSink
+from compat.compiler.datastream._stream import DataStream
+from compat.compiler.datastream._text import same
+from compat.compiler.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
@@ -21,18 +21,18 @@ from compiler.datastream.functions import (
     ReduceFunction,
     SinkFunction,
 )
-from compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compiler.errors import FlinkError, unsupported
-from compiler.transformations.alignment import KEYED_STREAM_VALUES
-from compiler.transformations.operators import Operator, PythonOperator
+from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.errors import FlinkError, unsupported
+from compat.compiler.transformations.alignment import KEYED_STREAM_VALUES
+from compat.compiler.transformations.operators import Operator, PythonOperator
 
 if TYPE_CHECKING:
-    from compiler.datastream._cached import CachedDataStream
-    from compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-    from compiler.datastream._windowed import WindowedStream
-    from compiler.datastream.common.typeinfo import TypeInformation
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from compiler.datastream.window import WindowAssigner
+    from compat.compiler.datastream._cached import CachedDataStream
+    from compat.compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+    from compat.compiler.datastream._windowed import WindowedStream
+    from compat.compiler.datastream.common.typeinfo import TypeInformation
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.window import WindowAssigner
 
 __all__ = ["KeyedStream"]
 
@@ -54,7 +54,7 @@ class KeyedStream(DataStream):
         key_type: Any,
         key_selector: Any,
     ) -> None:
-        from compiler.datastream.common.typeinfo import Types
+        from compat.compiler.datastream.common.typeinfo import Types
 
         super().__init__(environment, id, operator=False)
         self._original_data_type_info = original_data_type_info
@@ -133,14 +133,14 @@ class KeyedStream(DataStream):
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Windows for each key."""
-        from compiler.datastream._windowed import WindowedStream
+        from compat.compiler.datastream._windowed import WindowedStream
 
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Windows of ``size`` records of a key, a new one every ``slide`` records."""
-        from compiler.datastream._windowed import WindowedStream
-        from compiler.datastream.window import CountSlidingWindowAssigner, CountTumblingWindowAssigner
+        from compat.compiler.datastream._windowed import WindowedStream
+        from compat.compiler.datastream.window import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))

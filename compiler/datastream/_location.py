@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from types import CodeType
 
-from compiler.errors import Location
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from compat.compiler.errors import Location
+from compat.compiler.ours import is_our_file
 
 _Ends = list[tuple[int | None, int | None]]
 _ends: dict[int, tuple[CodeType, _Ends]] = {}
@@ -16,11 +14,11 @@ _ends: dict[int, tuple[CodeType, _Ends]] = {}
 
 
 def here() -> Location | None:
-    """File, line and end of the call, in the innermost frame that is not the compiler's own."""
+    """File, line and end of the call, in the innermost frame that is not ours."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_PACKAGE):
+        if not is_our_file(code.co_filename):
             line, column = _ends_of(code)[frame.f_lasti // 2]
             end = None if line is None or column is None else (line, column)
             return Location(code.co_filename, frame.f_lineno, end)

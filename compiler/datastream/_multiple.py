@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream import _build
-from compiler.datastream._location import here
-from compiler.datastream._stream import DataStream
-from compiler.errors import unsupported
-from compiler.transformations.model import (
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._stream import DataStream
+from compat.compiler.errors import unsupported
+from compat.compiler.transformations.model import (
     KeyedMultipleInputTransformation,
     MultipleInputTransformation,
 )
-from compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import Operator
 
 if TYPE_CHECKING:
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["MultipleConnectedStreams"]
 

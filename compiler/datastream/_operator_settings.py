@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compiler.errors import ProgramError, illegal_argument, unsupported
-from compiler.transformations.model import Transformation
+from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.errors import ProgramError, illegal_argument, unsupported
+from compat.compiler.transformations.model import Transformation
 
 if TYPE_CHECKING:
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 Settings = TypeVar("Settings", bound="OperatorSettings")
 

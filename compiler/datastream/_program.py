@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from compiler.configuration import normal_key
-from compiler.transformations.pipeline import IdCounter
+from compat.compiler.configuration import normal_key
+from compat.compiler.transformations.pipeline import IdCounter
 
 counter = IdCounter()
 _default_parallelism: int | None = None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.datastream._operator_settings import OperatorSettings
-from compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compiler.errors import unsupported
-from compiler.transformations.model import LegacySink
-from compiler.transformations.operators import ChainingStrategy
+from compat.compiler.datastream._operator_settings import OperatorSettings
+from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.errors import unsupported
+from compat.compiler.transformations.model import LegacySink
+from compat.compiler.transformations.operators import ChainingStrategy
 
 if TYPE_CHECKING:
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
 class DataStreamSink(OperatorSettings):

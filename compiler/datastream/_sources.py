@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream import _build
-from compiler.datastream._location import here
-from compiler.datastream._stream import DataStream, DataStreamSource
-from compiler.errors import ProgramError
-from compiler.transformations.model import LegacySource, Source
-from compiler.transformations.operators import ChainingStrategy, Operator
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._stream import DataStream, DataStreamSource
+from compat.compiler.errors import ProgramError
+from compat.compiler.transformations.model import LegacySource, Source
+from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from compiler.datastream.common.io import InputFormat
-    from compiler.datastream.common.typeinfo import TypeInformation
-    from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-    from compiler.datastream.functions import SourceFunction
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.common.io import InputFormat
+    from compat.compiler.datastream.common.typeinfo import TypeInformation
+    from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+    from compat.compiler.datastream.functions import SourceFunction
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
 class Sources:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from compiler.datastream import _build
-from compiler.datastream._iterator import CloseableIterator
-from compiler.datastream._location import here
-from compiler.datastream._operator_settings import OperatorSettings
-from compiler.datastream._sink import DataStreamSink
-from compiler.datastream._stream_outputs import StreamOutputs
-from compiler.datastream.functions import (
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._iterator import CloseableIterator
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._operator_settings import OperatorSettings
+from compat.compiler.datastream._sink import DataStreamSink
+from compat.compiler.datastream._stream_outputs import StreamOutputs
+from compat.compiler.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
     KeySelector,
@@ -19,26 +19,26 @@ from compiler.datastream.functions import (
     Partitioner,
     ProcessFunction,
 )
-from compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compiler.errors import ProgramError, illegal_argument
-from compiler.transformations import partitioners
-from compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, PARTITION_CUSTOM_MAP
-from compiler.transformations.model import Union
-from compiler.transformations.operators import ChainingStrategy, PythonOperator
-from compiler.transformations.partitioners import Ship
+from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.errors import ProgramError, illegal_argument
+from compat.compiler.transformations import partitioners
+from compat.compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, PARTITION_CUSTOM_MAP
+from compat.compiler.transformations.model import Union
+from compat.compiler.transformations.operators import ChainingStrategy, PythonOperator
+from compat.compiler.transformations.partitioners import Ship
 
 if TYPE_CHECKING:
-    from compiler.datastream._cached import CachedDataStream
-    from compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-    from compiler.datastream._iterative import IterativeStream
-    from compiler.datastream._keyed import KeyedStream
-    from compiler.datastream._windowed import AllWindowedStream
-    from compiler.datastream.common.execution_config import ExecutionConfig
-    from compiler.datastream.common.typeinfo import TypeInformation
-    from compiler.datastream.output_tag import OutputTag
-    from compiler.datastream.state import MapStateDescriptor
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from compiler.datastream.window import WindowAssigner
+    from compat.compiler.datastream._cached import CachedDataStream
+    from compat.compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+    from compat.compiler.datastream._iterative import IterativeStream
+    from compat.compiler.datastream._keyed import KeyedStream
+    from compat.compiler.datastream._windowed import AllWindowedStream
+    from compat.compiler.datastream.common.execution_config import ExecutionConfig
+    from compat.compiler.datastream.common.typeinfo import TypeInformation
+    from compat.compiler.datastream.output_tag import OutputTag
+    from compat.compiler.datastream.state import MapStateDescriptor
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream.window import WindowAssigner
 
 __all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "DataStreamSource"]
 
@@ -162,8 +162,8 @@ class DataStream(StreamOutputs, OperatorSettings):
         key_type: TypeInformation | None = None,
     ) -> KeyedStream:
         """The same records, spread by key: a map that puts the key before the record, and a partition."""
-        from compiler.datastream._keyed import KeyedStream, check_key_type
-        from compiler.datastream.common.typeinfo import Types
+        from compat.compiler.datastream._keyed import KeyedStream, check_key_type
+        from compat.compiler.datastream.common.typeinfo import Types
 
         _build.require(key_selector, KeySelector, "key_by")
         value_type = self._transformation.output_type
@@ -182,7 +182,7 @@ class DataStream(StreamOutputs, OperatorSettings):
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Windows over all records."""
-        from compiler.datastream._windowed import AllWindowedStream
+        from compat.compiler.datastream._windowed import AllWindowedStream
 
         return AllWindowedStream(self, window_assigner)
 
@@ -221,7 +221,7 @@ class DataStream(StreamOutputs, OperatorSettings):
 
     def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
         """This stream and another one, of whatever type, as the two inputs of one operator."""
-        from compiler.datastream._connected import (
+        from compat.compiler.datastream._connected import (
             BroadcastConnectedStream,
             BroadcastStream,
             ConnectedStreams,
@@ -233,7 +233,7 @@ class DataStream(StreamOutputs, OperatorSettings):
 
     def iterate(self, max_wait_ms: int = 0) -> IterativeStream:
         """The head of a loop (Flink before 2.0): ``close_with`` leads records back to it."""
-        from compiler.datastream._iterative import IterativeStream
+        from compat.compiler.datastream._iterative import IterativeStream
 
         return IterativeStream(self, max_wait_ms)
 
@@ -272,8 +272,8 @@ class DataStream(StreamOutputs, OperatorSettings):
         everywhere = self._partitioned(partitioners.BROADCAST)
         if broadcast_state_descriptor is None:
             return everywhere
-        from compiler.datastream._connected import BroadcastStream
-        from compiler.datastream.state import MapStateDescriptor
+        from compat.compiler.datastream._connected import BroadcastStream
+        from compat.compiler.datastream.state import MapStateDescriptor
 
         descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
         for descriptor in descriptors:
@@ -289,8 +289,8 @@ class DataStream(StreamOutputs, OperatorSettings):
         key_selector: Callable[[Any], Any] | KeySelector,
     ) -> DataStream:
         """Records to the subtask that ``partitioner`` names for their key."""
-        from compiler.datastream._text import second
-        from compiler.datastream.common.typeinfo import Types
+        from compat.compiler.datastream._text import second
+        from compat.compiler.datastream.common.typeinfo import Types
 
         _build.require(partitioner, Partitioner, "partition_custom")
         _build.require(key_selector, KeySelector, "partition_custom")
@@ -308,7 +308,7 @@ class DataStream(StreamOutputs, OperatorSettings):
 
     def cache(self) -> CachedDataStream:
         """The same stream, kept after the job so that later ones need not make it again (batch only)."""
-        from compiler.datastream._cached import CachedDataStream
+        from compat.compiler.datastream._cached import CachedDataStream
 
         self._refuse_without_operator("cache")
         return CachedDataStream.of(self)

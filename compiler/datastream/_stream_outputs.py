@@ -5,20 +5,20 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream import _build
-from compiler.datastream._iterator import CloseableIterator
-from compiler.datastream._location import here
-from compiler.datastream._operator_settings import OperatorSettings
-from compiler.datastream._sink import DataStreamSink
-from compiler.errors import illegal_argument, illegal_state, unsupported
-from compiler.transformations.model import LegacySink, Sink, TimestampsAndWatermarks
-from compiler.transformations.operators import Operator
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._iterator import CloseableIterator
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._operator_settings import OperatorSettings
+from compat.compiler.datastream._sink import DataStreamSink
+from compat.compiler.errors import illegal_argument, illegal_state, unsupported
+from compat.compiler.transformations.model import LegacySink, Sink, TimestampsAndWatermarks
+from compat.compiler.transformations.operators import Operator
 
 if TYPE_CHECKING:
-    from compiler.datastream._stream import DataStream
-    from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-    from compiler.datastream.functions import SinkFunction
-    from compiler.datastream.output_tag import OutputTag
+    from compat.compiler.datastream._stream import DataStream
+    from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+    from compat.compiler.datastream.functions import SinkFunction
+    from compat.compiler.datastream.output_tag import OutputTag
 
 
 class StreamOutputs(OperatorSettings):
@@ -28,7 +28,7 @@ class StreamOutputs(OperatorSettings):
 
     def project(self, *field_indexes: int) -> DataStream:
         """Some fields of a stream of tuples."""
-        from compiler.datastream.common.typeinfo import TupleTypeInfo, Types
+        from compat.compiler.datastream.common.typeinfo import TupleTypeInfo, Types
 
         tuple_type = self._transformation.output_type
         if not isinstance(tuple_type, TupleTypeInfo):
@@ -51,7 +51,7 @@ class StreamOutputs(OperatorSettings):
 
         With a timestamp assigner three operators: one that calls it, Flink's own, and one that takes the timestamp off.
         """
-        from compiler.datastream.common.typeinfo import Types
+        from compat.compiler.datastream.common.typeinfo import Types
 
         assigner = getattr(watermark_strategy, "_timestamp_assigner", None)
         if assigner is None:
@@ -130,9 +130,9 @@ class StreamOutputs(OperatorSettings):
             return list(islice(records, limit))
 
     def _side_output(self, output_tag: OutputTag) -> DataStream:
-        from compiler.datastream._stream import DataStream
-        from compiler.datastream._text import same
-        from compiler.transformations.model import SideOutput
+        from compat.compiler.datastream._stream import DataStream
+        from compat.compiler.datastream._text import same
+        from compat.compiler.transformations.model import SideOutput
 
         requested = self._side_outputs.setdefault(output_tag.tag_id, output_tag.type_info)
         if requested != output_tag.type_info:
@@ -160,7 +160,7 @@ class StreamOutputs(OperatorSettings):
         return stream._python("Map", "side_output_map", same, output_tag.type_info, arguments={"tag": output_tag})
 
     def _watermarked(self, strategy: WatermarkStrategy) -> DataStream:
-        from compiler.datastream._stream import DataStream
+        from compat.compiler.datastream._stream import DataStream
 
         pipeline = self._environment.pipeline
         upstream = self._transformation
@@ -183,7 +183,7 @@ class StreamOutputs(OperatorSettings):
         return DataStream(self._environment, made.id)
 
     def _java(self, name: str, operator: Operator, output_type: Any) -> DataStream:
-        from compiler.datastream._stream import DataStream
+        from compat.compiler.datastream._stream import DataStream
 
         made = _build.one_input(self._environment, self._id, name, output_type, operator)
         return DataStream(self._environment, made.id)
@@ -206,8 +206,8 @@ class StreamOutputs(OperatorSettings):
 
     def _printable(self) -> DataStream:
         """This stream, as text where its records are pickled objects or rows."""
-        from compiler.datastream._text import any_text, row_text
-        from compiler.datastream.common import typeinfo
+        from compat.compiler.datastream._text import any_text, row_text
+        from compat.compiler.datastream.common import typeinfo
 
         output_type = self._transformation.output_type
         stream = self._as_stream()

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from compiler.datastream._function import Function, KeyedStateStore
+from compat.compiler.datastream._function import Function, KeyedStateStore
 
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from compiler.datastream import _build
-from compiler.datastream.functions import (
+from compat.compiler.datastream import _build
+from compat.compiler.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
     NullByteKeySelector,
@@ -15,20 +15,20 @@ from compiler.datastream.functions import (
     ReduceFunction,
     WindowFunction,
 )
-from compiler.datastream.state import (
+from compat.compiler.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     ReducingStateDescriptor,
 )
-from compiler.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
-from compiler.transformations.operators import PythonOperator
+from compat.compiler.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
+from compat.compiler.transformations.operators import PythonOperator
 
 if TYPE_CHECKING:
-    from compiler.datastream._keyed import KeyedStream
-    from compiler.datastream._stream import DataStream
-    from compiler.datastream.common.typeinfo import TypeInformation
-    from compiler.datastream.output_tag import OutputTag
-    from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from compat.compiler.datastream._keyed import KeyedStream
+    from compat.compiler.datastream._stream import DataStream
+    from compat.compiler.datastream.common.typeinfo import TypeInformation
+    from compat.compiler.datastream.output_tag import OutputTag
+    from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream import _build
-from compiler.datastream._stream import DataStream
-from compiler.datastream.async_retry_strategies import NO_RETRY_STRATEGY
-from compiler.datastream.functions import AsyncFunction, AsyncFunctionDescriptor, AsyncRetryStrategy
+from compat.compiler.datastream import _build
+from compat.compiler.datastream._stream import DataStream
+from compat.compiler.datastream.async_retry_strategies import NO_RETRY_STRATEGY
+from compat.compiler.datastream.functions import AsyncFunction, AsyncFunctionDescriptor, AsyncRetryStrategy
 
 if TYPE_CHECKING:
-    from compiler.datastream.common.time import Time
-    from compiler.datastream.common.typeinfo import TypeInformation
+    from compat.compiler.datastream.common.time import Time
+    from compat.compiler.datastream.common.typeinfo import TypeInformation
 
 _IS_COROUTINE = 0x80
 """The flag of a code object that comes from ``async def`` (``inspect.CO_COROUTINE``)."""

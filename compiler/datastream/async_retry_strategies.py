@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from compiler.datastream.functions import AsyncRetryPredicate, AsyncRetryStrategy
+from compat.compiler.datastream.functions import AsyncRetryPredicate, AsyncRetryStrategy
 
 __all__ = [
     "ExponentialBackoffDelayRetryStrategy",

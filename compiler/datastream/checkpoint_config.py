@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.configuration import (
+from compat.compiler.configuration import (
     CHECKPOINT_INTERVAL,
     CHECKPOINT_MODE,
     UNALIGNED,
     UNALIGNED_FORCED,
     parse_duration,
 )
-from compiler.datastream.checkpointing_mode import CheckpointingMode
-from compiler.datastream.common.configuration import Configuration
-from compiler.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
-from compiler.errors import illegal_argument
+from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
+from compat.compiler.datastream.common.configuration import Configuration
+from compat.compiler.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from compat.compiler.errors import illegal_argument
 
 if TYPE_CHECKING:
-    from compiler.datastream.common.time import Duration
+    from compat.compiler.datastream.common.time import Duration
 
 __all__ = ["CheckpointConfig"]
 
@@ -129,7 +129,7 @@ class CheckpointConfig:
         return self._milliseconds(ALIGNED_TIMEOUT, alignment_timeout.to_millis())
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        from compiler.datastream.common.time import Duration
+        from compat.compiler.datastream.common.time import Duration
 
         return Duration.of_millis(self._duration(ALIGNED_TIMEOUT, 0))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 __all__ = [
     "CheckpointStorage",

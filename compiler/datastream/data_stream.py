@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compiler.datastream._cached import CachedDataStream
-    from compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-    from compiler.datastream._iterative import ConnectedIterativeStreams, IterativeStream
-    from compiler.datastream._iterator import CloseableIterator
-    from compiler.datastream._keyed import KeyedStream
-    from compiler.datastream._multiple import MultipleConnectedStreams
-    from compiler.datastream._sink import DataStreamSink
-    from compiler.datastream._stream import DataStream, DataStreamSource
-    from compiler.datastream._windowed import WINDOW_STATE_NAME, AllWindowedStream, WindowedStream
+    from compat.compiler.datastream._cached import CachedDataStream
+    from compat.compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+    from compat.compiler.datastream._iterative import ConnectedIterativeStreams, IterativeStream
+    from compat.compiler.datastream._iterator import CloseableIterator
+    from compat.compiler.datastream._keyed import KeyedStream
+    from compat.compiler.datastream._multiple import MultipleConnectedStreams
+    from compat.compiler.datastream._sink import DataStreamSink
+    from compat.compiler.datastream._stream import DataStream, DataStreamSource
+    from compat.compiler.datastream._windowed import WINDOW_STATE_NAME, AllWindowedStream, WindowedStream
 
 __all__ = [
     "WINDOW_STATE_NAME",
@@ -48,7 +48,7 @@ _MODULES = {
     "_stream": ("DataStream", "DataStreamSource"),
     "_windowed": ("WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"),
 }
-_HOME = {name: f"compiler.datastream.{module}" for module, names in _MODULES.items() for name in names}
+_HOME = {name: f"compat.compiler.datastream.{module}" for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

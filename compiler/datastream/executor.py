@@ -6,8 +6,8 @@ them.
 
 from __future__ import annotations
 
-from compiler.errors import ProgramError
-from compiler.job import Executor
+from compat.compiler.errors import ProgramError
+from compat.compiler.job import Executor
 
 _current: Executor | None = None
 

@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from compiler.datastream._async_functions import (
+from compat.compiler.datastream._async_functions import (
     AsyncFunction,
     AsyncFunctionDescriptor,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
-from compiler.datastream._function import Function, KeyedStateStore, RuntimeContext
-from compiler.datastream._window_functions import (
+from compat.compiler.datastream._function import Function, KeyedStateStore, RuntimeContext
+from compat.compiler.datastream._window_functions import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
     PassThroughWindowFunction,
@@ -25,11 +25,11 @@ from compiler.datastream._window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from compiler.datastream.time_domain import TimeDomain
-from compiler.datastream.timerservice import TimerService
+from compat.compiler.datastream.time_domain import TimeDomain
+from compat.compiler.datastream.timerservice import TimerService
 
 if TYPE_CHECKING:
-    from compiler.datastream.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
+    from compat.compiler.datastream.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
 
 __all__ = [
     "AggregateFunction",

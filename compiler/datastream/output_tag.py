@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from compat.compiler.datastream.common.typeinfo import RowTypeInfo, TypeInformation, Types
 
 __all__ = ["OutputTag"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import total_ordering
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from state.descriptors import (
+from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
@@ -17,7 +17,7 @@ from state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from state.ttl import StateTtlConfig
+from compat.state.ttl import StateTtlConfig
 
 __all__ = [
     "AggregatingState",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 __all__ = [
     "CustomStateBackend",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compiler.configuration import (
+from compat.compiler.configuration import (
     BUFFER_TIMEOUT,
     BUFFER_TIMEOUT_ENABLED,
     CHAIN_DIFFERENT_MAX_PARALLELISM,
@@ -14,29 +14,29 @@ from compiler.configuration import (
     JobSettings,
     parse_duration,
 )
-from compiler.datastream import _program
-from compiler.datastream._location import here
-from compiler.datastream._program import reset, set_default_options, set_default_parallelism
-from compiler.datastream._sources import Sources
-from compiler.datastream.checkpoint_config import CheckpointConfig
-from compiler.datastream.checkpointing_mode import CheckpointingMode
-from compiler.datastream.common.configuration import Configuration
-from compiler.datastream.common.execution_config import ExecutionConfig
-from compiler.datastream.execution_mode import RuntimeExecutionMode
-from compiler.datastream.executor import current_executor
-from compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compiler.errors import illegal_argument, illegal_state
-from compiler.job import Job
-from compiler.transformations.alignment import align
-from compiler.transformations.merging import merge
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.datastream import _program
+from compat.compiler.datastream._location import here
+from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
+from compat.compiler.datastream._sources import Sources
+from compat.compiler.datastream.checkpoint_config import CheckpointConfig
+from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
+from compat.compiler.datastream.common.configuration import Configuration
+from compat.compiler.datastream.common.execution_config import ExecutionConfig
+from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
+from compat.compiler.datastream.executor import current_executor
+from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.errors import illegal_argument, illegal_state
+from compat.compiler.job import Job
+from compat.compiler.transformations.alignment import align
+from compat.compiler.transformations.merging import merge
+from compat.compiler.transformations.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from compiler.datastream._multiple import MultipleConnectedStreams
-    from compiler.datastream._stream import DataStream
-    from compiler.datastream.common.job_client import JobClient
-    from compiler.datastream.common.job_execution_result import JobExecutionResult
-    from compiler.transformations.model import Transformation
+    from compat.compiler.datastream._multiple import MultipleConnectedStreams
+    from compat.compiler.datastream._stream import DataStream
+    from compat.compiler.datastream.common.job_client import JobClient
+    from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
+    from compat.compiler.transformations.model import Transformation
 
 __all__ = ["StreamExecutionEnvironment", "reset", "set_default_options", "set_default_parallelism"]
 
@@ -237,7 +237,7 @@ class StreamExecutionEnvironment(Sources):
 
     def connect_all(self, *streams: DataStream) -> MultipleConnectedStreams:
         """Any number of streams as the inputs of one operator."""
-        from compiler.datastream._multiple import MultipleConnectedStreams
+        from compat.compiler.datastream._multiple import MultipleConnectedStreams
 
         return MultipleConnectedStreams(self, *streams)
 
@@ -257,7 +257,7 @@ class StreamExecutionEnvironment(Sources):
 
     def get_execution_plan(self) -> str:
         """The graph of what was built so far, in the JSON that Flink's plan visualizer reads."""
-        from compiler.streamgraph.json_plan import execution_plan
+        from compat.compiler.streamgraph.json_plan import execution_plan
 
         self.optimise()
         job = self._job(None, attached=True, collect=None)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from state.types import TypeInformation
+    from compat.state.types import TypeInformation
 
 __all__ = ["ResultTypeQueryable", "create_hadoop_configuration", "create_java_properties"]
 

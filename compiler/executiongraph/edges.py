@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.jobgraph.model import DistributionPattern
+from compat.compiler.jobgraph.model import DistributionPattern
 
 
 @dataclass(frozen=True, slots=True)

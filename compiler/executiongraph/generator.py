@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from compiler.executiongraph.edges import EdgeGroup
-from compiler.executiongraph.model import (
+from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.executiongraph.model import (
     ExecutionEdge,
     ExecutionGraph,
     ExecutionJobVertex,
     IntermediateResult,
 )
-from compiler.jobgraph.model import JobGraph, JobVertex
-from state.key_groups import default_max_parallelism
+from compat.compiler.jobgraph.model import JobGraph, JobVertex
+from compat.state.key_groups import default_max_parallelism
 
 
 def generate(graph: JobGraph) -> ExecutionGraph:

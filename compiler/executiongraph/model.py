@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.executiongraph.edges import EdgeGroup
-from compiler.jobgraph.model import JobVertex, ResultPartitionType
-from compiler.record import record
+from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.jobgraph.model import JobVertex, ResultPartitionType
+from compat.compiler.record import record
 
 
 @dataclass(frozen=True, slots=True)

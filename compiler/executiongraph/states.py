@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from compiler.errors import illegal_state
+from compat.compiler.errors import illegal_state
 
 
 class JobStatus(Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 CACHED_FILES = "pipeline.cached-files"
 _FIELD = re.compile(r"\s*(\w+):('(?:[^']|'')*'|[^,;]*)\s*(,|;|$)")

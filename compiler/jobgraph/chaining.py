@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.streamgraph.chainable import is_chainable, is_chainable_input
-from compiler.streamgraph.model import StreamEdge, StreamGraph, Task
-from compiler.transformations.operators import ChainingStrategy
+from compat.compiler.streamgraph.chainable import is_chainable, is_chainable_input
+from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, Task
+from compat.compiler.transformations.operators import ChainingStrategy
 
 HEAD_INDEX = 1
 CHAINED_SOURCE_INDEX = 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.errors import unsupported
-from compiler.jobgraph.chaining import Chain, nodes_that_block
-from compiler.jobgraph.model import DistributionPattern, ResultPartitionType
-from compiler.jobgraph.parallelism import VertexParallelism
-from compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph
-from compiler.transformations.partitioners import RESCALE, ExchangeMode, Partitioner
+from compat.compiler.errors import unsupported
+from compat.compiler.jobgraph.chaining import Chain, nodes_that_block
+from compat.compiler.jobgraph.model import DistributionPattern, ResultPartitionType
+from compat.compiler.jobgraph.parallelism import VertexParallelism
+from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph
+from compat.compiler.transformations.partitioners import RESCALE, ExchangeMode, Partitioner
 
 _MASK = (1 << 64) - 1
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.jobgraph.artifacts import cached_files
-from compiler.jobgraph.chaining import (
+from compat.compiler.jobgraph.artifacts import cached_files
+from compat.compiler.jobgraph.chaining import (
     CHAINED_SOURCE_INDEX,
     HEAD_INDEX,
     Chain,
     build_chains,
     chain_of_nodes,
 )
-from compiler.jobgraph.exchanges import Output, chain_outputs
-from compiler.jobgraph.model import (
+from compat.compiler.jobgraph.exchanges import Output, chain_outputs
+from compat.compiler.jobgraph.model import (
     ChainedOperator,
     CheckpointSettings,
     IntermediateDataSet,
@@ -22,13 +22,13 @@ from compiler.jobgraph.model import (
     JobVertex,
     OperatorIdPair,
 )
-from compiler.jobgraph.naming import chained_name, description
-from compiler.jobgraph.parallelism import VertexParallelism, vertex_parallelisms
-from compiler.jobgraph.slots import Groups, vertex_groups
-from compiler.jobgraph.topological import sort_from_sources
-from compiler.jobgraph.validation import validate
-from compiler.streamgraph.hashing import generate_hashes, user_hashes
-from compiler.streamgraph.model import StreamEdge, StreamGraph
+from compat.compiler.jobgraph.naming import chained_name, description
+from compat.compiler.jobgraph.parallelism import VertexParallelism, vertex_parallelisms
+from compat.compiler.jobgraph.slots import Groups, vertex_groups
+from compat.compiler.jobgraph.topological import sort_from_sources
+from compat.compiler.jobgraph.validation import validate
+from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
+from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
 
 
 def generate(graph: StreamGraph, hashes: dict[int, str] | None = None) -> JobGraph:

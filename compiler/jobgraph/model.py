@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from compiler.configuration import JobSettings
-from compiler.record import record
-from compiler.streamgraph.model import Task
-from compiler.transformations.partitioners import Ship
+from compat.compiler.configuration import JobSettings
+from compat.compiler.record import record
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.transformations.partitioners import Ship
 
 
 class ResultPartitionType(Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from compiler.jobgraph.chaining import Chain
-from compiler.streamgraph.model import StreamGraph
+from compat.compiler.jobgraph.chaining import Chain
+from compat.compiler.streamgraph.model import StreamGraph
 
 MAX_DESCRIPTION = 4_000_000
 """Characters. A tree's indentation grows with the square of a chain's length; real Flink runs out of stack before this."""

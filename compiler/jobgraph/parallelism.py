@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.jobgraph.chaining import Chain
-from compiler.streamgraph.model import StreamGraph
-from compiler.transformations.partitioners import Ship
+from compat.compiler.jobgraph.chaining import Chain
+from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.transformations.partitioners import Ship
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.errors import illegal_state
-from compiler.jobgraph.chaining import Chain
-from compiler.jobgraph.exchanges import Output
-from compiler.streamgraph.model import StreamEdge, StreamGraph
-from compiler.streamgraph.translators.context import DEFAULT_SLOT_SHARING_GROUP
+from compat.compiler.errors import illegal_state
+from compat.compiler.jobgraph.chaining import Chain
+from compat.compiler.jobgraph.exchanges import Output
+from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
+from compat.compiler.streamgraph.translators.context import DEFAULT_SLOT_SHARING_GROUP
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 
 def sort_from_sources(

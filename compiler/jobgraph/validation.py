@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.errors import illegal_argument, unsupported
-from compiler.streamgraph.model import StreamGraph
-from compiler.transformations.partitioners import Ship
+from compat.compiler.errors import illegal_argument, unsupported
+from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.transformations.partitioners import Ship
 
 
 def validate(graph: StreamGraph) -> None:

@@ -17,17 +17,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-from compiler.datastream.connectors.base import Sink
-from compiler.datastream.connectors.base import Source as SourceConnector
-from compiler.job import Job
-from compiler.spark.plan import OperatorSpec, PhysicalPlan
-from compiler.spark.sources.splits import Read, Split
-from compiler.transformations.model import CacheTransformation, LegacySink, Source
-from compiler.transformations.model import Sink as SinkTransformation
-from compiler.transformations.operators import Operator
-from compiler.transformations.pipeline import Pipeline
-from state.serializers import dump
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.base import Sink
+from compat.compiler.datastream.connectors.base import Source as SourceConnector
+from compat.compiler.job import Job
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
+from compat.compiler.spark.sources.splits import Read, Split
+from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
+from compat.compiler.transformations.model import Sink as SinkTransformation
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.pipeline import Pipeline
+from compat.state.serializers import dump
 
 _MANIFEST = "manifest.json"
 

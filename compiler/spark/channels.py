@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from compiler.executiongraph.edges import EdgeGroup
-from compiler.jobgraph.model import DistributionPattern
-from compiler.spark.elements import (
+from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.jobgraph.model import DistributionPattern
+from compat.compiler.spark.elements import (
     BUFFER_RECORDS,
     Buffer,
     Element,
@@ -19,9 +19,9 @@ from compiler.spark.elements import (
     WatermarkStatus,
     encode_elements,
 )
-from compiler.spark.plan import OutputSpec
-from compiler.spark.state.groups import SubtaskOfKey
-from compiler.transformations.partitioners import Ship
+from compat.compiler.spark.plan import OutputSpec
+from compat.compiler.spark.state.groups import SubtaskOfKey
+from compat.compiler.transformations.partitioners import Ship
 
 
 class _Channel:

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.spark.plan import PhysicalPlan
-from compiler.spark.sourcing import SourceCoordinator
-from compiler.spark.task import TaskReport
-from compiler.streamgraph.model import Task
-from state.delta.compaction import COMPACT_AFTER, compact
-from state.delta.errors import StoreError
-from state.delta.log import SnapshotLog
-from state.delta.replica import Position
-from state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
-from state.serializers import dump, key_codec_of
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.sourcing import SourceCoordinator
+from compat.compiler.spark.task import TaskReport
+from compat.compiler.streamgraph.model import Task
+from compat.state.delta.compaction import COMPACT_AFTER, compact
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import Position
+from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
+from compat.state.serializers import dump, key_codec_of
 
 SOURCE_STATE = "SourceReaderState"
 COMMITTABLES = "committables"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
-import compiler.spark.runner  # noqa: F401
+import compat.compiler.spark.runner  # noqa: F401
 
 if __name__ == "__main__":
     manager()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from typing import Any, NamedTuple, Protocol
 
-from state.serializers import dump
+from compat.state.serializers import dump
 
 MIN_TIMESTAMP = -(1 << 63)
 """The timestamp of a record that has none, and the watermark before the first."""

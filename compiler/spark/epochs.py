@@ -15,18 +15,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from compiler.spark import records as _records  # noqa: F401 - installs the row class
-from compiler.spark.elements import Buffer
-from compiler.spark.operators.base import UserFunctionError
-from compiler.spark.operators.factory import has_functions_to_keep
-from compiler.spark.plan import PhysicalPlan, TaskSpec
-from compiler.spark.state.changes import Changes
-from compiler.spark.task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
-from state.delta.log import SnapshotLog
-from state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
-from state.delta.rows import write_table
-from state.key_groups import key_groups_of_subtask
-from state.serializers import key_codec_of
+from compat.compiler.spark import records as _records  # noqa: F401 - installs the row class
+from compat.compiler.spark.elements import Buffer
+from compat.compiler.spark.operators.base import UserFunctionError
+from compat.compiler.spark.operators.factory import has_functions_to_keep
+from compat.compiler.spark.plan import PhysicalPlan, TaskSpec
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
+from compat.state.delta.rows import write_table
+from compat.state.key_groups import key_groups_of_subtask
+from compat.state.serializers import key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""

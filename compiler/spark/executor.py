@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from compiler.datastream.common.completable_future import CompletableFuture
-from compiler.datastream.common.job_client import JobClient
-from compiler.datastream.common.job_execution_result import JobExecutionResult
-from compiler.datastream.common.job_id import JobID
-from compiler.datastream.common.job_status import JobStatus as ClientStatus
-from compiler.executiongraph.states import JobStatus
-from compiler.job import Job
-from compiler.spark.caches import Caches
-from compiler.spark.epochs import EpochRunner, InProcessRunner
-from compiler.spark.master import JobMaster
-from compiler.spark.options import Listener, RunOptions, with_recovery
-from compiler.spark.plan import PhysicalPlan, plan
-from compiler.spark.store import JobEntry, JobStore
-from compiler.spark.support import refuse_unsupported
+from compat.compiler.datastream.common.completable_future import CompletableFuture
+from compat.compiler.datastream.common.job_client import JobClient
+from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
+from compat.compiler.datastream.common.job_id import JobID
+from compat.compiler.datastream.common.job_status import JobStatus as ClientStatus
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.job import Job
+from compat.compiler.spark.caches import Caches
+from compat.compiler.spark.epochs import EpochRunner, InProcessRunner
+from compat.compiler.spark.master import JobMaster
+from compat.compiler.spark.options import Listener, RunOptions, with_recovery
+from compat.compiler.spark.plan import PhysicalPlan, plan
+from compat.compiler.spark.store import JobEntry, JobStore
+from compat.compiler.spark.support import refuse_unsupported
 
 _END = object()
 
@@ -166,14 +166,14 @@ class SparkExecutor:
 
     def check(self) -> None:
         """Raise a StoreError where no job can run."""
-        from compiler.spark.session import find_java
+        from compat.compiler.spark.session import find_java
 
         find_java()
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """What runs the epochs of a plan."""
-        from compiler.spark.runner import SparkRunner
-        from compiler.spark.session import Spark
+        from compat.compiler.spark.runner import SparkRunner
+        from compat.compiler.spark.session import Spark
 
         if self._spark is None:
             log = self._store.root / "logs" / f"spark-{os.getpid()}.log"

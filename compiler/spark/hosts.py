@@ -23,9 +23,10 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from compiler.garbage import collect_rarely
-from compiler.spark.elements import Buffer
-from compiler.spark.epochs import EpochSpec, Ran, Subtasks, private_folder
+from compat.compiler.garbage import collect_rarely
+from compat.compiler.ours import ROOT
+from compat.compiler.spark.elements import Buffer
+from compat.compiler.spark.epochs import EpochSpec, Ran, Subtasks, private_folder
 
 IDLE_SECONDS = 3600
 """A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
@@ -85,8 +86,8 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
-            command = [sys.executable, "-m", "compiler.spark.hosts", str(listening.fileno()), str(_HOME)]
-            paths = os.pathsep.join(path for path in sys.path if path)
+            command = [sys.executable, "-m", "compat.compiler.spark.hosts", str(listening.fileno()), str(_HOME)]
+            paths = os.pathsep.join([*(path for path in sys.path if path), ROOT])
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -228,6 +229,6 @@ def main(arguments: Iterable[str]) -> None:
 
 if __name__ == "__main__":
     # Under its real name, so that what a worker pickled is found again.
-    from compiler.spark import hosts
+    from compat.compiler.spark import hosts
 
     hosts.main(sys.argv[1:])

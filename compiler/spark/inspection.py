@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compiler.spark import records as _records  # noqa: F401 - installs the row class
-from compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
-from compiler.spark.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
-from state.delta.compaction import latest
-from state.delta.log import SnapshotLog
-from state.delta.rows import Kind
-from state.delta.savepoint import current_rows, read_description
-from state.serializers import codec_of, key_codec_of
-from state.types import ListTypeInfo, MapTypeInfo, from_json
+from compat.compiler.spark import records as _records  # noqa: F401 - installs the row class
+from compat.compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+from compat.compiler.spark.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
+from compat.state.delta.compaction import latest
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Kind
+from compat.state.delta.savepoint import current_rows, read_description
+from compat.state.serializers import codec_of, key_codec_of
+from compat.state.types import ListTypeInfo, MapTypeInfo, from_json
 
 _DRIVER = (Kind.OPERATOR, Kind.TASK, Kind.JOB)
 _INTERNAL = frozenset({STATES, COMMITTABLES, FEEDBACK, WATERMARK, Kind.TASK})

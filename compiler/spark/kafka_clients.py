@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError
 
 MISSING = "Kafka needs the package confluent-kafka: pip install 'stream-compat[kafka]'"
 

@@ -13,22 +13,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from compiler.executiongraph.states import JobStatus, next_job_status
-from compiler.spark import work
-from compiler.spark.checkpoints import CheckpointCoordinator, new_token
-from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
-from compiler.spark.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
-from compiler.spark.measured import Measured
-from compiler.spark.options import Listener, RunOptions
-from compiler.spark.plan import PhysicalPlan
-from compiler.spark.restarts import RestartStrategy
-from compiler.spark.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
-from compiler.spark.savepoints import take_savepoint, with_adopted
-from compiler.spark.sinks import committer_of
-from compiler.spark.store import JobEntry, JobStore
-from compiler.spark.task import TaskReport
-from state.delta.errors import StoreError
-from state.delta.log import SnapshotLog
+from compat.compiler.executiongraph.states import JobStatus, next_job_status
+from compat.compiler.spark import work
+from compat.compiler.spark.checkpoints import CheckpointCoordinator, new_token
+from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compat.compiler.spark.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compat.compiler.spark.measured import Measured
+from compat.compiler.spark.options import Listener, RunOptions
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.restarts import RestartStrategy
+from compat.compiler.spark.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
+from compat.compiler.spark.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.sinks import committer_of
+from compat.compiler.spark.store import JobEntry, JobStore
+from compat.compiler.spark.task import TaskReport
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from compiler.spark.epochs import lasting_vertices
-from compiler.spark.operators.metrics import RECORDS_IN
-from compiler.spark.plan import PhysicalPlan
-from compiler.spark.task import TaskReport
+from compat.compiler.spark.epochs import lasting_vertices
+from compat.compiler.spark.operators.metrics import RECORDS_IN
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task import TaskReport
 
 Measures = dict[str, Any]
 """By a metric's name: a number (counters, meters), the numbers of a distribution, or a list with a gauge of each subtask."""

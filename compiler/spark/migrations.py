@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from compiler.spark.checkpoints import STATES
-from state.compatibility import Answer, resolve_state
-from state.compatibility.migration import state_migration
-from state.delta.rows import Kind
-from state.delta.savepoint import Migrations
-from state.types.spelling import parse_type
+from compat.compiler.spark.checkpoints import STATES
+from compat.state.compatibility import Answer, resolve_state
+from compat.state.compatibility.migration import state_migration
+from compat.state.delta.rows import Kind
+from compat.state.delta.savepoint import Migrations
+from compat.state.types.spelling import parse_type
 
 _ROWS = {"LIST": Kind.LIST, "MAP": Kind.MAP}
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from compiler.executiongraph.generator import generate as generate_execution_graph
-from compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex
-from compiler.job import Job
-from compiler.jobgraph.generator import generate as generate_job_graph
-from compiler.jobgraph.model import JobGraph
-from compiler.streamgraph.generator import generate as generate_stream_graph
-from compiler.streamgraph.hashing import generate_hashes, user_hashes
-from compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
-from compiler.transformations.model import CoFeedback, Feedback
-from compiler.transformations.operators import Operator
-from compiler.transformations.partitioners import Partitioner
+from compat.compiler.executiongraph.generator import generate as generate_execution_graph
+from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex
+from compat.compiler.job import Job
+from compat.compiler.jobgraph.generator import generate as generate_job_graph
+from compat.compiler.jobgraph.model import JobGraph
+from compat.compiler.streamgraph.generator import generate as generate_stream_graph
+from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
+from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
+from compat.compiler.transformations.model import CoFeedback, Feedback
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.partitioners import Partitioner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from operator import index, is_, itemgetter
 from types import NoneType
 from typing import Any, NamedTuple
 
-from compiler.datastream.common.types import Row, RowKind
-from state.serializers import not_of_type, set_pickler, set_row_class
-from state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
+from compat.compiler.datastream.common.types import Row, RowKind
+from compat.state.serializers import not_of_type, set_pickler, set_row_class
+from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
 
 
 def make_row(names: tuple[str, ...], kind: int, values: list[Any]) -> Row:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.configuration import parse_duration
+from compat.compiler.configuration import parse_duration
 
 _PREFIX = "restart-strategy"
 

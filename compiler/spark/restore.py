@@ -12,16 +12,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
-from compiler.spark.migrations import Unreadable, find_migrations
-from compiler.spark.options import RunOptions
-from compiler.spark.plan import PhysicalPlan, with_max_parallelism
-from compiler.streamgraph.model import Task
-from state.delta.errors import StoreError
-from state.delta.log import SnapshotLog
-from state.delta.rows import Kind, read_rows
-from state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
-from state.key_groups import HIGHEST_MAX_PARALLELISM
+from compat.compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+from compat.compiler.spark.migrations import Unreadable, find_migrations
+from compat.compiler.spark.options import RunOptions
+from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
+from compat.compiler.streamgraph.model import Task
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Kind, read_rows
+from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 
 class RestoreRefused(Exception):

@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.garbage import collect_rarely
-from compiler.spark.elements import Buffer
-from compiler.spark.epochs import (
+from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.elements import Buffer
+from compat.compiler.spark.epochs import (
     EpochLost,
     EpochSpec,
     PackedPlan,
@@ -23,10 +23,10 @@ from compiler.spark.epochs import (
     pack,
     run_partition,
 )
-from compiler.spark.hosts import Host, close_hosts
-from compiler.spark.plan import PhysicalPlan
-from compiler.spark.session import MissingJava, Spark
-from compiler.spark.task import TaskReport
+from compat.compiler.spark.hosts import Host, close_hosts
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.session import MissingJava, Spark
+from compat.compiler.spark.task import TaskReport
 
 _plans: dict[str, Any] = {}
 _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from compiler.spark.checkpoints import CheckpointCoordinator
-from compiler.spark.plan import PhysicalPlan
-from compiler.spark.store import JobStore
-from state.delta.savepoint import write_savepoint
+from compat.compiler.spark.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.store import JobStore
+from compat.state.delta.savepoint import write_savepoint
 
 
 def take_savepoint(

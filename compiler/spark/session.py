@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from compiler.spark.java import java_home
-from compiler.spark.plan import PhysicalPlan
-from state.delta.errors import StoreError
+from compat.compiler.ours import ROOT
+from compat.compiler.spark.java import java_home
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.state.delta.errors import StoreError
 
 DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 _SETTINGS = {
@@ -21,7 +22,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.python.daemon.module": "compiler.spark.daemon",
+    "spark.python.daemon.module": "compat.compiler.spark.daemon",
     "spark.locality.wait": "0",
     "spark.speculation": "false",
     "spark.shuffle.compress": "false",
@@ -160,9 +161,8 @@ def _packages(operator: Any) -> Sequence[str]:
 
 def _paths(folders: Sequence[str]) -> str:
     """Where workers look for modules: this package may not be installed where they run."""
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return os.pathsep.join(dict.fromkeys([*given, *folders, root]))
+    return os.pathsep.join(dict.fromkeys([*given, *folders, ROOT]))
 
 
 def find_java() -> None:

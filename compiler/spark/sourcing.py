@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from compiler.spark.plan import OperatorSpec, TaskSpec
-from compiler.spark.sources import SourceWork, Split, enumerator_of
+from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.compiler.spark.sources import SourceWork, Split, enumerator_of
 
 
 class SourceCoordinator:

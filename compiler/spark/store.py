@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compiler.executiongraph.states import JobStatus
-from state.delta.errors import StoreError
+from compat.compiler.executiongraph.states import JobStatus
+from compat.state.delta.errors import StoreError
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 

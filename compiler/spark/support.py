@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.errors import ProgramError
-from compiler.spark.operators.factory import KINDS
-from compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
-from compiler.spark.sinks import unsupported_sink
-from compiler.spark.sources import unsupported_source
-from compiler.streamgraph.model import Task
-from compiler.transformations.operators import Operator
+from compat.compiler.errors import ProgramError
+from compat.compiler.spark.operators.factory import KINDS
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
+from compat.compiler.spark.sinks import unsupported_sink
+from compat.compiler.spark.sources import unsupported_source
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.transformations.operators import Operator
 
 _WITHOUT_FUNCTION = frozenset(
     {

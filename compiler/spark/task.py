@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.spark.channels import RecordWriter, channels_of
-from compiler.spark.elements import (
+from compat.compiler.spark.channels import RecordWriter, channels_of
+from compat.compiler.spark.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
     Buffer,
@@ -20,17 +20,17 @@ from compiler.spark.elements import (
     Watermark,
     decode_elements,
 )
-from compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
-from compiler.spark.operators.factory import build, link
-from compiler.spark.operators.metrics import Metrics
-from compiler.spark.operators.source import IterationHead, SourceOperator
-from compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compiler.spark.plan import OperatorSpec, TaskSpec
-from compiler.spark.state.changes import Changes
-from compiler.spark.valve import WatermarkValve
-from compiler.streamgraph.model import Task
-from state.delta.replica import Position, Reader
-from state.serializers import dump
+from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
+from compat.compiler.spark.operators.factory import build, link
+from compat.compiler.spark.operators.metrics import Metrics
+from compat.compiler.spark.operators.source import IterationHead, SourceOperator
+from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
+from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.valve import WatermarkValve
+from compat.compiler.streamgraph.model import Task
+from compat.state.delta.replica import Position, Reader
+from compat.state.serializers import dump
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP
 
 
 class WatermarkValve:

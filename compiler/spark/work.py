@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.spark.checkpoints import CheckpointCoordinator
-from compiler.streamgraph.model import Task
+from compat.compiler.spark.checkpoints import CheckpointCoordinator
+from compat.compiler.streamgraph.model import Task
 
 _LARGEST = 2_000_000
 _SMALLEST = 1000

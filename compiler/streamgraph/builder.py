@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compiler.configuration import JobSettings
-from compiler.errors import illegal_state, unsupported
-from compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
-from compiler.transformations.partitioners import FORWARD, REBALANCE, ExchangeMode, Partitioner, Ship
+from compat.compiler.configuration import JobSettings
+from compat.compiler.errors import illegal_state, unsupported
+from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
+from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, ExchangeMode, Partitioner, Ship
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
-from compiler.transformations.operators import ChainingStrategy
-from compiler.transformations.partitioners import ExchangeMode, Ship
+from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
+from compat.compiler.transformations.operators import ChainingStrategy
+from compat.compiler.transformations.partitioners import ExchangeMode, Ship
 
 
 def is_chainable(edge: StreamEdge, graph: StreamGraph) -> bool:

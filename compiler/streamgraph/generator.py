@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from compiler.configuration import JobSettings, RuntimeMode
-from compiler.errors import illegal_argument, illegal_state, unsupported
-from compiler.job import Job
-from compiler.streamgraph.builder import GraphBuilder
-from compiler.streamgraph.model import GlobalExchangeMode, StreamGraph
-from compiler.streamgraph.translators import TRANSLATORS
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import LegacySource, Source, Transformation
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.configuration import JobSettings, RuntimeMode
+from compat.compiler.errors import illegal_argument, illegal_state, unsupported
+from compat.compiler.job import Job
+from compat.compiler.streamgraph.builder import GraphBuilder
+from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamGraph
+from compat.compiler.streamgraph.translators import TRANSLATORS
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import LegacySource, Source, Transformation
+from compat.compiler.transformations.pipeline import Pipeline
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"

@@ -6,9 +6,9 @@ from collections import deque
 
 import mmh3
 
-from compiler.errors import FlinkError, illegal_argument
-from compiler.streamgraph.chainable import is_chainable
-from compiler.streamgraph.model import StreamGraph, StreamNode
+from compat.compiler.errors import FlinkError, illegal_argument
+from compat.compiler.streamgraph.chainable import is_chainable
+from compat.compiler.streamgraph.model import StreamGraph, StreamNode
 
 
 def uid_hash(uid: str) -> str:

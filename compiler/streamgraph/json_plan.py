@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from compiler.job import Job
-from compiler.streamgraph.generator import generate
-from compiler.streamgraph.model import StreamGraph
+from compat.compiler.job import Job
+from compat.compiler.streamgraph.generator import generate
+from compat.compiler.streamgraph.model import StreamGraph
 
 
 def execution_plan(job: Job) -> str:

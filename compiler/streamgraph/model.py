@@ -10,11 +10,11 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from compiler.configuration import JobSettings
-from compiler.errors import Location
-from compiler.record import record
-from compiler.transformations.operators import ChainingStrategy, Operator
-from compiler.transformations.partitioners import ExchangeMode, Partitioner
+from compat.compiler.configuration import JobSettings
+from compat.compiler.errors import Location
+from compat.compiler.record import record
+from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
 
 class Task(Enum):

@@ -1,9 +1,9 @@
 """Topology files: a DataStream program as data, in no programming language.
 
 A topology is a JSON object ``{"name", "env", "ops"}``: the job's settings and the API calls in program order. It stands
-beside :mod:`compiler.datastream` as a second way in, with the names and defaults of Flink's Java API.
+beside :mod:`compat.compiler.datastream` as a second way in, with the names and defaults of Flink's Java API.
 """
 
-from compiler.topology.build import build_job
+from compat.compiler.topology.build import build_job
 
 __all__ = ["build_job"]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compiler.configuration import LATEST_FLINK, JobSettings
-from compiler.errors import Location, ProgramError, illegal_argument, unsupported
-from compiler.garbage import collection_paused
-from compiler.job import Job
-from compiler.topology.calls import DEFAULT_NAMES, WINDOW_FUNCTIONS, WINDOWS
-from compiler.topology.parse import Entry, parse_entries, parse_settings
-from compiler.topology.sinks import SINK_TOPOLOGIES
-from compiler.topology.streams import Stream, apply_attributes
-from compiler.transformations import model
-from compiler.transformations.operators import ChainingStrategy, Operator
-from compiler.transformations.partitioners import (
+from compat.compiler.configuration import LATEST_FLINK, JobSettings
+from compat.compiler.errors import Location, ProgramError, illegal_argument, unsupported
+from compat.compiler.garbage import collection_paused
+from compat.compiler.job import Job
+from compat.compiler.topology.calls import DEFAULT_NAMES, WINDOW_FUNCTIONS, WINDOWS
+from compat.compiler.topology.parse import Entry, parse_entries, parse_settings
+from compat.compiler.topology.sinks import SINK_TOPOLOGIES
+from compat.compiler.topology.streams import Stream, apply_attributes
+from compat.compiler.transformations import model
+from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.partitioners import (
     BROADCAST,
     FORWARD,
     GLOBAL,
@@ -25,7 +25,7 @@ from compiler.transformations.partitioners import (
     Partitioner,
     Ship,
 )
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.transformations.pipeline import Pipeline
 
 _PARTITIONERS = {
     "forward": FORWARD,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compiler import configuration as options
-from compiler.configuration import JobSettings
-from compiler.errors import Location, ProgramError
-from compiler.topology.calls import ARGUMENTS, ATTRIBUTES, CALLS
+from compat.compiler import configuration as options
+from compat.compiler.configuration import JobSettings
+from compat.compiler.errors import Location, ProgramError
+from compat.compiler.topology.calls import ARGUMENTS, ATTRIBUTES, CALLS
 
 MAX_OPERATORS = 500_000
 _MAX_INT = 2**31 - 1

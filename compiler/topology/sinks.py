@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.transformations.model import SinkStep, SinkTopology
-from compiler.transformations.operators import Operator
-from compiler.transformations.partitioners import GLOBAL, REBALANCE
+from compat.compiler.transformations.model import SinkStep, SinkTopology
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.partitioners import GLOBAL, REBALANCE
 
 _WRITER = SinkStep(
     name="Writer",

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.errors import FlinkError, illegal_argument, unsupported
-from compiler.topology.parse import Entry
-from compiler.transformations.model import LegacySource, PhysicalTransformation, Sink, Transformation
-from compiler.transformations.operators import ChainingStrategy
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.errors import FlinkError, illegal_argument, unsupported
+from compat.compiler.topology.parse import Entry
+from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Sink, Transformation
+from compat.compiler.transformations.operators import ChainingStrategy
+from compat.compiler.transformations.pipeline import Pipeline
 
 UPPER_BOUND_MAX_PARALLELISM = 32768
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")

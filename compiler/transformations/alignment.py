@@ -6,8 +6,8 @@ its upstream, the operator that drops the key with its downstream, each behind a
 
 from __future__ import annotations
 
-from compiler.errors import FlinkError
-from compiler.transformations.model import (
+from compat.compiler.errors import FlinkError
+from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     MultipleInputTransformation,
     Partition,
@@ -15,8 +15,8 @@ from compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
-from compiler.transformations.partitioners import FORWARD
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.transformations.partitioners import FORWARD
+from compat.compiler.transformations.pipeline import Pipeline
 
 KEYED_STREAM_VALUES = "_keyed_stream_values_operator"
 KEY_BY_MAP = "_stream_key_by_map_operator"

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from compiler.errors import FlinkError
-from compiler.transformations.model import (
+from compat.compiler.errors import FlinkError
+from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     CacheTransformation,
     MultipleInputTransformation,
@@ -24,9 +24,9 @@ from compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
-from compiler.transformations.operators import ChainingStrategy, Operator, PythonOperator
-from compiler.transformations.partitioners import Ship
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.transformations.operators import ChainingStrategy, Operator, PythonOperator
+from compat.compiler.transformations.partitioners import Ship
+from compat.compiler.transformations.pipeline import Pipeline
 
 _MERGES_DOWNSTREAM = frozenset(
     {

@@ -1,17 +1,17 @@
 """The transformations: what a program's calls built, one frozen class a kind.
 
 Flink: ``org.apache.flink.api.dag.Transformation`` and its subclasses. A transformation names its inputs by id; the
-objects themselves live in a :class:`~compiler.transformations.pipeline.Pipeline`.
+objects themselves live in a :class:`~compat.compiler.transformations.pipeline.Pipeline`.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from compiler.errors import Location
-from compiler.record import record
-from compiler.transformations.operators import ChainingStrategy, Operator
-from compiler.transformations.partitioners import ExchangeMode, Partitioner
+from compat.compiler.errors import Location
+from compat.compiler.record import record
+from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
 PARALLELISM_DEFAULT = -1
 MAX_PARALLELISM_UNSET = -1

@@ -3,13 +3,13 @@
 Flink: ``TypeSerializerSchemaCompatibility``. There is one set of rules for each way in which state is kept: as Java's
 serializers write it (:data:`JAVA`), as PyFlink's coders do in process mode (:data:`PROCESS`), as PyFlink hands it to Java
 in thread mode (:data:`THREAD`), and as the snapshot log of this project has it (:data:`STORE`), the only one that migrates:
-:mod:`state.compatibility.migration`, which is not imported here, as a check has no need of it.
+:mod:`compat.state.compatibility.migration`, which is not imported here, as a check has no need of it.
 """
 
-from state.compatibility.answers import Answer, Compatibility
-from state.compatibility.dialects import JAVA, PROCESS, STORE, THREAD, Dialect
-from state.compatibility.snapshots import SnapshotError, TypeSnapshot, snapshot_of
-from state.compatibility.states import resolve_map, resolve_state
+from compat.state.compatibility.answers import Answer, Compatibility
+from compat.state.compatibility.dialects import JAVA, PROCESS, STORE, THREAD, Dialect
+from compat.state.compatibility.snapshots import SnapshotError, TypeSnapshot, snapshot_of
+from compat.state.compatibility.states import resolve_map, resolve_state
 
 __all__ = [
     "JAVA",

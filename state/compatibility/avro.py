@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from state.compatibility.answers import SAME, Answer, Compatibility, incompatible
+from compat.state.compatibility.answers import SAME, Answer, Compatibility, incompatible
 
 
 def resolve(old: str, new: str) -> Compatibility:
@@ -11,7 +11,7 @@ def resolve(old: str, new: str) -> Compatibility:
         return SAME
     from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
-    from state.serializers.avro import parsed
+    from compat.state.serializers.avro import parsed
 
     writer, reader = parsed(old), parsed(new)
     if writer == reader:
@@ -25,6 +25,6 @@ def resolve(old: str, new: str) -> Compatibility:
 
 def same_form(old: str, new: str) -> bool:
     """Whether two schemas write the same bytes: equal but for documentation, aliases, defaults and the like."""
-    from state.serializers.avro import parsed
+    from compat.state.serializers.avro import parsed
 
     return old == new or parsed(old).canonical_form == parsed(new).canonical_form

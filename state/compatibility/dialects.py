@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from state.compatibility import avro
-from state.compatibility.answers import SAME, Answer, Compatibility, incompatible, worst
-from state.types import (
+from compat.state.compatibility import avro
+from compat.state.compatibility.answers import SAME, Answer, Compatibility, incompatible, worst
+from compat.state.types import (
     PICKLED,
     BasicArrayTypeInfo,
     ExternalTypeInfo,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from state.compatibility.answers import Answer
-from state.compatibility.dialects import STORE, is_named
-from state.compatibility.states import Description, resolve_state
-from state.serializers.avro import reader, writer
-from state.serializers.codecs import join, split
-from state.types import (
+from compat.state.compatibility.answers import Answer
+from compat.state.compatibility.dialects import STORE, is_named
+from compat.state.compatibility.states import Description, resolve_state
+from compat.state.serializers.avro import reader, writer
+from compat.state.serializers.codecs import join, split
+from compat.state.types import (
     ExternalTypeInfo,
     GenericRecordAvroTypeInfo,
     MapTypeInfo,

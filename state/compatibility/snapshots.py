@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from state.compatibility.answers import Compatibility
-from state.compatibility.dialects import STORE
-from state.types import TypeInformation, from_json
+from compat.state.compatibility.answers import Compatibility
+from compat.state.compatibility.dialects import STORE
+from compat.state.types import TypeInformation, from_json
 
 FORMAT = 1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from state.compatibility.answers import Answer, Compatibility, incompatible, worst
-from state.compatibility.dialects import STORE
-from state.types import MapTypeInfo, from_json
+from compat.state.compatibility.answers import Answer, Compatibility, incompatible, worst
+from compat.state.compatibility.dialects import STORE
+from compat.state.types import MapTypeInfo, from_json
 
 Description = Mapping[str, Any]
 """Name, kind and type of a state, as ``StateDescriptor.to_json`` gives them."""

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from state.delta.log import LogFile, SnapshotLog
-from state.delta.rows import SCHEMA, DataFile, write_table
-from state.serializers import identity_of
+from compat.state.delta.log import LogFile, SnapshotLog
+from compat.state.delta.rows import SCHEMA, DataFile, write_table
+from compat.state.serializers import identity_of
 
 COMPACT_AFTER = 64
 """Data files after which the log is rewritten."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from state.delta.errors import StoreError
-from state.delta.log import LogFile, SnapshotLog
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import LogFile, SnapshotLog
 
 MOST_COMMITS = 5000
 """Older commits are not looked at."""

@@ -20,8 +20,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from state.delta.errors import StoreError
-from state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.errors import StoreError
+from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
 _CONFIGURATION = {

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from state.delta.rows import Kind, Row
+from compat.state.delta.rows import Kind, Row
 
 _LONGEST = 160
 _META = b"\0meta"

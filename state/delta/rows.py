@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError
 
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""

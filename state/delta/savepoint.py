@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from state.delta.compaction import latest
-from state.delta.errors import StoreError
-from state.delta.log import LogFile, SnapshotLog
-from state.delta.rows import DataFile, Row, read_rows, write_table
-from state.serializers import key_codec_of
-from state.types import from_json
+from compat.state.delta.compaction import latest
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import LogFile, SnapshotLog
+from compat.state.delta.rows import DataFile, Row, read_rows, write_table
+from compat.state.serializers import key_codec_of
+from compat.state.types import from_json
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"

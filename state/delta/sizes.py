@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from state.delta.compaction import latest
-from state.delta.log import SnapshotLog
-from state.delta.rows import Kind
+from compat.state.delta.compaction import latest
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Kind
 
 TIMERS = "_timers"
 

@@ -11,7 +11,7 @@ deserialized, and nothing is fetched. All that is raised is a `SavepointError`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from state.flink.errors import (
+from compat.state.flink.errors import (
     DamagedSavepoint,
     MissingStateFile,
     NotASavepoint,
@@ -25,16 +25,16 @@ from state.flink.errors import (
 )
 
 if TYPE_CHECKING:
-    from state.flink.backends import native_backend
-    from state.flink.files import NeededFile, list_files
-    from state.flink.headers import BackendHeader, StateMeta, Unreadable
-    from state.flink.inspection import inspect, inspect_savepoint
-    from state.flink.metadata import parse_metadata, read_metadata
-    from state.flink.model import MasterState, OperatorState, Properties, Savepoint, SubtaskState
-    from state.flink.samples import sample_values
-    from state.flink.snapshots import SerializerSnapshot
-    from state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
-    from state.flink.summary import KeyGroupBalance, OperatorSummary, StateTotal, Summary, summarize
+    from compat.state.flink.backends import native_backend
+    from compat.state.flink.files import NeededFile, list_files
+    from compat.state.flink.headers import BackendHeader, StateMeta, Unreadable
+    from compat.state.flink.inspection import inspect, inspect_savepoint
+    from compat.state.flink.metadata import parse_metadata, read_metadata
+    from compat.state.flink.model import MasterState, OperatorState, Properties, Savepoint, SubtaskState
+    from compat.state.flink.samples import sample_values
+    from compat.state.flink.snapshots import SerializerSnapshot
+    from compat.state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
+    from compat.state.flink.summary import KeyGroupBalance, OperatorSummary, StateTotal, Summary, summarize
 
 __all__ = [
     "BackendHeader",

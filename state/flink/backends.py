@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from state.flink.handles import Incremental, Keyed, KeyGroups
-from state.flink.measure import begins_like_heap
-from state.flink.model import OperatorState, Savepoint
-from state.flink.states import with_headers
+from compat.state.flink.handles import Incremental, Keyed, KeyGroups
+from compat.state.flink.measure import begins_like_heap
+from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.states import with_headers
 
 HEAP = "hashmap"
 ROCKSDB = "rocksdb"

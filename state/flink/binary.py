@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NoReturn
 
-from state.flink.errors import DamagedSavepoint, TruncatedSavepoint
+from compat.state.flink.errors import DamagedSavepoint, TruncatedSavepoint
 
 _SHORT = struct.Struct(">H")
 _INT = struct.Struct(">i")

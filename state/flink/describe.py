@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from state.flink.errors import SavepointError
-from state.flink.handles import (
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.handles import (
     Changelog,
     Channel,
     EmptySegment,
@@ -27,10 +27,10 @@ from state.flink.handles import (
     StateFile,
     Stream,
 )
-from state.flink.headers import BackendHeader, StateMeta
-from state.flink.model import MasterState, Properties, SubtaskState
-from state.flink.snapshots import SerializerSnapshot
-from state.flink.states import HeaderReader
+from compat.state.flink.headers import BackendHeader, StateMeta
+from compat.state.flink.model import MasterState, Properties, SubtaskState
+from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.states import HeaderReader
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@
     ├── UnreadableSavepoint    the operating system would not let us read
     └── UnknownOperator        the savepoint has no operator of that id, uid or name
 
-Nothing else leaves `state.flink`, whatever the bytes are.
+Nothing else leaves `compat.state.flink`, whatever the bytes are.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from state.flink.handles import (
+from compat.state.flink.handles import (
     Changelog,
     Channel,
     FileChanges,
@@ -19,8 +19,8 @@ from state.flink.handles import (
     StateFile,
     Stream,
 )
-from state.flink.locate import LOCAL, REMOTE, Location, locate
-from state.flink.model import OperatorState, Savepoint
+from compat.state.flink.locate import LOCAL, REMOTE, Location, locate
+from compat.state.flink.model import OperatorState, Savepoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from state.flink.binary import ByteReader
-from state.flink.errors import SavepointError, TruncatedSavepoint
-from state.flink.snapshots import SerializerSnapshot, read_snapshot
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.errors import SavepointError, TruncatedSavepoint
+from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
 
 STATE_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 
-from state.flink.describe import (
+from compat.state.flink.describe import (
     Json,
     describe_master_state,
     describe_properties,
     describe_subtask,
 )
-from state.flink.files import NeededFile
-from state.flink.metadata import MAGIC, read_metadata
-from state.flink.model import OperatorState, Savepoint
-from state.flink.states import HeaderReader
-from state.flink.summary import OperatorSummary, Summary, summarize
+from compat.state.flink.files import NeededFile
+from compat.state.flink.metadata import MAGIC, read_metadata
+from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.states import HeaderReader
+from compat.state.flink.summary import OperatorSummary, Summary, summarize
 
 
 def inspect(path: str | os.PathLike[str]) -> Json:

@@ -5,8 +5,8 @@ The layout is that of `MetadataV2V3SerializerBase.deserializeKeyedStateHandle`.
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.handles import (
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.handles import (
     Changelog,
     FileChanges,
     Incremental,
@@ -15,7 +15,7 @@ from state.flink.handles import (
     KeyGroups,
     LocalFile,
 )
-from state.flink.stream_handles import (
+from compat.state.flink.stream_handles import (
     check_depth,
     read_key_group_offsets,
     read_key_groups,

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from state.flink.handles import RelativeFile, Segment, StateFile
-from state.flink.model import Savepoint
-from state.flink.storage import Storage
+from compat.state.flink.handles import RelativeFile, Segment, StateFile
+from compat.state.flink.model import Savepoint
+from compat.state.flink.storage import Storage
 
 LOCAL = "local"
 """In the savepoint's own folders, wherever these are."""

@@ -12,11 +12,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from state.flink.errors import SavepointError
-from state.flink.handles import InlineBytes, KeyGroups, OperatorStream
-from state.flink.headers import BackendHeader
-from state.flink.model import Savepoint
-from state.flink.streams import read_window
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.handles import InlineBytes, KeyGroups, OperatorStream
+from compat.state.flink.headers import BackendHeader
+from compat.state.flink.model import Savepoint
+from compat.state.flink.streams import read_window
 
 MEASURED_FILES = 1 << 26
 """Bytes of state files that are walked for one savepoint: a report should not read terabytes."""

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from state.flink.binary import ByteReader
-from state.flink.errors import (
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.errors import (
     NotASavepoint,
     SavepointTooLarge,
     UnknownVersion,
     UnreadableSavepoint,
 )
-from state.flink.model import Contents, Savepoint
-from state.flink.storage import LOCAL_FILES, Storage
+from compat.state.flink.model import Contents, Savepoint
+from compat.state.flink.storage import LOCAL_FILES, Storage
 
 METADATA_FILE = "_metadata"
 MAGIC = 0x4960672D
@@ -92,7 +92,7 @@ def _reader_of(version: int, path: str) -> Callable[[ByteReader], Contents]:
             offset=4,
             why=f"known are {VERSIONS[0]} to {VERSIONS[-1]}",
         )
-    read: Callable[[ByteReader], Contents] = import_module(f"state.flink.metadata_v{version}").read
+    read: Callable[[ByteReader], Contents] = import_module(f"compat.state.flink.metadata_v{version}").read
     return read
 
 

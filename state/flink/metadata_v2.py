@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.model import Contents, OperatorState, SubtaskState
-from state.flink.operators import check_index, read_contents, read_identity, read_subtask
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.model import Contents, OperatorState, SubtaskState
+from compat.state.flink.operators import check_index, read_contents, read_identity, read_subtask
 
 _SMALLEST_SUBTASK = 26
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.model import Contents, OperatorState
-from state.flink.operator_handles import read_channel
-from state.flink.operators import read_contents, read_modern_operator
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.model import Contents, OperatorState
+from compat.state.flink.operator_handles import read_channel
+from compat.state.flink.operators import read_contents, read_modern_operator
 
 
 def read(reader: ByteReader) -> Contents:

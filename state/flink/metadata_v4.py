@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.metadata_v3 import read_operator
-from state.flink.model import Contents
-from state.flink.operators import read_contents
-from state.flink.properties import recognise_properties
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.metadata_v3 import read_operator
+from compat.state.flink.model import Contents
+from compat.state.flink.operators import read_contents
+from compat.state.flink.properties import recognise_properties
 
 
 def read(reader: ByteReader) -> Contents:

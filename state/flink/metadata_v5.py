@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.model import Contents, OperatorState
-from state.flink.operator_handles import ChannelReader, read_channel
-from state.flink.operators import read_contents, read_modern_operator
-from state.flink.properties import recognise_properties
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.model import Contents, OperatorState
+from compat.state.flink.operator_handles import ChannelReader, read_channel
+from compat.state.flink.operators import read_contents, read_modern_operator
+from compat.state.flink.properties import recognise_properties
 
 
 def read(reader: ByteReader) -> Contents:

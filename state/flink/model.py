@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from state.flink.handles import Channel, InlineBytes, Keyed, OperatorStream
-from state.flink.storage import LOCAL_FILES, Storage
+from compat.state.flink.handles import Channel, InlineBytes, Keyed, OperatorStream
+from compat.state.flink.storage import LOCAL_FILES, Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from state.flink.binary import ByteReader
-from state.flink.handles import Channel, MergedFolders, OperatorStream, Partition
-from state.flink.stream_handles import read_present_stream
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.handles import Channel, MergedFolders, OperatorStream, Partition
+from compat.state.flink.stream_handles import read_present_stream
 
 _NULL = 0
 _NORMAL = 4

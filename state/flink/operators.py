@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from state.flink.binary import ByteReader
-from state.flink.handles import InlineBytes
-from state.flink.keyed_handles import read_keyed
-from state.flink.model import Contents, MasterState, OperatorState, Properties, SubtaskState
-from state.flink.operator_handles import ChannelReader, read_channels, read_optional_operator_stream
-from state.flink.stream_handles import MAX_KEY_GROUPS, read_stream
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.handles import InlineBytes
+from compat.state.flink.keyed_handles import read_keyed
+from compat.state.flink.model import Contents, MasterState, OperatorState, Properties, SubtaskState
+from compat.state.flink.operator_handles import ChannelReader, read_channels, read_optional_operator_stream
+from compat.state.flink.stream_handles import MAX_KEY_GROUPS, read_stream
 
 _MASTER_STATE_MAGIC = 0xC96B1696 - (1 << 32)
 

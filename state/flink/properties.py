@@ -7,8 +7,8 @@ classes leave in them.
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.model import Properties
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.model import Properties
 
 _JAVA_STREAM = bytes.fromhex("aced0005")
 

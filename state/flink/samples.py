@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 
-from state.flink.errors import SavepointError
-from state.flink.handles import KeyGroups
-from state.flink.measure import OtherLayout, entries
-from state.flink.model import OperatorState, Savepoint
-from state.flink.states import HeaderReader
-from state.flink.streams import read_window
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.handles import KeyGroups
+from compat.state.flink.measure import OtherLayout, entries
+from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.states import HeaderReader
+from compat.state.flink.streams import read_window
 
 SAMPLES = 16
 """Values of each state that are taken of one subtask."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader
 
 OuterField = tuple[str, Callable[[ByteReader, int], object]]
 """A name, and how to read it given the outer snapshot's version; None if that version has no such field."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from state.flink.binary import ByteReader
-from state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, serializer_of
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, serializer_of
 
 MAX_DEPTH = 48
 """Serializers within serializers; types of real programs stay below ten."""

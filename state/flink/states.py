@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from state.flink.errors import SavepointError, TruncatedSavepoint, UnknownOperator
-from state.flink.handles import (
+from compat.state.flink.errors import SavepointError, TruncatedSavepoint, UnknownOperator
+from compat.state.flink.handles import (
     Changelog,
     EmptySegment,
     Incremental,
@@ -19,10 +19,10 @@ from state.flink.handles import (
     Segment,
     Stream,
 )
-from state.flink.headers import BackendHeader, StateMeta, read_keyed_header, read_operator_header
-from state.flink.model import OperatorState, Savepoint
-from state.flink.snapshots import SerializerSnapshot
-from state.flink.streams import read_window
+from compat.state.flink.headers import BackendHeader, StateMeta, read_keyed_header, read_operator_header
+from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.streams import read_window
 
 FIRST_READ = 1 << 16
 LONGEST_HEADER = 1 << 22

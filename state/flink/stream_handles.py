@@ -5,8 +5,8 @@ The layout is that of `MetadataV2V3SerializerBase`, which all format versions sh
 
 from __future__ import annotations
 
-from state.flink.binary import ByteReader
-from state.flink.handles import (
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.handles import (
     EmptySegment,
     InlineBytes,
     KeyGroupRange,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from state.flink.errors import MissingStateFile, RefusedStateFile, UnreadableSavepoint
-from state.flink.handles import EmptySegment, InlineBytes, KeyGroups, Segment, Stream
-from state.flink.locate import LOCAL, REFUSED, SHORT, locate
-from state.flink.model import Savepoint
+from compat.state.flink.errors import MissingStateFile, RefusedStateFile, UnreadableSavepoint
+from compat.state.flink.handles import EmptySegment, InlineBytes, KeyGroups, Segment, Stream
+from compat.state.flink.locate import LOCAL, REFUSED, SHORT, locate
+from compat.state.flink.model import Savepoint
 
 
 def read_window(savepoint: Savepoint, stream: Stream, start: int, length: int) -> bytes:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from state.flink.errors import SavepointError
-from state.flink.files import NeededFile, list_files
-from state.flink.handles import Keyed, KeyGroups, OperatorStream
-from state.flink.measure import Budget, Measured, measure_keyed, measure_operator
-from state.flink.model import OperatorState, Savepoint
-from state.flink.states import HeaderReader, with_headers
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.files import NeededFile, list_files
+from compat.state.flink.handles import Keyed, KeyGroups, OperatorStream
+from compat.state.flink.measure import Budget, Measured, measure_keyed, measure_operator
+from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.states import HeaderReader, with_headers
 
 
 @dataclass(frozen=True, slots=True)

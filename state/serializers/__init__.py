@@ -4,8 +4,8 @@ A value of a typed state can be read back from its bytes and the type's descript
 program's own classes.
 """
 
-from state.serializers.codecs import Codec, codec_of, dump, not_of_type, set_pickler, set_row_class
-from state.serializers.keys import KeyCodec, identity_of, key_codec_of
+from compat.state.serializers.codecs import Codec, codec_of, dump, not_of_type, set_pickler, set_row_class
+from compat.state.serializers.keys import KeyCodec, identity_of, key_codec_of
 
 __all__ = [
     "Codec",

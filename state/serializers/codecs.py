@@ -15,8 +15,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from state.time import Instant
-from state.types import (
+from compat.state.time import Instant
+from compat.state.types import (
     DateTypeInfo,
     ExternalTypeInfo,
     GenericRecordAvroTypeInfo,
@@ -160,7 +160,7 @@ _SIMPLE: dict[str, Codec] = {
 
 
 def _avro(type_info: GenericRecordAvroTypeInfo) -> Codec:
-    from state.serializers.avro import reader, writer
+    from compat.state.serializers.avro import reader, writer
 
     return Codec(writer(type_info.schema), reader(type_info.schema, type_info.schema))
 

@@ -1,8 +1,8 @@
 """Keys as bytes: two keys are the same key when their :func:`identity_of` is.
 
 A key of a simple type is written by its type, which gives equal bytes for equal keys. Any other is written in the
-canonical form of :func:`state.key_groups.key_bytes`, because equal keys may have unequal bytes; where that form cannot be
-read back, it is followed by the key as its type writes it, or by the pickled key where the type is pickled.
+canonical form of :func:`compat.state.key_groups.key_bytes`, because equal keys may have unequal bytes; where that form cannot
+be read back, it is followed by the key as its type writes it, or by the pickled key where the type is pickled.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from state.key_groups import key_bytes
-from state.serializers.codecs import PICKLE, codec_of
-from state.types import TypeInformation
+from compat.state.key_groups import key_bytes
+from compat.state.serializers.codecs import PICKLE, codec_of
+from compat.state.types import TypeInformation
 
 _CANONICAL = b"\0"
 _PICKLED = b"\1"

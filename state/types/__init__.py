@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from state.types.base import TypeInformation, checked
-from state.types.basic import (
+from compat.state.types.base import TypeInformation, checked
+from compat.state.types.basic import (
     BASIC_TYPES,
     BasicType,
     BasicTypeInfo,
@@ -23,7 +23,7 @@ from state.types.basic import (
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from state.types.composite import (
+from compat.state.types.composite import (
     BasicArrayTypeInfo,
     ExternalTypeInfo,
     GenericRecordAvroTypeInfo,

@@ -9,7 +9,7 @@ class TypeInformation:
     """The type of the records of a stream, of a key or of a state (Flink: ``TypeInformation``).
 
     Two of them are equal when they say the same. ``str()`` is Flink's spelling, as it stands in graphs and messages;
-    ``repr()`` is PyFlink's. :meth:`to_json` gives plain JSON data that :func:`state.types.from_json` reads back.
+    ``repr()`` is PyFlink's. :meth:`to_json` gives plain JSON data that :func:`compat.state.types.from_json` reads back.
     """
 
     __slots__ = ()

@@ -6,8 +6,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, ClassVar
 
-from state.time import Instant
-from state.types.base import ImmutableTypeInformation
+from compat.state.time import Instant
+from compat.state.types.base import ImmutableTypeInformation
 
 
 class BasicType(Enum):

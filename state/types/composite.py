@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from state.types.base import ImmutableTypeInformation, TypeInformation, checked
-from state.types.basic import BasicTypeInfo
+from compat.state.types.base import ImmutableTypeInformation, TypeInformation, checked
+from compat.state.types.basic import BasicTypeInfo
 
 _PRIMITIVES = {
     "BOOLEAN": "boolean",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from state.types import Types
-from state.types.base import TypeInformation
+from compat.state.types import Types
+from compat.state.types.base import TypeInformation
 
 
 def expression_of(type: TypeInformation) -> str | None:

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from state.types.base import TypeInformation
-from state.types.basic import (
+from compat.state.types.base import TypeInformation
+from compat.state.types.basic import (
     BASIC_TYPES,
     DateTypeInfo,
     LocalTimeTypeInfo,
@@ -15,7 +15,7 @@ from state.types.basic import (
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from state.types.composite import (
+from compat.state.types.composite import (
     BasicArrayTypeInfo,
     GenericRecordAvroTypeInfo,
     ListTypeInfo,

@@ -89,10 +89,10 @@ def run_job(folder: Path, epochs: int) -> None:
 def run_parts(folder: Path, times: int) -> None:
     """The same without us: what Spark and Delta cost."""
     sys.path.insert(0, str(ROOT))
-    from compiler.spark.plan import PhysicalPlan
-    from compiler.spark.session import Spark
-    from state.delta.log import SnapshotLog
-    from state.delta.rows import Kind, Row, write_rows
+    from compat.compiler.spark.plan import PhysicalPlan
+    from compat.compiler.spark.session import Spark
+    from compat.state.delta.log import SnapshotLog
+    from compat.state.delta.rows import Kind, Row, write_rows
 
     plan = PhysicalPlan(job_name="", bounded=True, batch=False, tasks=(), partitions=(2, 2))
     spark = Spark(None, plan, (), str(folder / "spark.log"))

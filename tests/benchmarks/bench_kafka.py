@@ -25,15 +25,15 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from compiler.datastream.common.serialization import SimpleStringSchema  # noqa: E402
-from compiler.datastream.connectors.base import DeliveryGuarantee  # noqa: E402
-from compiler.datastream.connectors.kafka import (  # noqa: E402
+from compat.compiler.datastream.common.serialization import SimpleStringSchema  # noqa: E402
+from compat.compiler.datastream.connectors.base import DeliveryGuarantee  # noqa: E402
+from compat.compiler.datastream.connectors.kafka import (  # noqa: E402
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
 )
-from compiler.spark.sinks import WriterContext, committer_of, writer_of  # noqa: E402
-from compiler.spark.sources.kafka import KafkaReader  # noqa: E402
+from compat.compiler.spark.sinks import WriterContext, committer_of, writer_of  # noqa: E402
+from compat.compiler.spark.sources.kafka import KafkaReader  # noqa: E402
 from tests.compiler.spark.kafka_broker import KafkaBroker  # noqa: E402
 
 PARTITIONS = 2

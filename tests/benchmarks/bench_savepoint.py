@@ -22,7 +22,7 @@ from compat.check.decision import check
 from compat.plan.facts import Program
 from compat.savepoint import facts
 from compat.savepoint.recorded import recorded
-from state.flink import Savepoint, inspect_savepoint, parse_metadata
+from compat.state.flink import Savepoint, inspect_savepoint, parse_metadata
 from tests.compat import builders
 from tests.state.flink import writer as w
 

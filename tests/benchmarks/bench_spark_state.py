@@ -21,14 +21,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-from compiler.datastream.connectors.base import Sink, Source
-from compiler.datastream.executor import set_executor
-from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
-from compiler.spark.executor import InProcessExecutor
-from compiler.spark.options import RunOptions
-from compiler.spark.sources import Read, Split
-from state.types import Types
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.base import Sink, Source
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+from compat.compiler.spark.executor import InProcessExecutor
+from compat.compiler.spark.options import RunOptions
+from compat.compiler.spark.sources import Read, Split
+from compat.state.types import Types
 
 TOUCHED = 1000
 SMALL = 10

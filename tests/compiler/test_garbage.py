@@ -3,7 +3,7 @@ import weakref
 
 import pytest
 
-from compiler.garbage import collect_rarely, collection_paused
+from compat.compiler.garbage import collect_rarely, collection_paused
 
 
 @pytest.fixture(autouse=True)

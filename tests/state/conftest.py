@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from state.serializers import codecs
+from compat.state.serializers import codecs
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from state.time import Instant
-from state.types import (
+from compat.state.time import Instant
+from compat.state.types import (
     BasicArrayTypeInfo,
     GenericRecordAvroTypeInfo,
     ListTypeInfo,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.descriptors import (
+from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
@@ -11,8 +11,8 @@ from state.descriptors import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from state.time import Duration, Time
-from state.types import Types
+from compat.state.time import Duration, Time
+from compat.state.types import Types
 
 
 class Average:

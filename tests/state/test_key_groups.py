@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.key_groups import (
+from compat.state.key_groups import (
     default_max_parallelism,
     key_group_of_key,
     key_groups_of_subtask,
@@ -125,7 +125,7 @@ def test_the_hash_never_changes() -> None:
 
 
 def test_no_process_setting_changes_the_hash() -> None:
-    code = "from state.key_groups import stable_hash; print(stable_hash(('a', frozenset('abcdef'), 1.5)))"
+    code = "from compat.state.key_groups import stable_hash; print(stable_hash(('a', frozenset('abcdef'), 1.5)))"
     runs = {
         subprocess.run(
             [sys.executable, "-c", code],

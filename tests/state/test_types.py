@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.time import Instant
-from state.types import (
+from compat.state.time import Instant
+from compat.state.types import (
     ExternalTypeInfo,
     GenericRecordAvroTypeInfo,
     LocalTimeTypeInfo,

@@ -10,7 +10,7 @@ from compat.check.rules import amounts, writing
 from compat.check.rules.pinning import uid_call
 from compat.check.rules.states import StateChange, changes, retyped
 from compat.plan.facts import State, StateKind
-from state.compatibility import PROCESS, STORE, Compatibility
+from compat.state.compatibility import PROCESS, STORE, Compatibility
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 

@@ -8,7 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.rules import amounts
 from compat.check.rules.states import changes, retyped
-from state.compatibility import PROCESS, Answer
+from compat.state.compatibility import PROCESS, Answer
 
 
 def find(check: Check) -> Iterator[Finding]:

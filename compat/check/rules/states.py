@@ -9,7 +9,7 @@ from compat.check.context import Check
 from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
 from compat.plan.facts import State, StateKind, StateScope
-from state.compatibility import Compatibility, Dialect
+from compat.state.compatibility import Compatibility, Dialect
 
 
 @dataclass(frozen=True, slots=True)

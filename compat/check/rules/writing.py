@@ -6,9 +6,9 @@ import json
 import re
 
 from compat.plan.facts import State, StateKind, StateScope
-from state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
-from state.types.python import expression_of
-from state.types.spelling import parse_type
+from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
+from compat.state.types.python import expression_of
+from compat.state.types.spelling import parse_type
 
 NON_RESTORED = "--allowNonRestoredState"
 

@@ -12,7 +12,7 @@ from compat.service.pages.charts import LineChart, line_chart
 from compat.service.pages.rendering import count, duration, size
 
 if TYPE_CHECKING:
-    from state.delta.history import Epoch
+    from compat.state.delta.history import Epoch
 
 WATERMARK = "watermark"
 """The name under which a job on Spark keeps an operator's watermark; its own module would bring all of Spark along."""
@@ -51,10 +51,10 @@ def look_into(path: str, is_job: bool) -> tuple[History | None, list[dict[str, A
     Called in a worker process, with the directory. Nothing outside of it is opened.
     """
     try:
-        from compiler.spark.inspection import describe_snapshot
-        from state.delta.errors import StoreError
-        from state.delta.history import epochs
-        from state.delta.log import SnapshotLog
+        from compat.compiler.spark.inspection import describe_snapshot
+        from compat.state.delta.errors import StoreError
+        from compat.state.delta.history import epochs
+        from compat.state.delta.log import SnapshotLog
     except ModuleNotFoundError as error:
         return History(problem=f"{error.name} is not installed: pip install 'stream-compat[spark]'"), []
     table = os.path.join(path, "state") if is_job else path

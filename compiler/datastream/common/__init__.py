@@ -9,28 +9,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compiler.datastream.common.completable_future import CompletableFuture
-    from compiler.datastream.common.config_options import ConfigOption, ConfigOptions
-    from compiler.datastream.common.configuration import Configuration
-    from compiler.datastream.common.execution_config import ExecutionConfig
-    from compiler.datastream.common.input_dependency_constraint import InputDependencyConstraint
-    from compiler.datastream.common.job_client import JobClient
-    from compiler.datastream.common.job_execution_result import JobExecutionResult
-    from compiler.datastream.common.job_id import JobID
-    from compiler.datastream.common.job_status import JobStatus
-    from compiler.datastream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
-    from compiler.datastream.common.serialization import (
+    from compat.compiler.datastream.common.completable_future import CompletableFuture
+    from compat.compiler.datastream.common.config_options import ConfigOption, ConfigOptions
+    from compat.compiler.datastream.common.configuration import Configuration
+    from compat.compiler.datastream.common.execution_config import ExecutionConfig
+    from compat.compiler.datastream.common.input_dependency_constraint import InputDependencyConstraint
+    from compat.compiler.datastream.common.job_client import JobClient
+    from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
+    from compat.compiler.datastream.common.job_id import JobID
+    from compat.compiler.datastream.common.job_status import JobStatus
+    from compat.compiler.datastream.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+    from compat.compiler.datastream.common.serialization import (
         ByteArraySchema,
         DeserializationSchema,
         Encoder,
         SerializationSchema,
         SimpleStringSchema,
     )
-    from compiler.datastream.common.serializer import TypeSerializer
-    from compiler.datastream.common.time import Duration, Instant, Time
-    from compiler.datastream.common.typeinfo import TypeInformation, Types
-    from compiler.datastream.common.types import Row, RowKind
-    from compiler.datastream.common.watermark_strategy import (
+    from compat.compiler.datastream.common.serializer import TypeSerializer
+    from compat.compiler.datastream.common.time import Duration, Instant, Time
+    from compat.compiler.datastream.common.typeinfo import TypeInformation, Types
+    from compat.compiler.datastream.common.types import Row, RowKind
+    from compat.compiler.datastream.common.watermark_strategy import (
         AssignerWithPeriodicWatermarksWrapper,
         WatermarkStrategy,
     )
@@ -95,7 +95,7 @@ _FORMATS = {
     "avro": ("AvroRowDeserializationSchema", "AvroRowSerializationSchema"),
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names} | {
-    name: f"compiler.datastream.formats.{module}" for module, names in _FORMATS.items() for name in names
+    name: f"compat.compiler.datastream.formats.{module}" for module, names in _FORMATS.items() for name in names
 }
 
 

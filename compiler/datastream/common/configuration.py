@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.configuration import normal_key, parse_boolean, parse_integer
-from compiler.errors import illegal_argument
+from compat.compiler.configuration import normal_key, parse_boolean, parse_integer
+from compat.compiler.errors import illegal_argument
 
 
 class Configuration:

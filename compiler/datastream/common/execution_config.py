@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.configuration import AUTO_GENERATED_UIDS, MAX_PARALLELISM, PARALLELISM, parse_duration
-from compiler.datastream.common.configuration import Configuration, as_text
-from compiler.errors import illegal_argument
+from compat.compiler.configuration import AUTO_GENERATED_UIDS, MAX_PARALLELISM, PARALLELISM, parse_duration
+from compat.compiler.datastream.common.configuration import Configuration, as_text
+from compat.compiler.errors import illegal_argument
 
 __all__ = ["ExecutionConfig"]
 

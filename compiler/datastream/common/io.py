@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.datastream.common.utils import JavaObjectWrapper
+from compat.compiler.datastream.common.utils import JavaObjectWrapper
 
 __all__ = ["InputFormat"]
 

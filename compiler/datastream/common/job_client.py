@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from compiler.datastream.common.completable_future import CompletableFuture
-from compiler.datastream.common.job_execution_result import JobExecutionResult
-from compiler.datastream.common.job_id import JobID
-from compiler.datastream.common.job_status import JobStatus
-from compiler.errors import ProgramError
+from compat.compiler.datastream.common.completable_future import CompletableFuture
+from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
+from compat.compiler.datastream.common.job_id import JobID
+from compat.compiler.datastream.common.job_status import JobStatus
+from compat.compiler.errors import ProgramError
 
 __all__ = ["JobClient"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.datastream.common.job_id import JobID
+from compat.compiler.datastream.common.job_id import JobID
 
 __all__ = ["JobExecutionResult"]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream.common.utils import JavaObjectWrapper
-from state.types import TypeInformation, Types
+from compat.compiler.datastream.common.utils import JavaObjectWrapper
+from compat.state.types import TypeInformation, Types
 
 if TYPE_CHECKING:
     from io import BytesIO

@@ -1,5 +1,5 @@
 """Amounts of time and points in time. Flink: ``pyflink.common.time``."""
 
-from state.time import Duration, Instant, Time
+from compat.state.time import Duration, Instant, Time
 
 __all__ = ["Duration", "Instant", "Time"]

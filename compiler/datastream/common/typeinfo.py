@@ -1,6 +1,6 @@
 """Type information. Flink: ``pyflink.common.typeinfo``; the classes live beside the state that they describe."""
 
-from state.types import (
+from compat.state.types import (
     BasicArrayTypeInfo,
     BasicType,
     BasicTypeInfo,

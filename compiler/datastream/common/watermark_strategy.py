@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from compiler.datastream.common.constants import MIN_LONG_VALUE
-from state.time import Duration
+from compat.compiler.datastream.common.constants import MIN_LONG_VALUE
+from compat.state.time import Duration
 
 __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compiler.datastream.connectors.base import DeliveryGuarantee, Sink, Source
+    from compat.compiler.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 
 __all__ = ["DeliveryGuarantee", "Sink", "Source"]
 

@@ -12,11 +12,11 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from compiler.datastream.functions import JavaFunctionWrapper
-from compiler.errors import illegal_argument
-from compiler.transformations.model import SinkStep, SinkTopology
-from compiler.transformations.operators import Operator
-from state.types import TypeInformation, Types
+from compat.compiler.datastream.functions import JavaFunctionWrapper
+from compat.compiler.errors import illegal_argument
+from compat.compiler.transformations.model import SinkStep, SinkTopology
+from compat.compiler.transformations.operators import Operator
+from compat.state.types import TypeInformation, Types
 
 __all__ = [
     "Builder",

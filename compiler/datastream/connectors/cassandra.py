@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from compiler.datastream.connectors.base import Builder
-from compiler.datastream.functions import SinkFunction
-from compiler.errors import illegal_argument
-from state.time import Duration
+from compat.compiler.datastream.connectors.base import Builder
+from compat.compiler.datastream.functions import SinkFunction
+from compat.compiler.errors import illegal_argument
+from compat.state.time import Duration
 
 __all__ = [
     "CassandraCommitter",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.datastream.connectors.base import Source
-from compiler.errors import illegal_argument
-from state.types import TypeInformation
+from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.errors import illegal_argument
+from compat.state.types import TypeInformation
 
 __all__ = ["DataGeneratorSource"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.datastream.connectors.base import Builder, Sink, Source, committer, writer
-from compiler.errors import illegal_argument
-from compiler.transformations.model import SinkTopology
-from state.types import RowTypeInfo, TypeInformation
+from compat.compiler.datastream.connectors.base import Builder, Sink, Source, committer, writer
+from compat.compiler.errors import illegal_argument
+from compat.compiler.transformations.model import SinkTopology
+from compat.state.types import RowTypeInfo, TypeInformation
 
 __all__ = ["DeltaSink", "DeltaSinkBuilder", "DeltaSource", "DeltaSourceBuilder"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.datastream.common.serialization import DeserializationSchema
-from compiler.datastream.connectors.base import Builder, Source
-from compiler.datastream.connectors.kafka_offsets import KafkaOffsetsInitializer
-from compiler.errors import illegal_argument
-from state.types import TypeInformation
+from compat.compiler.datastream.common.serialization import DeserializationSchema
+from compat.compiler.datastream.connectors.base import Builder, Source
+from compat.compiler.datastream.connectors.kafka_offsets import KafkaOffsetsInitializer
+from compat.compiler.errors import illegal_argument
+from compat.state.types import TypeInformation
 
 __all__ = [
     "DynamicKafkaSource",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from compiler.datastream.connectors.base import Builder, DeliveryGuarantee, Sink
-from compiler.errors import illegal_argument, illegal_state
+from compat.compiler.datastream.connectors.base import Builder, DeliveryGuarantee, Sink
+from compat.compiler.errors import illegal_argument, illegal_state
 
 __all__ = [
     "Elasticsearch6SinkBuilder",

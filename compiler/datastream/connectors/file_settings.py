@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.errors import illegal_argument
+from compat.compiler.errors import illegal_argument
 
 
 @dataclass(frozen=True, slots=True)

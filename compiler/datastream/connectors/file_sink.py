@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from compiler.datastream.common.serialization import BulkWriterFactory, Encoder, RowDataBulkWriterFactory
-from compiler.datastream.connectors.base import (
+from compat.compiler.datastream.common.serialization import BulkWriterFactory, Encoder, RowDataBulkWriterFactory
+from compat.compiler.datastream.connectors.base import (
     Builder,
     Sink,
     StreamTransformer,
@@ -13,7 +13,7 @@ from compiler.datastream.connectors.base import (
     committer,
     writer,
 )
-from compiler.datastream.connectors.file_settings import (
+from compat.compiler.datastream.connectors.file_settings import (
     BucketAssigner,
     FileCompactor,
     FileCompactStrategy,
@@ -21,11 +21,11 @@ from compiler.datastream.connectors.file_settings import (
     OutputFileConfig,
     RollingPolicy,
 )
-from compiler.datastream.functions import SinkFunction
-from compiler.transformations.model import SinkStep, SinkTopology
-from compiler.transformations.operators import Operator
-from compiler.transformations.partitioners import FORWARD, REBALANCE
-from state.types import ExternalTypeInfo, OpaqueTypeInfo
+from compat.compiler.datastream.functions import SinkFunction
+from compat.compiler.transformations.model import SinkStep, SinkTopology
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.partitioners import FORWARD, REBALANCE
+from compat.state.types import ExternalTypeInfo, OpaqueTypeInfo
 
 _ROW_DATA = OpaqueTypeInfo("GenericType<org.apache.flink.table.data.RowData>")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.connectors.base import Builder, Source
-from compiler.errors import illegal_argument
-from state.time import Duration
-from state.types import TypeInformation, Types
+from compat.compiler.datastream.connectors.base import Builder, Source
+from compat.compiler.errors import illegal_argument
+from compat.state.time import Duration
+from compat.state.types import TypeInformation, Types
 
 
 class FileEnumeratorProvider:

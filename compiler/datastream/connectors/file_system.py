@@ -1,6 +1,6 @@
 """Files as sources and sinks. Flink: ``pyflink.datastream.connectors.file_system``."""
 
-from compiler.datastream.connectors.file_settings import (
+from compat.compiler.datastream.connectors.file_settings import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
@@ -9,8 +9,8 @@ from compiler.datastream.connectors.file_settings import (
     OutputFileConfig,
     RollingPolicy,
 )
-from compiler.datastream.connectors.file_sink import FileSink, StreamingFileSink
-from compiler.datastream.connectors.file_source import (
+from compat.compiler.datastream.connectors.file_sink import FileSink, StreamingFileSink
+from compat.compiler.datastream.connectors.file_source import (
     BulkFormat,
     FileEnumeratorProvider,
     FileSource,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.datastream.connectors.base import Source
-from compiler.errors import illegal_argument
+from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.errors import illegal_argument
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 

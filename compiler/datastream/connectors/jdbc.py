@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.datastream.functions import SinkFunction
-from compiler.errors import illegal_argument
-from state.types import RowTypeInfo
+from compat.compiler.datastream.functions import SinkFunction
+from compat.compiler.errors import illegal_argument
+from compat.state.types import RowTypeInfo
 
 __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
 

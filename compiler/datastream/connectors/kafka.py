@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
-from compiler.datastream.connectors.base import DeliveryGuarantee
-from compiler.datastream.connectors.kafka_offsets import (
+from compat.compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compat.compiler.datastream.connectors.base import DeliveryGuarantee
+from compat.compiler.datastream.connectors.kafka_offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
 )
-from compiler.datastream.connectors.kafka_sink import (
+from compat.compiler.datastream.connectors.kafka_sink import (
     KafkaRecordSerializationSchema,
     KafkaRecordSerializationSchemaBuilder,
     KafkaSink,
     KafkaSinkBuilder,
     KafkaTopicSelector,
 )
-from compiler.datastream.connectors.kafka_source import KafkaSource, KafkaSourceBuilder
-from compiler.datastream.functions import SinkFunction, SourceFunction
-from state.types import TypeInformation
+from compat.compiler.datastream.connectors.kafka_source import KafkaSource, KafkaSourceBuilder
+from compat.compiler.datastream.functions import SinkFunction, SourceFunction
+from compat.state.types import TypeInformation
 
 __all__ = [
     "DeliveryGuarantee",

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from compiler.datastream.common.serialization import SerializationSchema
-from compiler.datastream.connectors.base import (
+from compat.compiler.datastream.common.serialization import SerializationSchema
+from compat.compiler.datastream.connectors.base import (
     Builder,
     DeliveryGuarantee,
     Sink,
@@ -16,9 +16,9 @@ from compiler.datastream.connectors.base import (
     committer,
     writer,
 )
-from compiler.errors import illegal_argument, illegal_state
-from compiler.transformations.model import SinkTopology
-from state.types import Types
+from compat.compiler.errors import illegal_argument, illegal_state
+from compat.compiler.transformations.model import SinkTopology
+from compat.state.types import Types
 
 _LONGEST_TRANSACTIONAL_ID_PREFIX = 64_000
 
@@ -46,7 +46,7 @@ class SelectTopic(StreamTransformer):
         self._topic_selector = topic_selector
 
     def apply(self, ds: Any) -> Any:
-        from compiler.datastream.common.types import Row
+        from compat.compiler.datastream.common.types import Row
 
         selector = self._topic_selector
         return ds.map(

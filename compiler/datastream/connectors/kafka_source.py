@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.datastream.common.serialization import DeserializationSchema
-from compiler.datastream.connectors.base import Builder, Source
-from compiler.datastream.connectors.kafka_offsets import KafkaOffsetsInitializer, KafkaTopicPartition
-from compiler.errors import illegal_argument, illegal_state
+from compat.compiler.datastream.common.serialization import DeserializationSchema
+from compat.compiler.datastream.connectors.base import Builder, Source
+from compat.compiler.datastream.connectors.kafka_offsets import KafkaOffsetsInitializer, KafkaTopicPartition
+from compat.compiler.errors import illegal_argument, illegal_state
 
 
 class KafkaSource(Source):

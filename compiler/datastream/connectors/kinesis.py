@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
-from compiler.datastream.common.watermark_strategy import AssignerWithPeriodicWatermarksWrapper
-from compiler.datastream.connectors.base import Builder, Sink
-from compiler.datastream.functions import SourceFunction
-from state.types import TypeInformation
+from compat.compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compat.compiler.datastream.common.watermark_strategy import AssignerWithPeriodicWatermarksWrapper
+from compat.compiler.datastream.connectors.base import Builder, Sink
+from compat.compiler.datastream.functions import SourceFunction
+from compat.state.types import TypeInformation
 
 __all__ = [
     "FlinkKinesisConsumer",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.datastream.connectors.base import Source
-from compiler.errors import illegal_argument
-from state.types import Types
+from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.errors import illegal_argument
+from compat.state.types import Types
 
 __all__ = ["NumberSequenceSource"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
-from compiler.datastream.connectors.base import Builder, DeliveryGuarantee, Sink, Source, committer, writer
-from compiler.datastream.connectors.pulsar_settings import (
+from compat.compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compat.compiler.datastream.connectors.base import Builder, DeliveryGuarantee, Sink, Source, committer, writer
+from compat.compiler.datastream.connectors.pulsar_settings import (
     MessageDelayer,
     RangeGenerator,
     StartCursor,
     StopCursor,
     TopicRoutingMode,
 )
-from compiler.errors import illegal_argument, illegal_state
-from compiler.transformations.model import SinkTopology
+from compat.compiler.errors import illegal_argument, illegal_state
+from compat.compiler.transformations.model import SinkTopology
 
 __all__ = [
     "MessageDelayer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from state.time import Duration
+from compat.state.time import Duration
 
 
 class _Choice:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
-from compiler.datastream.functions import SinkFunction, SourceFunction
-from compiler.errors import illegal_argument
-from state.types import TypeInformation
+from compat.compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compat.compiler.datastream.functions import SinkFunction, SourceFunction
+from compat.compiler.errors import illegal_argument
+from compat.state.types import TypeInformation
 
 __all__ = ["RMQConnectionConfig", "RMQSink", "RMQSource"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.datastream.connectors.base import Source
-from state.types import Types
+from compat.compiler.datastream.connectors.base import Source
+from compat.state.types import Types
 
 __all__ = ["SocketTextSource"]
 

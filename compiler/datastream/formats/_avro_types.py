@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from state.types import PICKLED, TypeInformation, Types
+from compat.state.types import PICKLED, TypeInformation, Types
 
 _SIMPLE = {
     "string": Types.STRING,

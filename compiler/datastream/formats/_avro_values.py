@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from compiler.datastream.common.types import Row
-from state.types import MapTypeInfo, ObjectArrayTypeInfo, RowTypeInfo, TypeInformation
+from compat.compiler.datastream.common.types import Row
+from compat.state.types import MapTypeInfo, ObjectArrayTypeInfo, RowTypeInfo, TypeInformation
 
 
 def from_avro(value: Any, type_info: TypeInformation) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from state.types import TypeInformation, Types
+from compat.state.types import TypeInformation, Types
 
 _FORMATS = {"date-time": Types.SQL_TIMESTAMP, "date": Types.SQL_DATE, "time": Types.SQL_TIME}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from state.types import OpaqueTypeInfo, RowTypeInfo, TypeInformation, Types
+from compat.state.types import OpaqueTypeInfo, RowTypeInfo, TypeInformation, Types
 
 _SIMPLE = {
     "TinyIntType": Types.BYTE,

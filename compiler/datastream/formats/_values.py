@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.common.types import Row
-from state.types import (
+from compat.compiler.datastream.common.types import Row
+from compat.state.types import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,

@@ -7,14 +7,14 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from compiler.datastream.common.io import InputFormat
-from compiler.datastream.common.serialization import (
+from compat.compiler.datastream.common.io import InputFormat
+from compat.compiler.datastream.common.serialization import (
     BulkWriterFactory,
     DeserializationSchema,
     SerializationSchema,
 )
-from compiler.datastream.utils import ResultTypeQueryable
-from state.types import GenericRecordAvroTypeInfo, TypeInformation
+from compat.compiler.datastream.utils import ResultTypeQueryable
+from compat.state.types import GenericRecordAvroTypeInfo, TypeInformation
 
 __all__ = [
     "AvroBulkWriters",
@@ -96,7 +96,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
     def get_produced_type(self) -> TypeInformation:
         if "schema" not in self.settings:
             return super().get_produced_type()
-        from compiler.datastream.formats._avro_types import type_of_avro_schema
+        from compat.compiler.datastream.formats._avro_types import type_of_avro_schema
 
         return type_of_avro_schema(str(self.settings["schema"]))
 
@@ -108,8 +108,8 @@ class AvroRowDeserializationSchema(DeserializationSchema):
 
     @cached_property
     def _decode(self) -> Callable[[bytes], Any]:
-        from compiler.datastream.formats._avro_values import from_avro
-        from state.serializers.avro import reader
+        from compat.compiler.datastream.formats._avro_values import from_avro
+        from compat.state.serializers.avro import reader
 
         schema, type_info = _schema_of(self), self.get_produced_type()
         read = reader(schema, schema)
@@ -131,9 +131,9 @@ class AvroRowSerializationSchema(SerializationSchema):
 
     @cached_property
     def _encode(self) -> Callable[[Any], bytes]:
-        from compiler.datastream.formats._avro_types import type_of_avro_schema
-        from compiler.datastream.formats._avro_values import to_avro
-        from state.serializers.avro import writer
+        from compat.compiler.datastream.formats._avro_types import type_of_avro_schema
+        from compat.compiler.datastream.formats._avro_values import to_avro
+        from compat.state.serializers.avro import writer
 
         schema = _schema_of(self)
         type_info, write = type_of_avro_schema(schema), writer(schema)

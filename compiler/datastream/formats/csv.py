@@ -5,17 +5,17 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from compiler.datastream.common.serialization import (
+from compat.compiler.datastream.common.serialization import (
     BulkWriterFactory,
     DeserializationSchema,
     RowDataBulkWriterFactory,
     SerializationSchema,
 )
-from compiler.datastream.common.types import Row
-from compiler.datastream.connectors.file_source import StreamFormat
-from compiler.datastream.formats._values import from_plain, to_plain
-from compiler.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
-from state.types import ExternalTypeInfo, RowTypeInfo, TypeInformation
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.connectors.file_source import StreamFormat
+from compat.compiler.datastream.formats._values import from_plain, to_plain
+from compat.compiler.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
+from compat.state.types import ExternalTypeInfo, RowTypeInfo, TypeInformation
 
 __all__ = [
     "CsvBulkWriters",

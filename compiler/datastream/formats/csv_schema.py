@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.formats._row_types import type_of
-from state.types import RowTypeInfo, TypeInformation, Types
+from compat.compiler.datastream.formats._row_types import type_of
+from compat.state.types import RowTypeInfo, TypeInformation, Types
 
 
 class CsvSchema:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
-from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
-from compiler.datastream.connectors.file_source import StreamFormat
-from compiler.datastream.formats._values import from_plain, to_plain
-from state.types import RowTypeInfo, TypeInformation
+from compat.compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema
+from compat.compiler.datastream.connectors.file_source import StreamFormat
+from compat.compiler.datastream.formats._values import from_plain, to_plain
+from compat.state.types import RowTypeInfo, TypeInformation
 
 __all__ = ["JsonReaderFormat", "JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -85,7 +85,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             """A JSON schema that tells the type of the rows."""
             if json_schema is None:
                 raise TypeError("The json_schema must not be None.")
-            from compiler.datastream.formats._json_schema import type_of_json_schema
+            from compat.compiler.datastream.formats._json_schema import type_of_json_schema
 
             self._json_schema = json_schema
             self._type_info = type_of_json_schema(json_schema)

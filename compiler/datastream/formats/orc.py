@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
-from compiler.datastream.formats._row_types import type_of
-from compiler.datastream.utils import create_hadoop_configuration, create_java_properties
+from compat.compiler.datastream.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
+from compat.compiler.datastream.formats._row_types import type_of
+from compat.compiler.datastream.utils import create_hadoop_configuration, create_java_properties
 
 __all__ = ["OrcBulkWriters"]
 

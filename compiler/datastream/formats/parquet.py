@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
-from compiler.datastream.connectors.file_source import BulkFormat, StreamFormat
-from compiler.datastream.formats._row_types import type_of
-from compiler.datastream.utils import create_hadoop_configuration
-from state.types import ExternalTypeInfo, GenericRecordAvroTypeInfo
+from compat.compiler.datastream.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
+from compat.compiler.datastream.connectors.file_source import BulkFormat, StreamFormat
+from compat.compiler.datastream.formats._row_types import type_of
+from compat.compiler.datastream.utils import create_hadoop_configuration
+from compat.state.types import ExternalTypeInfo, GenericRecordAvroTypeInfo
 
 if TYPE_CHECKING:
-    from compiler.datastream.formats.avro import AvroSchema
+    from compat.compiler.datastream.formats.avro import AvroSchema
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.datastream.window.assigners import (
+from compat.compiler.datastream.window.assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     DynamicEventTimeSessionWindows,
@@ -20,15 +20,15 @@ from compiler.datastream.window.assigners import (
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
-from compiler.datastream.window.evictors import (
+from compat.compiler.datastream.window.evictors import (
     CountEvictor,
     DeltaEvictor,
     Evictor,
     TimeEvictor,
     TimestampedValue,
 )
-from compiler.datastream.window.nesting_triggers import ProcessingTimeoutTrigger, PurgingTrigger
-from compiler.datastream.window.triggers import (
+from compat.compiler.datastream.window.nesting_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from compat.compiler.datastream.window.triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountTrigger,
@@ -40,7 +40,7 @@ from compiler.datastream.window.triggers import (
     Trigger,
     TriggerResult,
 )
-from compiler.datastream.window.windows import (
+from compat.compiler.datastream.window.windows import (
     CountWindow,
     CountWindowSerializer,
     GlobalWindow,

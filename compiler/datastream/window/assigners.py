@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from typing import Any, Generic, TypeVar
 
-from compiler.datastream.common.constants import MIN_LONG_VALUE
-from compiler.datastream.common.serializer import TypeSerializer
-from compiler.datastream.window.triggers import (
+from compat.compiler.datastream.common.constants import MIN_LONG_VALUE
+from compat.compiler.datastream.common.serializer import TypeSerializer
+from compat.compiler.datastream.window.triggers import (
     CountTrigger,
     EndOfStreamTrigger,
     EventTimeTrigger,
@@ -16,7 +16,7 @@ from compiler.datastream.window.triggers import (
     ProcessingTimeTrigger,
     Trigger,
 )
-from compiler.datastream.window.windows import (
+from compat.compiler.datastream.window.windows import (
     CountWindow,
     CountWindowSerializer,
     GlobalWindow,
@@ -25,9 +25,9 @@ from compiler.datastream.window.windows import (
     TimeWindowSerializer,
     Window,
 )
-from state.descriptors import ValueStateDescriptor
-from state.time import Duration, Time, milliseconds_of
-from state.types import Types
+from compat.state.descriptors import ValueStateDescriptor
+from compat.state.time import Duration, Time, milliseconds_of
+from compat.state.types import Types
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Window)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from state.time import Duration, Time, milliseconds_of
+from compat.state.time import Duration, Time, milliseconds_of
 
 W = TypeVar("W")
 

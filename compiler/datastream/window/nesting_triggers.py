@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from compiler.datastream.window.triggers import Trigger, TriggerResult
-from compiler.datastream.window.windows import Window
-from state.descriptors import ValueStateDescriptor
-from state.time import Duration, Time, milliseconds_of
-from state.types import Types
+from compat.compiler.datastream.window.triggers import Trigger, TriggerResult
+from compat.compiler.datastream.window.windows import Window
+from compat.state.descriptors import ValueStateDescriptor
+from compat.state.time import Duration, Time, milliseconds_of
+from compat.state.types import Types
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Window)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from compiler.datastream.common.constants import MAX_LONG_VALUE
-from compiler.datastream.window.windows import TimeWindow, Window
-from state.descriptors import ReducingStateDescriptor, StateDescriptor, ValueStateDescriptor
-from state.time import Duration, Time, milliseconds_of
-from state.types import TypeInformation, Types
+from compat.compiler.datastream.common.constants import MAX_LONG_VALUE
+from compat.compiler.datastream.window.windows import TimeWindow, Window
+from compat.state.descriptors import ReducingStateDescriptor, StateDescriptor, ValueStateDescriptor
+from compat.state.time import Duration, Time, milliseconds_of
+from compat.state.types import TypeInformation, Types
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Window)

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream.common.constants import MAX_LONG_VALUE
-from compiler.datastream.common.serializer import TypeSerializer
+from compat.compiler.datastream.common.constants import MAX_LONG_VALUE
+from compat.compiler.datastream.common.serializer import TypeSerializer
 
 if TYPE_CHECKING:
     from io import BytesIO

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from compiler.datastream.functions import RuntimeContext
-from compiler.datastream.output_tag import OutputTag
-from compiler.spark.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
-from compiler.spark.operators.metrics import MetricGroup, Metrics
-from compiler.spark.plan import OperatorSpec
-from compiler.spark.state.backend import KeyedBackend
-from compiler.spark.state.changes import Changes
-from compiler.transformations.operators import Operator
-from state.delta.replica import Reader
-from state.serializers import dump
+from compat.compiler.datastream.functions import RuntimeContext
+from compat.compiler.datastream.output_tag import OutputTag
+from compat.compiler.spark.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compat.compiler.spark.operators.metrics import MetricGroup, Metrics
+from compat.compiler.spark.plan import OperatorSpec
+from compat.compiler.spark.state.backend import KeyedBackend
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.transformations.operators import Operator
+from compat.state.delta.replica import Reader
+from compat.state.serializers import dump
 
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
@@ -177,15 +177,13 @@ class StreamOperator:
 
 def user_error(operator: str, record: Any, error: BaseException) -> UserFunctionError:
     """The failure of the program's own code, with its traceback cut to the program's frames."""
-    import os
     import traceback
 
-    import compiler
+    from compat.compiler.ours import is_our_file
 
     if isinstance(error, UserFunctionError):
         return error
-    ours = os.path.dirname(os.path.abspath(compiler.__file__)) + os.sep
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_our_file(frame.filename)]
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
     text = "".join([*lines, *traceback.format_exception_only(type(error), error)]).rstrip()
     return UserFunctionError(operator, None if record is NO_RECORD else repr(record)[:1000], text)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
-from compiler.datastream.state import BroadcastState, MapStateDescriptor
-from compiler.spark.elements import Timestamps, Values
-from compiler.spark.operators.base import NO_RECORD, Emitter, OperatorContext, Output
-from compiler.spark.operators.keyed import KeyedContext, KeyedProcess
-from compiler.spark.operators.stateless import FunctionOperator, PlainContext
-from compiler.spark.state.changes import Changes
-from compiler.transformations.operators import Operator
-from state.delta.replica import (
+from compat.compiler.datastream.state import BroadcastState, MapStateDescriptor
+from compat.compiler.spark.elements import Timestamps, Values
+from compat.compiler.spark.operators.base import NO_RECORD, Emitter, OperatorContext, Output
+from compat.compiler.spark.operators.keyed import KeyedContext, KeyedProcess
+from compat.compiler.spark.operators.stateless import FunctionOperator, PlainContext
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.transformations.operators import Operator
+from compat.state.delta.replica import (
     Reader,
     entry_key,
     map_entry,
@@ -22,8 +22,8 @@ from state.delta.replica import (
     state_prefix,
     with_timestamp,
 )
-from state.delta.rows import NO_KEY_GROUP, Kind, Row
-from state.serializers import codec_of, key_codec_of
+from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row
+from compat.state.serializers import codec_of, key_codec_of
 
 
 class BroadcastCells(BroadcastState[Any, Any]):

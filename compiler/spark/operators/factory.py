@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from compiler.spark.elements import LatencyMarker, Timestamps, Values
-from compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
-from compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator, functions_of
-from compiler.spark.records import converter
-from compiler.streamgraph.model import Task
-from compiler.transformations.operators import Operator
+from compat.compiler.spark.elements import LatencyMarker, Timestamps, Values
+from compat.compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
+from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator, functions_of
+from compat.compiler.spark.records import converter
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.transformations.operators import Operator
 
 KINDS: dict[str, Any] = {
     "map": stateless.MapOperator,

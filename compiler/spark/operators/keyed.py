@@ -7,10 +7,10 @@ from itertools import repeat
 from operator import add, itemgetter
 from typing import Any
 
-from compiler.datastream.time_domain import TimeDomain
-from compiler.datastream.timerservice import TimerService
-from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compiler.spark.operators.base import (
+from compat.compiler.datastream.time_domain import TimeDomain
+from compat.compiler.datastream.timerservice import TimerService
+from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
     OperatorContext,
@@ -18,14 +18,14 @@ from compiler.spark.operators.base import (
     call_of,
     open_functions,
 )
-from compiler.spark.operators.stateless import FunctionOperator
-from compiler.spark.state.backend import VOID, KeyedBackend
-from compiler.spark.state.changes import Changes
-from compiler.spark.state.timers import InternalTimers
-from compiler.transformations.operators import Operator
-from state.descriptors import ReducingStateDescriptor
-from state.serializers import key_codec_of
-from state.types import TupleTypeInfo
+from compat.compiler.spark.operators.stateless import FunctionOperator
+from compat.compiler.spark.state.backend import VOID, KeyedBackend
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.timers import InternalTimers
+from compat.compiler.transformations.operators import Operator
+from compat.state.descriptors import ReducingStateDescriptor
+from compat.state.serializers import key_codec_of
+from compat.state.types import TupleTypeInfo
 
 _KEY = itemgetter(0)
 

@@ -9,12 +9,12 @@ import uuid
 from itertools import repeat
 from typing import Any
 
-from compiler.spark.elements import Timestamps, Values
-from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
-from compiler.spark.operators.texts import text_of
-from compiler.spark.sinks import WriterContext, writer_of
-from compiler.spark.state.changes import Changes
-from compiler.transformations.operators import Operator
+from compat.compiler.spark.elements import Timestamps, Values
+from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compat.compiler.spark.operators.texts import text_of
+from compat.compiler.spark.sinks import WriterContext, writer_of
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.transformations.operators import Operator
 
 
 class ReportingSink(StreamOperator):

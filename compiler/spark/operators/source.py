@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.spark.elements import BUFFER_RECORDS, MAX_WATERMARK, MIN_TIMESTAMP, LatencyMarker, Timestamps, Values
-from compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
-from compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compiler.spark.sources import reader_of
-from compiler.spark.sources.splits import SourceWork, Split
-from compiler.spark.state.changes import Changes
-from compiler.spark.valve import WatermarkValve
-from compiler.transformations.operators import Operator
+from compat.compiler.spark.elements import (
+    BUFFER_RECORDS,
+    MAX_WATERMARK,
+    MIN_TIMESTAMP,
+    LatencyMarker,
+    Timestamps,
+    Values,
+)
+from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
+from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
+from compat.compiler.spark.sources import reader_of
+from compat.compiler.spark.sources.splits import SourceWork, Split
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.valve import WatermarkValve
+from compat.compiler.transformations.operators import Operator
 
 LATENCY_INTERVAL = "metrics.latency.interval"
 

@@ -6,9 +6,9 @@ from itertools import compress, repeat
 from operator import length_hint
 from typing import Any
 
-from compiler.datastream.timerservice import TimerService
-from compiler.spark.elements import MIN_TIMESTAMP, Timestamps, Values
-from compiler.spark.operators.base import (
+from compat.compiler.datastream.timerservice import TimerService
+from compat.compiler.spark.elements import MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
     OperatorContext,
@@ -18,7 +18,7 @@ from compiler.spark.operators.base import (
     close_functions,
     open_functions,
 )
-from compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import Operator
 
 
 class FunctionOperator(StreamOperator):

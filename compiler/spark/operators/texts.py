@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from state.types import ListTypeInfo, MapTypeInfo, TupleTypeInfo
+from compat.state.types import ListTypeInfo, MapTypeInfo, TupleTypeInfo
 
 _ARRAYS = ("BASIC_ARRAY", "OBJECT_ARRAY", "PRIMITIVE_ARRAY")
 

@@ -6,10 +6,10 @@ import asyncio
 from itertools import repeat
 from typing import Any
 
-from compiler.spark.elements import Timestamps, Values
-from compiler.spark.operators.base import Emitter
-from compiler.spark.operators.stateless import FunctionOperator
-from state.time import milliseconds_of
+from compat.compiler.spark.elements import Timestamps, Values
+from compat.compiler.spark.operators.base import Emitter
+from compat.compiler.spark.operators.stateless import FunctionOperator
+from compat.state.time import milliseconds_of
 
 
 class AsyncWaitOperator(FunctionOperator):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from operator import length_hint
 from typing import Any
 
-from compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
-from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compiler.spark.operators.base import OperatorContext, Output, StreamOperator
-from compiler.spark.state.changes import Changes
-from compiler.transformations.operators import Operator
-from state.time import milliseconds_of
+from compat.compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
+from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.transformations.operators import Operator
+from compat.state.time import milliseconds_of
 
 
 class ExtractTimestamp(StreamOperator):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
-from compiler.datastream.time_domain import TimeDomain
-from compiler.datastream.window import (
+from compat.compiler.datastream.time_domain import TimeDomain
+from compat.compiler.datastream.window import (
     EventTimeTrigger,
     MergingWindowAssigner,
     SlidingEventTimeWindows,
@@ -18,18 +18,18 @@ from compiler.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from compiler.datastream.window.evictors import Evictor, TimestampedValue
-from compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compiler.spark.operators.base import (
+from compat.compiler.datastream.window.evictors import Evictor, TimestampedValue
+from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.operators.base import (
     NO_RECORD,
     OperatorContext,
     Output,
     TaskRuntimeContext,
 )
-from compiler.spark.operators.keyed import KeyedOperator, distinct_keys
-from compiler.spark.operators.metrics import MetricGroup
-from compiler.transformations.operators import Operator
-from state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from compat.compiler.spark.operators.keyed import KeyedOperator, distinct_keys
+from compat.compiler.spark.operators.metrics import MetricGroup
+from compat.compiler.transformations.operators import Operator
+from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 
 _MERGING_SET = "merging-window-set"
 _KNOWN_WINDOWS = 10_000

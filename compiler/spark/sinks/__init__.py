@@ -1,6 +1,6 @@
 """Sinks: writers in tasks, committers on the driver. Flink: sink v2 (``SinkWriter``, ``Committer``).
 
-A sink of one's own extends ``compiler.datastream.connectors.base.Sink`` and has ``create_writer(context)``, whose result has
+Your own sink extends ``compat.compiler.datastream.connectors.base.Sink``, with ``create_writer(context)``, whose result has
 ``write(value, timestamp)`` and ``prepare_commit()`` (the committables, plain picklable data), and, where there is something to
 publish, ``create_committer()``, whose result has ``commit(committables, transaction)``. Committing must be idempotent: after a
 crash the committables of the last checkpoint are committed again. ``transaction`` is (job id, epoch).
@@ -46,14 +46,14 @@ def unsupported_sink(sink: Any) -> str | None:
         return None
     connector = getattr(sink, "connector", None)
     if connector == "filesystem":
-        from compiler.spark.sinks.files import unsupported
+        from compat.compiler.spark.sinks.files import unsupported
 
         return unsupported(sink.settings)
     if connector == "delta":
         merges = sink.settings.get("merge_schema")
         return "the Delta sink adds no columns to a table: take with_merge_schema out" if merges else None
     if connector == "kafka":
-        from compiler.spark.sinks.kafka import unsupported as unsupported_kafka
+        from compat.compiler.spark.sinks.kafka import unsupported as unsupported_kafka
 
         return unsupported_kafka(sink)
     return (
@@ -67,14 +67,14 @@ def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
     if hasattr(sink, "create_writer"):
         return sink.create_writer(context)  # type: ignore[no-any-return]
     if sink.connector == "delta":
-        from compiler.spark.sinks.delta import DeltaWriter
+        from compat.compiler.spark.sinks.delta import DeltaWriter
 
         return DeltaWriter(sink.settings)
     if sink.connector == "kafka":
-        from compiler.spark.sinks.kafka import writer_of as kafka_writer_of
+        from compat.compiler.spark.sinks.kafka import writer_of as kafka_writer_of
 
         return kafka_writer_of(sink, context)
-    from compiler.spark.sinks.files import FileWriter
+    from compat.compiler.spark.sinks.files import FileWriter
 
     return FileWriter(sink.settings, context)
 
@@ -87,13 +87,13 @@ def committer_of(sink: Any) -> Committer | None:
     if hasattr(sink, "create_writer") or connector not in ("filesystem", "delta", "kafka"):
         return None
     if connector == "kafka":
-        from compiler.spark.sinks.kafka import committer_of as kafka_committer_of
+        from compat.compiler.spark.sinks.kafka import committer_of as kafka_committer_of
 
         return kafka_committer_of(sink)
     if connector == "delta":
-        from compiler.spark.sinks.delta import DeltaCommitter
+        from compat.compiler.spark.sinks.delta import DeltaCommitter
 
         return DeltaCommitter(sink.settings)
-    from compiler.spark.sinks.files import FileCommitter
+    from compat.compiler.spark.sinks.files import FileCommitter
 
     return FileCommitter()

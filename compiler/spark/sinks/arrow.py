@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from state.types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
+from compat.state.types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
 
 _SIMPLE = {
     "STRING": "string",

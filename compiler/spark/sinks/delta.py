@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from compiler.spark.sinks.arrow import as_dict, schema_of
+from compat.compiler.spark.sinks.arrow import as_dict, schema_of
 
 Settings = Mapping[str, Any]
 _NULL = "__HIVE_DEFAULT_PARTITION__"

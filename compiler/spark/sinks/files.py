@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from compiler.spark.sinks import WriterContext
-from compiler.spark.sinks.arrow import as_dict, schema_of
-from state.types import RowTypeInfo
+from compat.compiler.spark.sinks import WriterContext
+from compat.compiler.spark.sinks.arrow import as_dict, schema_of
+from compat.state.types import RowTypeInfo
 
 _JAVA_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 _BULK_FORMATS = ("parquet", "csv", "avro", "avro-parquet")
@@ -139,7 +139,7 @@ def _write_avro(schema: str, records: list[Any], path: Path) -> None:
     from avro.datafile import DataFileWriter
     from avro.io import DatumWriter
 
-    from state.serializers.avro import parsed
+    from compat.state.serializers.avro import parsed
 
     with open(path, "wb") as file, DataFileWriter(file, DatumWriter(), parsed(schema)) as writer:
         for record in records:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compiler.datastream.common.serialization import SerializationSchema
-from compiler.datastream.connectors.base import DeliveryGuarantee
-from compiler.spark.kafka_clients import Pool, consumer_settings, problem_of, producer_settings
-from compiler.spark.sinks import Committer, SinkWriter, WriterContext
+from compat.compiler.datastream.common.serialization import SerializationSchema
+from compat.compiler.datastream.connectors.base import DeliveryGuarantee
+from compat.compiler.spark.kafka_clients import Pool, consumer_settings, problem_of, producer_settings
+from compat.compiler.spark.sinks import Committer, SinkWriter, WriterContext
 
 _FOLDER = "_kafka"
 _ROWS = 50_000

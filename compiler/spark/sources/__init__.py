@@ -1,6 +1,6 @@
 """Sources: split enumerators on the driver, readers in tasks. Flink: FLIP-27 (``SplitEnumerator``, ``SourceReader``).
 
-A source of one's own extends ``compiler.datastream.connectors.base.Source`` and has ``create_enumerator(parallelism)`` and
+A source of your own extends ``compat.compiler.datastream.connectors.base.Source``, with ``create_enumerator(parallelism)`` and
 ``create_reader()``; see :class:`SplitEnumerator` and :class:`SourceReader`.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.spark.sources.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
+from compat.compiler.spark.sources.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 
 __all__ = [
     "Read",
@@ -42,13 +42,13 @@ def unsupported_source(operator: Any) -> str | None:
 
 def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
     """The enumerator of a source operator."""
-    from compiler.spark.sources import builtin
+    from compat.compiler.spark.sources import builtin
 
     source = operator.function
     if operator.kind == "collection":
         return builtin.CollectionEnumerator(source)
     if operator.kind == "input_format":
-        from compiler.spark.sources.files import FileEnumerator
+        from compat.compiler.spark.sources.files import FileEnumerator
 
         return FileEnumerator((source.settings["path"],))
     if hasattr(source, "create_enumerator"):
@@ -58,14 +58,14 @@ def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
 
 def reader_of(operator: Any, output_type: Any) -> SourceReader:
     """The reader of a source operator."""
-    from compiler.spark.sources import builtin
+    from compat.compiler.spark.sources import builtin
 
     source = operator.function
     if operator.kind == "collection":
         return builtin.CollectionReader(output_type)
     if operator.kind == "input_format":
-        from compiler.spark.sources.files import FileReader
-        from compiler.spark.sources.formats import read_avro
+        from compat.compiler.spark.sources.files import FileReader
+        from compat.compiler.spark.sources.formats import read_avro
 
         return FileReader(read_avro)
     if hasattr(source, "create_reader"):
@@ -78,38 +78,38 @@ def _anything(source: Any) -> str | None:
 
 
 def _numbers(source: Any, parallelism: int) -> SplitEnumerator:
-    from compiler.spark.sources.builtin import NumberEnumerator
+    from compat.compiler.spark.sources.builtin import NumberEnumerator
 
     return NumberEnumerator(source.start, source.end, parallelism)
 
 
 def _number_reader(source: Any) -> SourceReader:
-    from compiler.spark.sources.builtin import NumberReader
+    from compat.compiler.spark.sources.builtin import NumberReader
 
     return NumberReader()
 
 
 def _generated(source: Any, parallelism: int) -> SplitEnumerator:
-    from compiler.spark.sources.builtin import GeneratorEnumerator
+    from compat.compiler.spark.sources.builtin import GeneratorEnumerator
 
     return GeneratorEnumerator(source.settings["count"], source.settings["rate"], parallelism)
 
 
 def _generator_reader(source: Any) -> SourceReader:
-    from compiler.spark.sources.builtin import GeneratorReader
+    from compat.compiler.spark.sources.builtin import GeneratorReader
 
     return GeneratorReader(source.settings["function"])
 
 
 def _files(source: Any, parallelism: int) -> SplitEnumerator:
-    from compiler.spark.sources.files import FileEnumerator
+    from compat.compiler.spark.sources.files import FileEnumerator
 
     return FileEnumerator(source.paths, source.settings.get("discovery_interval"))
 
 
 def _file_reader(source: Any) -> SourceReader:
-    from compiler.spark.sources.files import FileReader
-    from compiler.spark.sources.formats import reader_of_format
+    from compat.compiler.spark.sources.files import FileReader
+    from compat.compiler.spark.sources.formats import reader_of_format
 
     read = reader_of_format(source.format)
     assert read is not None
@@ -117,7 +117,7 @@ def _file_reader(source: Any) -> SourceReader:
 
 
 def _unknown_format(source: Any) -> str | None:
-    from compiler.spark.sources.formats import reader_of_format
+    from compat.compiler.spark.sources.formats import reader_of_format
 
     if reader_of_format(source.format) is not None:
         return None
@@ -125,43 +125,43 @@ def _unknown_format(source: Any) -> str | None:
 
 
 def _socket(source: Any, parallelism: int) -> SplitEnumerator:
-    from compiler.spark.sources.socket import SocketEnumerator
+    from compat.compiler.spark.sources.socket import SocketEnumerator
 
     return SocketEnumerator(source.settings["host"], source.settings["port"], source.settings["delimiter"])
 
 
 def _socket_reader(source: Any) -> SourceReader:
-    from compiler.spark.sources.socket import LinesReader
+    from compat.compiler.spark.sources.socket import LinesReader
 
     return LinesReader()
 
 
 def _kafka(source: Any, parallelism: int) -> SplitEnumerator:
-    from compiler.spark.sources.kafka import KafkaEnumerator
+    from compat.compiler.spark.sources.kafka import KafkaEnumerator
 
     return KafkaEnumerator(source)
 
 
 def _kafka_reader(source: Any) -> SourceReader:
-    from compiler.spark.sources.kafka import KafkaReader
+    from compat.compiler.spark.sources.kafka import KafkaReader
 
     return KafkaReader(source)
 
 
 def _unreadable_kafka(source: Any) -> str | None:
-    from compiler.spark.sources.kafka import unsupported
+    from compat.compiler.spark.sources.kafka import unsupported
 
     return unsupported(source)
 
 
 def _delta(source: Any, parallelism: int) -> SplitEnumerator:
-    from compiler.spark.sources.delta import DeltaEnumerator
+    from compat.compiler.spark.sources.delta import DeltaEnumerator
 
     return DeltaEnumerator(source.settings, source.bounded)
 
 
 def _delta_reader(source: Any) -> SourceReader:
-    from compiler.spark.sources.delta import DeltaReader
+    from compat.compiler.spark.sources.delta import DeltaReader
 
     return DeltaReader(source.get_produced_type(), source.settings.get("column_names"))
 

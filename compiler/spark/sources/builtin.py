@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from compiler.spark.records import converter, from_internal
-from compiler.spark.sources.splits import Read, Split
+from compat.compiler.spark.records import converter, from_internal
+from compat.compiler.spark.sources.splits import Read, Split
 
 
 class CollectionEnumerator:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from compiler.spark.records import converter
-from compiler.spark.sources.formats import reader_of_format
-from compiler.spark.sources.splits import Read, Split
-from state.types import RowTypeInfo
+from compat.compiler.spark.records import converter
+from compat.compiler.spark.sources.formats import reader_of_format
+from compat.compiler.spark.sources.splits import Read, Split
+from compat.state.types import RowTypeInfo
 
 _FEATURES = {"deletionVectors", "columnMapping"}
 _NULL = "__HIVE_DEFAULT_PARTITION__"

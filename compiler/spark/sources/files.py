@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from compiler.spark.sources.formats import ReadFile
-from compiler.spark.sources.splits import Read, Split
-from state.time import milliseconds_of
+from compat.compiler.spark.sources.formats import ReadFile
+from compat.compiler.spark.sources.splits import Read, Split
+from compat.state.time import milliseconds_of
 
 
 class FileEnumerator:

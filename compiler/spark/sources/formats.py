@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from compiler.datastream.common.types import Row
-from compiler.datastream.formats._values import from_plain
-from compiler.spark.records import converter
-from state.types import ExternalTypeInfo, RowTypeInfo
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.formats._values import from_plain
+from compat.compiler.spark.records import converter
+from compat.state.types import ExternalTypeInfo, RowTypeInfo
 
 Part = tuple[list[Any], int, bool]
 """Records, the position behind them, and whether the file ends there."""

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.datastream.common.serialization import DeserializationSchema
-from compiler.datastream.connectors.kafka_offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
-from compiler.spark.kafka_clients import KafkaUnavailable, Pool, consumer_settings, problem_of
-from compiler.spark.sources.kafka_cluster import KafkaCluster, Partition
-from compiler.spark.sources.splits import Read, Split
+from compat.compiler.datastream.common.serialization import DeserializationSchema
+from compat.compiler.datastream.connectors.kafka_offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
+from compat.compiler.spark.kafka_clients import KafkaUnavailable, Pool, consumer_settings, problem_of
+from compat.compiler.spark.sources.kafka_cluster import KafkaCluster, Partition
+from compat.compiler.spark.sources.splits import Read, Split
 
 _NO_END = 1 << 63
 _FRESH = 0.02

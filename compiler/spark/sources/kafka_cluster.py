@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-from compiler.spark.kafka_clients import KafkaUnavailable, client_settings, consumer_settings
+from compat.compiler.spark.kafka_clients import KafkaUnavailable, client_settings, consumer_settings
 
 Partition = tuple[str, int]
 """A topic and the number of a partition."""

@@ -10,7 +10,7 @@ import socket
 import threading
 from typing import Any
 
-from compiler.spark.sources.splits import Read, Split
+from compat.compiler.spark.sources.splits import Read, Split
 
 
 class SocketEnumerator:

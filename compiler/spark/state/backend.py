@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.datastream.functions import KeyedStateStore
-from compiler.spark.state.cells import (
+from compat.compiler.datastream.functions import KeyedStateStore
+from compat.compiler.spark.state.cells import (
     AggregatingCells,
     Cells,
     ListCells,
@@ -17,10 +17,10 @@ from compiler.spark.state.cells import (
     ReducingCells,
     ValueCells,
 )
-from compiler.spark.state.changes import Changes
-from state.compatibility import Answer, resolve_state
-from state.delta.replica import Reader
-from state.descriptors import (
+from compat.compiler.spark.state.changes import Changes
+from compat.state.compatibility import Answer, resolve_state
+from compat.state.delta.replica import Reader
+from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
@@ -28,8 +28,8 @@ from state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from state.key_groups import key_group_of_key
-from state.serializers import KeyCodec
+from compat.state.key_groups import key_group_of_key
+from compat.state.serializers import KeyCodec
 
 VOID = b""
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from compiler.datastream.state import AggregatingState, ListState, MapState, ReducingState, State, ValueState
-from compiler.spark.state.changes import Column
-from compiler.spark.state.expiry import Expiry
-from compiler.spark.state.groups import key_groups_of
-from state.delta.replica import (
+from compat.compiler.datastream.state import AggregatingState, ListState, MapState, ReducingState, State, ValueState
+from compat.compiler.spark.state.changes import Column
+from compat.compiler.spark.state.expiry import Expiry
+from compat.compiler.spark.state.groups import key_groups_of
+from compat.state.delta.replica import (
     entry_key,
     entry_keys,
     map_entry,
@@ -22,12 +22,12 @@ from state.delta.replica import (
     state_prefix,
     with_timestamp,
 )
-from state.delta.rows import Kind, Row
-from state.serializers import codec_of, key_codec_of
+from compat.state.delta.rows import Kind, Row
+from compat.state.serializers import codec_of, key_codec_of
 
 if TYPE_CHECKING:
-    from compiler.spark.state.backend import KeyedBackend
-    from compiler.spark.state.changes import Changes
+    from compat.compiler.spark.state.backend import KeyedBackend
+    from compat.compiler.spark.state.changes import Changes
 
 _MISSING = object()
 _MANY = 64

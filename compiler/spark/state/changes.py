@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from state.delta.rows import SCHEMA, Row, table_of
+from compat.state.delta.rows import SCHEMA, Row, table_of
 
 
 @dataclass(frozen=True, slots=True)

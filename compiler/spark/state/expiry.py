@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from state.time import milliseconds_of
-from state.ttl import StateTtlConfig
+from compat.state.time import milliseconds_of
+from compat.state.ttl import StateTtlConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Key groups of many keys at once: what :mod:`state.key_groups` says of one, with the arithmetic done by numpy."""
+"""Key groups of many keys at once: what :mod:`compat.state.key_groups` says of one, with the arithmetic done by numpy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import mmh3
 import numpy as np
 
-from state.key_groups import key_group_of_key, stable_hash
+from compat.state.key_groups import key_group_of_key, stable_hash
 
 _KNOWN_KEYS = 400_000
 _FEW = 16

@@ -6,11 +6,11 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.spark.elements import MIN_TIMESTAMP
-from compiler.spark.state.backend import KeyedBackend
-from compiler.spark.state.changes import Changes
-from state.delta.replica import split_timer, state_prefix, timer_key, timer_value
-from state.delta.rows import Kind, Row
+from compat.compiler.spark.elements import MIN_TIMESTAMP
+from compat.compiler.spark.state.backend import KeyedBackend
+from compat.compiler.spark.state.changes import Changes
+from compat.state.delta.replica import split_timer, state_prefix, timer_key, timer_value
+from compat.state.delta.rows import Kind, Row
 
 TIMERS = "_timers"
 _Timer = tuple[int, bytes, bytes]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.streamgraph.translators import cache, iterations, operators, sinks, sources, virtual
-from compiler.transformations import model
+from compat.compiler.streamgraph.translators import cache, iterations, operators, sinks, sources, virtual
+from compat.compiler.transformations import model
 
 TRANSLATORS: dict[type[model.Transformation], Any] = {
     model.Source: sources.translate_source,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.streamgraph.model import StreamNode, Task
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import CacheTransformation
-from compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import CacheTransformation
+from compat.compiler.transformations.operators import ChainingStrategy, Operator
 
 
 def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, ...]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from compiler.configuration import JobSettings
-from compiler.streamgraph.builder import GraphBuilder
-from compiler.streamgraph.model import StreamNode, Task
-from compiler.transformations.model import PhysicalTransformation, Transformation
-from compiler.transformations.operators import ChainingStrategy, Operator
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.configuration import JobSettings
+from compat.compiler.streamgraph.builder import GraphBuilder
+from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.transformations.model import PhysicalTransformation, Transformation
+from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.pipeline import Pipeline
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
 

@@ -5,10 +5,10 @@ Flink 1.x: ``StreamGraphGenerator.transformFeedback`` and ``transformCoFeedback`
 
 from __future__ import annotations
 
-from compiler.errors import illegal_state, unsupported
-from compiler.streamgraph.model import StreamNode, Task
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import CoFeedback, Feedback
+from compat.compiler.errors import illegal_state, unsupported
+from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import CoFeedback, Feedback
 
 
 def translate_feedback(iteration: Feedback, context: Context) -> tuple[int, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.streamgraph.model import Task
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import (
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
     KeyedMultipleInputTransformation,
@@ -16,7 +16,7 @@ from compiler.transformations.model import (
     TimestampsAndWatermarks,
     TwoInputTransformation,
 )
-from compiler.transformations.operators import ChainingStrategy
+from compat.compiler.transformations.operators import ChainingStrategy
 
 
 def translate_one_input(operator: OneInputTransformation, context: Context) -> tuple[int, ...]:

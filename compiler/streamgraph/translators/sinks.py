@@ -5,11 +5,11 @@ A sink of the second kind is expanded into the operators of its topology while t
 
 from __future__ import annotations
 
-from compiler.errors import illegal_state, unsupported
-from compiler.record import record
-from compiler.streamgraph.model import Task
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import (
+from compat.compiler.errors import illegal_state, unsupported
+from compat.compiler.record import record
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import (
     LegacySink,
     OneInputTransformation,
     Partition,
@@ -17,8 +17,8 @@ from compiler.transformations.model import (
     Sink,
     SinkStep,
 )
-from compiler.transformations.operators import ChainingStrategy
-from compiler.transformations.partitioners import FORWARD, GLOBAL, ExchangeMode, Partitioner
+from compat.compiler.transformations.operators import ChainingStrategy
+from compat.compiler.transformations.partitioners import FORWARD, GLOBAL, ExchangeMode, Partitioner
 
 
 @record

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.streamgraph.model import Task
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import LegacySource, Source
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import LegacySource, Source
 
 
 def translate_source(source: Source, context: Context) -> tuple[int, ...]:

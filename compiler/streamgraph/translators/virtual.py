@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.streamgraph.builder import VirtualNode
-from compiler.streamgraph.translators.context import Context
-from compiler.transformations.model import Partition, SideOutput, Union
-from compiler.transformations.partitioners import ExchangeMode
+from compat.compiler.streamgraph.builder import VirtualNode
+from compat.compiler.streamgraph.translators.context import Context
+from compat.compiler.transformations.model import Partition, SideOutput, Union
+from compat.compiler.transformations.partitioners import ExchangeMode
 
 
 def translate_union(union: Union, context: Context) -> tuple[int, ...]:

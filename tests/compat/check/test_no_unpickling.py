@@ -11,16 +11,16 @@ import pytest
 
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.options import RunOptions
+from compat.compiler.spark.restore import prepare_restore
 from compat.plan.as_run import as_run
 from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
-from compiler.datastream.executor import set_executor
-from compiler.datastream.functions import KeyedProcessFunction
-from compiler.spark.options import RunOptions
-from compiler.spark.restore import prepare_restore
-from state.delta.log import SnapshotLog
-from state.descriptors import ListStateDescriptor, ValueStateDescriptor
-from state.types import Types
+from compat.state.delta.log import SnapshotLog
+from compat.state.descriptors import ListStateDescriptor, ValueStateDescriptor
+from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -18,7 +18,7 @@ from compat.check.story import explained
 from compat.cli import main
 from compat.report import ReportContext, render
 from compat.schemas import load
-from state.types import Types
+from compat.state.types import Types
 from tests.compat.builders import operator, program, value_state
 from tests.compat.fix.programs import INSERTED
 from tests.compat.fix.programs import program as source

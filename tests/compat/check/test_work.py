@@ -11,9 +11,9 @@ import pytest
 
 from compat.check.decision import check
 from compat.check.story import tell
+from compat.compiler.streamgraph.hashing import uid_hash
 from compat.plan.decode import decode
 from compat.plan.facts import Program
-from compiler.streamgraph.hashing import uid_hash
 from tests.compat.service.running import plan
 from tests.counting import calls_of
 

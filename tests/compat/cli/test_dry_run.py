@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compiler.datastream.executor import set_executor
-from compiler.spark.epochs import InProcessRunner
-from compiler.spark.executor import SparkExecutor
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.spark.epochs import InProcessRunner
+from compat.compiler.spark.executor import SparkExecutor
 
 PROGRAM = """
 from pyflink.common import Row, Types, WatermarkStrategy

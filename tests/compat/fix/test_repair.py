@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compiler.streamgraph.hashing import uid_hash
+from compat.compiler.streamgraph.hashing import uid_hash
 from tests.compat.fix.programs import INSERTED, program, spelled
 
 PLAIN = "numbers.map(identity, L)"

@@ -10,14 +10,14 @@ import pytest
 
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.plan.as_run import as_run
 from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
-from compiler.datastream.common.types import Row
-from compiler.datastream.executor import set_executor
-from compiler.datastream.functions import KeyedProcessFunction
-from state.descriptors import MapStateDescriptor, ValueStateDescriptor
-from state.types import Types
+from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
+from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
 L, S = Types.LONG(), Types.STRING()

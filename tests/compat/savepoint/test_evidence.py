@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compat.savepoint.evidence import contradiction
-from state.flink import HeaderReader, read_metadata, sample_values
-from state.types import Types
+from compat.state.flink import HeaderReader, read_metadata, sample_values
+from compat.state.types import Types
 from tests.compat.savepoint.conftest import saved
 
 LONG, STRING, PICKLED = Types.LONG(), Types.STRING(), Types.PICKLED_BYTE_ARRAY()

@@ -19,7 +19,7 @@ from compat.plan.decode import decode
 from compat.report import NAMES, ReportContext, render
 from compat.savepoint import facts
 from compat.savepoint.recorded import recorded
-from state.flink import SavepointError, parse_metadata
+from compat.state.flink import SavepointError, parse_metadata
 from tests.compat.savepoint.conftest import CLUSTER, saved
 
 MODULES = sorted(Path(compat.savepoint.__file__).parent.glob("*.py"))

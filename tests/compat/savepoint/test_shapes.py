@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.savepoint.shapes import Shape, of_snapshot, of_type
-from state.flink import SerializerSnapshot
-from state.types import Types
+from compat.state.flink import SerializerSnapshot
+from compat.state.types import Types
 
 BASE = "org.apache.flink.api.common.typeutils.base."
 RUNTIME = "org.apache.flink.api.java.typeutils.runtime."

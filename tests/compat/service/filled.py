@@ -6,8 +6,8 @@ import shutil
 import time
 from pathlib import Path
 
-from state.delta.log import SnapshotLog
-from state.delta.savepoint import write_savepoint
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.savepoint import write_savepoint
 from tests.compat.service.running import OLD, RENUMBERED, ROOT, Running, plan, serve
 from tests.compat.service.stores import job_store
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from state.delta.log import SnapshotLog
-from state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
 
 OPERATOR = "0123456789abcdef0123456789abcdef"
 

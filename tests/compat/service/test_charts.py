@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compat.service.pages import contents, running
 from compat.service.pages.charts import HEIGHT, LEFT, TOP, WIDTH, bars, line_chart
 from compat.service.pages.rendering import count, duration, short_path, size, when
-from state.delta.history import Epoch
+from compat.state.delta.history import Epoch
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_no_epochs():
 
 
 def test_the_name_of_watermarks_is_that_of_the_runtime():
-    checkpoints = pytest.importorskip("compiler.spark.checkpoints")
+    checkpoints = pytest.importorskip("compat.compiler.spark.checkpoints")
     assert checkpoints.WATERMARK == running.WATERMARK
 
 

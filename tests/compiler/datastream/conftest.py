@@ -12,14 +12,14 @@ from types import ModuleType
 
 import pytest
 
-import compiler.datastream
-from compiler.datastream import stream_execution_environment as environments
-from compiler.datastream.common.job_client import JobClient
-from compiler.datastream.executor import set_executor
-from compiler.job import Job
-from compiler.streamgraph.generator import generate
-from compiler.streamgraph.model import StreamGraph
-from compiler.transformations.pipeline import Pipeline
+import compat.compiler.datastream
+from compat.compiler.datastream import stream_execution_environment as environments
+from compat.compiler.datastream.common.job_client import JobClient
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.job import Job
+from compat.compiler.streamgraph.generator import generate
+from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.transformations.pipeline import Pipeline
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -65,7 +65,9 @@ def run_program(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Callable
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyflink", ModuleType("pyflink"))
     for name in _modules():
-        alias = name.replace("compiler.datastream.common", "pyflink.common").replace("compiler.", "pyflink.")
+        alias = name.replace("compat.compiler.datastream.common", "pyflink.common").replace(
+            "compat.compiler.", "pyflink."
+        )
         monkeypatch.setitem(sys.modules, alias, import_module(name))
     monkeypatch.setattr(sys, "argv", ["program.py"])
     main = ModuleType("__main__")
@@ -79,6 +81,6 @@ def run_program(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 def _modules() -> list[str]:
-    package = compiler.datastream
+    package = compat.compiler.datastream
     found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     return [package.__name__, *(module.name for module in found)]

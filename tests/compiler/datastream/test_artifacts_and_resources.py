@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from compat.compiler.datastream import MemorySize, SlotSharingGroup, StreamExecutionEnvironment
+from compat.compiler.datastream._program import reset
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.errors import ProgramError
+from compat.compiler.jobgraph.artifacts import CACHED_FILES, cached_files
 from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
-from compiler.datastream import MemorySize, SlotSharingGroup, StreamExecutionEnvironment
-from compiler.datastream._program import reset
-from compiler.datastream.executor import set_executor
-from compiler.errors import ProgramError
-from compiler.jobgraph.artifacts import CACHED_FILES, cached_files
 
 
 class _Keep:

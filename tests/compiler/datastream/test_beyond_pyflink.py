@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.datastream import CoMapFunction, StreamExecutionEnvironment
-from compiler.datastream.common import Types
-from compiler.datastream.data_stream import DataStream
-from compiler.errors import ProgramError
-from compiler.transformations.model import (
+from compat.compiler.datastream import CoMapFunction, StreamExecutionEnvironment
+from compat.compiler.datastream.common import Types
+from compat.compiler.datastream.data_stream import DataStream
+from compat.compiler.errors import ProgramError
+from compat.compiler.transformations.model import (
     CoFeedback,
     Feedback,
     KeyedMultipleInputTransformation,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from compat.compiler.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from compat.compiler.datastream._program import reset
+from compat.compiler.datastream.executor import set_executor
 from compat.plan.compilation import compile_job
-from compiler.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from compiler.datastream._program import reset
-from compiler.datastream.executor import set_executor
 
 
 class _Keep:

@@ -34,7 +34,7 @@ NAMED_OTHERWISE = {"to_internal_type", "from_internal_type"}
 
 
 def ours(name: str) -> str:
-    return name.replace("pyflink.common", "compiler.datastream.common").replace("pyflink.", "compiler.")
+    return name.replace("pyflink.common", "compat.compiler.datastream.common").replace("pyflink.", "compat.compiler.")
 
 
 @pytest.mark.parametrize("module", sorted(API))

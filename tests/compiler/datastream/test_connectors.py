@@ -4,19 +4,19 @@ import importlib
 
 import pytest
 
-from compiler.datastream import connectors
-from compiler.datastream.common.serialization import Encoder, SimpleStringSchema
-from compiler.datastream.common.time import Duration
-from compiler.datastream.connectors.base import DeliveryGuarantee, Sink, Source
-from compiler.datastream.connectors.cassandra import CassandraSink
-from compiler.datastream.connectors.delta import DeltaSink, DeltaSource
-from compiler.datastream.connectors.dynamic_kafka import DynamicKafkaSource, SingleClusterTopicMetadataService
-from compiler.datastream.connectors.elasticsearch import (
+from compat.compiler.datastream import connectors
+from compat.compiler.datastream.common.serialization import Encoder, SimpleStringSchema
+from compat.compiler.datastream.common.time import Duration
+from compat.compiler.datastream.connectors.base import DeliveryGuarantee, Sink, Source
+from compat.compiler.datastream.connectors.cassandra import CassandraSink
+from compat.compiler.datastream.connectors.delta import DeltaSink, DeltaSource
+from compat.compiler.datastream.connectors.dynamic_kafka import DynamicKafkaSource, SingleClusterTopicMetadataService
+from compat.compiler.datastream.connectors.elasticsearch import (
     Elasticsearch6SinkBuilder,
     Elasticsearch7SinkBuilder,
     ElasticsearchEmitter,
 )
-from compiler.datastream.connectors.file_system import (
+from compat.compiler.datastream.connectors.file_system import (
     FileCompactor,
     FileCompactStrategy,
     FileSink,
@@ -25,28 +25,28 @@ from compiler.datastream.connectors.file_system import (
     RollingPolicy,
     StreamFormat,
 )
-from compiler.datastream.connectors.hybrid_source import HybridSource
-from compiler.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
-from compiler.datastream.connectors.kafka import (
+from compat.compiler.datastream.connectors.hybrid_source import HybridSource
+from compat.compiler.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from compat.compiler.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
 )
-from compiler.datastream.connectors.kinesis import (
+from compat.compiler.datastream.connectors.kinesis import (
     FlinkKinesisConsumer,
     KinesisFirehoseSink,
     KinesisStreamsSink,
     PartitionKeyGenerator,
 )
-from compiler.datastream.connectors.number_seq import NumberSequenceSource
-from compiler.datastream.connectors.pulsar import PulsarSink, PulsarSource, StartCursor, StopCursor
-from compiler.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSource
-from compiler.datastream.formats.csv import CsvBulkWriters, CsvSchema
-from compiler.errors import FlinkError
-from compiler.transformations.partitioners import FORWARD, REBALANCE
-from state.types import Types
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
+from compat.compiler.datastream.connectors.pulsar import PulsarSink, PulsarSource, StartCursor, StopCursor
+from compat.compiler.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSource
+from compat.compiler.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from compat.compiler.errors import FlinkError
+from compat.compiler.transformations.partitioners import FORWARD, REBALANCE
+from compat.state.types import Types
 
 TEXT = SimpleStringSchema()
 
@@ -323,6 +323,6 @@ def test_the_package_gives_each_name(name: str) -> None:
 
 
 def test_a_connectors_module_has_what_pyflinks_examples_import_from_it():
-    from compiler.datastream.connectors import base, kafka
+    from compat.compiler.datastream.connectors import base, kafka
 
     assert kafka.DeliveryGuarantee is base.DeliveryGuarantee

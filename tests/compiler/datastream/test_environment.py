@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream import (
+from compat.compiler.datastream import (
     CheckpointingMode,
     EmbeddedRocksDBStateBackend,
     ExternalizedCheckpointRetention,
@@ -17,9 +17,9 @@ from compiler.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from compiler.datastream.common import Configuration, RestartStrategies, Types
-from compiler.datastream.stream_execution_environment import set_default_options, set_default_parallelism
-from compiler.errors import ProgramError
+from compat.compiler.datastream.common import Configuration, RestartStrategies, Types
+from compat.compiler.datastream.stream_execution_environment import set_default_options, set_default_parallelism
+from compat.compiler.errors import ProgramError
 
 Environment = StreamExecutionEnvironment
 

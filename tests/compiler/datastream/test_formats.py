@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.datastream.common.serialization import (
+from compat.compiler.datastream.common.serialization import (
     ByteArraySchema,
     Encoder,
     RowFieldExtractorSchema,
     SimpleStringSchema,
 )
-from compiler.datastream.common.types import Row
-from compiler.datastream.formats.avro import (
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.formats.avro import (
     AvroBulkWriters,
     AvroInputFormat,
     AvroRowDeserializationSchema,
@@ -25,16 +25,20 @@ from compiler.datastream.formats.avro import (
     AvroSchema,
     GenericRecordAvroTypeInfo,
 )
-from compiler.datastream.formats.csv import (
+from compat.compiler.datastream.formats.csv import (
     CsvReaderFormat,
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
     CsvSchema,
 )
-from compiler.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from compiler.datastream.formats.orc import OrcBulkWriters
-from compiler.datastream.formats.parquet import AvroParquetReaders, ParquetBulkWriters, ParquetColumnarRowInputFormat
-from state.types import Types
+from compat.compiler.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from compat.compiler.datastream.formats.orc import OrcBulkWriters
+from compat.compiler.datastream.formats.parquet import (
+    AvroParquetReaders,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
+from compat.state.types import Types
 
 ORDER = Types.ROW_NAMED(
     ["id", "name", "price", "day", "tags", "buyer"],
@@ -219,7 +223,7 @@ NESTED = """{"type": "record", "name": "Trip", "fields": [
 def test_rows_as_avro_and_back() -> None:
     from avro.io import BinaryDecoder, DatumReader
 
-    from state.serializers.avro import parsed
+    from compat.state.serializers.avro import parsed
 
     who = Row("é")
     who.set_field_names(["name"])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from compiler.datastream import StreamExecutionEnvironment
+from compat.compiler.datastream import StreamExecutionEnvironment
 
 SOURCE = Path(__file__).read_text(encoding="utf-8").splitlines()
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream import (
+from compat.compiler.datastream import (
     BroadcastProcessFunction,
     MapFunction,
     OutputTag,
     StreamExecutionEnvironment,
 )
-from compiler.datastream.common import Types
-from compiler.datastream.data_stream import DataStream
-from compiler.datastream.executor import current_executor, set_executor
-from compiler.errors import ProgramError
+from compat.compiler.datastream.common import Types
+from compat.compiler.datastream.data_stream import DataStream
+from compat.compiler.datastream.executor import current_executor, set_executor
+from compat.compiler.errors import ProgramError
 
 pytestmark = pytest.mark.usefixtures("recorder")
 
@@ -135,7 +135,7 @@ def test_an_abstract_function_needs_its_method() -> None:
 
 
 def test_broadcast_functions_belong_to_their_kind_of_stream(stream: DataStream) -> None:
-    from compiler.datastream.state import MapStateDescriptor
+    from compat.compiler.datastream.state import MapStateDescriptor
 
     class Rules(BroadcastProcessFunction[Any, Any, Any]):
         def process_element(self, value: Any, ctx: Any) -> Any:
@@ -170,8 +170,8 @@ def test_no_executor() -> None:
 
 
 def test_an_id_hash_only_for_sinks_of_the_old_kind(stream: DataStream) -> None:
-    from compiler.transformations.model import SinkStep, SinkTopology
-    from compiler.transformations.operators import Operator
+    from compat.compiler.transformations.model import SinkStep, SinkTopology
+    from compat.compiler.transformations.operators import Operator
 
     class Anything:
         def topology(self) -> SinkTopology:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.datastream.common.types import Row, RowKind
+from compat.compiler.datastream.common.types import Row, RowKind
 
 names = st.lists(st.text("abcdef", min_size=1, max_size=3), unique=True, min_size=1, max_size=5)
 named_values = names.flatmap(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.datastream.common.constants import MIN_LONG_VALUE
-from compiler.datastream.common.time import Duration, Instant, Time
-from compiler.datastream.common.watermark_strategy import NoWatermarks, TimestampAssigner, WatermarkStrategy
+from compat.compiler.datastream.common.constants import MIN_LONG_VALUE
+from compat.compiler.datastream.common.time import Duration, Instant, Time
+from compat.compiler.datastream.common.watermark_strategy import NoWatermarks, TimestampAssigner, WatermarkStrategy
 
 
 class Assigner(TimestampAssigner):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.datastream.common.constants import MAX_LONG_VALUE, MIN_LONG_VALUE
-from compiler.datastream.window import (
+from compat.compiler.datastream.common.constants import MAX_LONG_VALUE, MIN_LONG_VALUE
+from compat.compiler.datastream.window import (
     ContinuousEventTimeTrigger,
     CountEvictor,
     CountSlidingWindowAssigner,
@@ -40,8 +40,8 @@ from compiler.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from state.descriptors import ReducingStateDescriptor
-from state.time import Time
+from compat.state.descriptors import ReducingStateDescriptor
+from compat.state.time import Time
 
 CONTINUE, FIRE, PURGE_TOO = TriggerResult.CONTINUE, TriggerResult.FIRE, TriggerResult.FIRE_AND_PURGE
 

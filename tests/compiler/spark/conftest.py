@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.executor import set_executor
-from compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
-from compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
-from compiler.spark.options import RunOptions
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
+from compat.compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
+from compat.compiler.spark.options import RunOptions
 
 
 class Cluster:

@@ -21,7 +21,7 @@ from pyflink.datastream.connectors.file_system import BucketAssigner, FileSink
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.state import ValueStateDescriptor
 
-from compiler.datastream.connectors.delta import DeltaSink
+from compat.compiler.datastream.connectors.delta import DeltaSink
 
 class Count(KeyedProcessFunction):
     def open(self, runtime_context):
@@ -130,7 +130,7 @@ class CrashingJob:
         """Nothing lost, nothing doubled: in both sinks and in the state."""
         from deltalake import DeltaTable
 
-        from compiler.spark.inspection import state_rows
+        from compat.compiler.spark.inspection import state_rows
 
         sizes = Counter(number % KEYS for number in range(1, self.end + 1))
         expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))

@@ -10,9 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from compiler.datastream.async_data_stream import AsyncDataStream
-from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkGenerator, WatermarkStrategy
-from compiler.datastream.functions import (
+from compat.compiler.datastream.async_data_stream import AsyncDataStream
+from compat.compiler.datastream.common.watermark_strategy import (
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkStrategy,
+)
+from compat.compiler.datastream.functions import (
     AggregateFunction,
     AsyncFunction,
     AsyncRetryStrategy,
@@ -29,8 +33,8 @@ from compiler.datastream.functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from compiler.datastream.output_tag import OutputTag
-from compiler.datastream.window import (
+from compat.compiler.datastream.output_tag import OutputTag
+from compat.compiler.datastream.window import (
     ContinuousEventTimeTrigger,
     CountTrigger,
     EventTimeSessionWindows,
@@ -40,16 +44,16 @@ from compiler.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from compiler.datastream.window.evictors import CountEvictor, TimeEvictor
-from state.descriptors import (
+from compat.compiler.datastream.window.evictors import CountEvictor, TimeEvictor
+from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from state.time import Duration, Time
-from state.types import Types
+from compat.state.time import Duration, Time
+from compat.state.types import Types
 
 Event = tuple[str, int, int]
 Events = list[Event]

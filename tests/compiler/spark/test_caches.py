@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.execution_mode import RuntimeExecutionMode
-from state.types import Types
+from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
+from compat.state.types import Types
 
 
 class Program:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from compiler.spark.inspection import state_table
-from compiler.spark.session import delta_session
+from compat.compiler.spark.inspection import state_table
+from compat.compiler.spark.session import delta_session
 from tests.compiler.spark.test_restore import WORDS, stopped
 
 

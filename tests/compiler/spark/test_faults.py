@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from compiler.datastream.common.serialization import Encoder
-from compiler.datastream.connectors.delta import DeltaSink
-from compiler.datastream.connectors.file_system import BucketAssigner, FileSink
-from compiler.datastream.functions import KeyedProcessFunction
-from compiler.spark.epochs import EpochLost, InProcessRunner
-from compiler.spark.inspection import state_rows
-from compiler.spark.master import JobFailed
-from compiler.spark.sinks.delta import DeltaCommitter
-from compiler.spark.sinks.files import FileCommitter
-from compiler.spark.store import JobEntry, JobStore
-from state.delta.errors import StoreError
-from state.delta.log import SnapshotLog
-from state.descriptors import ValueStateDescriptor
-from state.types import Types
+from compat.compiler.datastream.common.serialization import Encoder
+from compat.compiler.datastream.connectors.delta import DeltaSink
+from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
+from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.epochs import EpochLost, InProcessRunner
+from compat.compiler.spark.inspection import state_rows
+from compat.compiler.spark.master import JobFailed
+from compat.compiler.spark.sinks.delta import DeltaCommitter
+from compat.compiler.spark.sinks.files import FileCommitter
+from compat.compiler.spark.store import JobEntry, JobStore
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.descriptors import ValueStateDescriptor
+from compat.state.types import Types
 from tests.compiler.spark.faults import Killed, failing
 
 NUMBERS = list(range(120))
@@ -62,7 +62,7 @@ def run(cluster: Any, folder: Path, **options: Any) -> None:
 
 
 def _restarts() -> Any:
-    from compiler.datastream.common.configuration import Configuration
+    from compat.compiler.datastream.common.configuration import Configuration
 
     configuration = Configuration()
     configuration.set_string("restart-strategy.type", "fixed-delay")

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from compiler.datastream.connectors.file_system import FileSource
-from compiler.datastream.formats.csv import CsvReaderFormat, CsvSchema
-from compiler.datastream.functions import AggregateFunction, ProcessWindowFunction
-from compiler.datastream.window import TumblingEventTimeWindows
-from state.time import Duration, Time
-from state.types import Types
+from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from compat.compiler.datastream.connectors.file_system import FileSource
+from compat.compiler.datastream.formats.csv import CsvReaderFormat, CsvSchema
+from compat.compiler.datastream.functions import AggregateFunction, ProcessWindowFunction
+from compat.compiler.datastream.window import TumblingEventTimeWindows
+from compat.state.time import Duration, Time
+from compat.state.types import Types
 
 COLUMNS = ["carrier", "month", "day", "hour", "dep_delay", "distance"]
 HOUR = 3_600_000

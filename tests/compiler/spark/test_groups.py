@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.spark.state.groups import SubtaskOfKey, key_groups_of
-from state.key_groups import key_group_of_key, subtask_of_key
+from compat.compiler.spark.state.groups import SubtaskOfKey, key_groups_of
+from compat.state.key_groups import key_group_of_key, subtask_of_key
 
 _KEYS = st.one_of(
     st.lists(st.text(), min_size=20, max_size=60),

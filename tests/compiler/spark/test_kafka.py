@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.datastream.common.serialization import DeserializationSchema, SerializationSchema, SimpleStringSchema
-from compiler.datastream.common.types import Row
-from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-from compiler.datastream.connectors.base import DeliveryGuarantee
-from compiler.datastream.connectors.kafka import (
+from compat.compiler.datastream.common.serialization import (
+    DeserializationSchema,
+    SerializationSchema,
+    SimpleStringSchema,
+)
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.base import DeliveryGuarantee
+from compat.compiler.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
     KafkaOffsetResetStrategy,
@@ -24,13 +28,19 @@ from compiler.datastream.connectors.kafka import (
     KafkaTopicPartition,
     Semantic,
 )
-from compiler.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
-from compiler.errors import ProgramError
-from compiler.spark.kafka_clients import KafkaUnavailable, Pool, client_settings, consumer_settings, producer_settings
-from compiler.spark.sinks.kafka import Publication
-from compiler.spark.sinks.kafka import unsupported as unsupported_sink
-from compiler.spark.sources.kafka import KafkaEnumerator, KafkaReader, Subscription
-from compiler.spark.sources.kafka import unsupported as unsupported_source
+from compat.compiler.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
+from compat.compiler.errors import ProgramError
+from compat.compiler.spark.kafka_clients import (
+    KafkaUnavailable,
+    Pool,
+    client_settings,
+    consumer_settings,
+    producer_settings,
+)
+from compat.compiler.spark.sinks.kafka import Publication
+from compat.compiler.spark.sinks.kafka import unsupported as unsupported_sink
+from compat.compiler.spark.sources.kafka import KafkaEnumerator, KafkaReader, Subscription
+from compat.compiler.spark.sources.kafka import unsupported as unsupported_source
 
 pytest.importorskip("confluent_kafka")
 
@@ -328,7 +338,7 @@ def test_the_sink_of_the_old_kind() -> None:
 
 @pytest.mark.parametrize("guarantee", list(DeliveryGuarantee))
 def test_only_exactly_once_has_something_to_publish(guarantee: DeliveryGuarantee) -> None:
-    from compiler.spark.sinks import committer_of
+    from compat.compiler.spark.sinks import committer_of
 
     record = KafkaRecordSerializationSchema.builder().set_topic("t").set_value_serialization_schema(TEXT).build()
     made = KafkaSink.builder().set_bootstrap_servers("k").set_record_serializer(record)

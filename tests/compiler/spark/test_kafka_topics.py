@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.common.serialization import SimpleStringSchema
-from compiler.datastream.common.types import Row
-from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-from compiler.datastream.connectors.base import DeliveryGuarantee
-from compiler.datastream.connectors.kafka import (
+from compat.compiler.datastream.common.serialization import SimpleStringSchema
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.base import DeliveryGuarantee
+from compat.compiler.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
     KafkaOffsetsInitializer,
@@ -29,16 +29,16 @@ from compiler.datastream.connectors.kafka import (
     KafkaTopicPartition,
     Semantic,
 )
-from compiler.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from compiler.datastream.functions import KeyedProcessFunction, ProcessFunction
-from compiler.spark.epochs import EpochLost, InProcessRunner
-from compiler.spark.master import JobFailed
-from compiler.spark.sinks import kafka as kafka_sink
-from compiler.spark.sinks.kafka import ProducingWriter, TransactionCommitter
-from state.delta.errors import StoreError
-from state.delta.log import SnapshotLog
-from state.descriptors import ValueStateDescriptor
-from state.types import Types
+from compat.compiler.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from compat.compiler.datastream.functions import KeyedProcessFunction, ProcessFunction
+from compat.compiler.spark.epochs import EpochLost, InProcessRunner
+from compat.compiler.spark.master import JobFailed
+from compat.compiler.spark.sinks import kafka as kafka_sink
+from compat.compiler.spark.sinks.kafka import ProducingWriter, TransactionCommitter
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.descriptors import ValueStateDescriptor
+from compat.state.types import Types
 from tests.compiler.spark.crashes import CrashingJob, below
 from tests.compiler.spark.faults import Killed, failing
 from tests.compiler.spark.kafka_broker import KafkaBroker, NoBroker
@@ -148,7 +148,7 @@ def test_a_group_is_told_and_goes_on_where_it_was(cluster: Any, broker: KafkaBro
 
 
 def _earliest() -> Any:
-    from compiler.datastream.connectors.kafka import KafkaOffsetResetStrategy
+    from compat.compiler.datastream.connectors.kafka import KafkaOffsetResetStrategy
 
     return KafkaOffsetResetStrategy.EARLIEST
 
@@ -310,7 +310,7 @@ def counting(
 
 
 def _restarts(attempts: int) -> Any:
-    from compiler.datastream.common.configuration import Configuration
+    from compat.compiler.datastream.common.configuration import Configuration
 
     configuration = Configuration()
     configuration.set_string("restart-strategy.type", "fixed-delay")
@@ -552,7 +552,7 @@ def test_on_spark_with_a_worker_that_is_killed(tmp_path: Path, broker: KafkaBrok
     job.start()
     try:
         job.wait_for(3)
-        assert job.kill(below(job.pid, "compiler.spark.daemon")[-1:])
+        assert job.kill(below(job.pid, "compat.compiler.spark.daemon")[-1:])
         job.finish()
         expected = {f"{letter}:{n}" for letter, count in (("a", 500), ("b", 300)) for n in range(1, count + 1)}
         assert written(broker, out) == Counter(expected)
@@ -580,7 +580,7 @@ def test_on_spark_whoever_is_killed(tmp_path: Path, broker: KafkaBroker) -> None
             job.wait_for(random.choice([0, 1, 2, 4]))
             time.sleep(random.uniform(0, 0.5))
             what = random.choice(["driver", "driver", "worker"])
-            found = [job.pid] if what == "driver" else below(job.pid, "compiler.spark.daemon")
+            found = [job.pid] if what == "driver" else below(job.pid, "compat.compiler.spark.daemon")
             if found and job.kill([random.choice(found)]):
                 kills[what] += 1
             if what == "driver":

@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.executor import set_executor
-from compiler.datastream.functions import KeyedProcessFunction, MapFunction
-from compiler.datastream.state import ValueStateDescriptor
-from compiler.spark.epochs import PackedPlan
-from compiler.spark.executor import InProcessExecutor, SparkExecutor
-from compiler.spark.hosts import _folder
-from compiler.spark.operators.factory import has_functions_to_keep
-from compiler.transformations.operators import Operator
-from state.types import Types
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
+from compat.compiler.datastream.state import ValueStateDescriptor
+from compat.compiler.spark.epochs import PackedPlan
+from compat.compiler.spark.executor import InProcessExecutor, SparkExecutor
+from compat.compiler.spark.hosts import _folder
+from compat.compiler.spark.operators.factory import has_functions_to_keep
+from compat.compiler.transformations.operators import Operator
+from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -161,7 +161,7 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
         listening.bind(str(tmp_path / "s"))
         listening.listen()
         host = subprocess.Popen(
-            [sys.executable, "-m", "compiler.spark.hosts", str(listening.fileno()), str(parent.pid)],
+            [sys.executable, "-m", "compat.compiler.spark.hosts", str(listening.fileno()), str(parent.pid)],
             stdin=subprocess.PIPE,
             pass_fds=[listening.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -179,8 +179,8 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
 
 ORPHAN = """
 import os, pickle, sys, time
-from compiler.spark import hosts
-from compiler.spark.epochs import PackedPlan
+from compat.compiler.spark import hosts
+from compat.compiler.spark.epochs import PackedPlan
 
 daemon = os.getpid()
 if os.fork():

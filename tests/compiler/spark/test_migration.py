@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
+from compat.compiler.spark.inspection import state_rows
+from compat.compiler.spark.restore import RestoreRefused
 from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
-from compiler.datastream.common.types import Row
-from compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
-from compiler.spark.inspection import state_rows
-from compiler.spark.restore import RestoreRefused
-from state.descriptors import (
+from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
-from state.types import TypeInformation, Types
+from compat.state.types import TypeInformation, Types
 
 L, S, P = Types.LONG(), Types.STRING(), Types.PICKLED_BYTE_ARRAY()
 NAMED = Types.ROW_NAMED

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.functions import (
+from compat.compiler.datastream.functions import (
     AggregateFunction,
     BroadcastProcessFunction,
     CoMapFunction,
@@ -15,14 +15,14 @@ from compiler.datastream.functions import (
     KeyedProcessFunction,
     ProcessFunction,
 )
-from compiler.datastream.output_tag import OutputTag
-from state.descriptors import (
+from compat.compiler.datastream.output_tag import OutputTag
+from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ValueStateDescriptor,
 )
-from state.types import Types
+from compat.state.types import Types
 
 WORDS = [f"w{(i * i) % 17}" for i in range(500)]
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])

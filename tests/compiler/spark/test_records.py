@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.common.types import Row, RowKind
-from compiler.spark.records import converter
-from state.types import Types
+from compat.compiler.datastream.common.types import Row, RowKind
+from compat.compiler.spark.records import converter
+from compat.state.types import Types
 
 PAIR = Types.TUPLE([Types.INT(), Types.STRING()])
 NAMED = Types.ROW_NAMED(["x", "y"], [Types.INT(), Types.DOUBLE()])

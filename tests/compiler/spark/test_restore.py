@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.functions import KeyedProcessFunction
-from compiler.spark.inspection import state_rows
-from compiler.spark.restore import RestoreRefused
-from compiler.streamgraph.hashing import uid_hash
-from state.delta.savepoint import read_description
-from state.descriptors import ValueStateDescriptor
-from state.types import Types
+from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.inspection import state_rows
+from compat.compiler.spark.restore import RestoreRefused
+from compat.compiler.streamgraph.hashing import uid_hash
+from compat.state.delta.savepoint import read_description
+from compat.state.descriptors import ValueStateDescriptor
+from compat.state.types import Types
 
 WORDS = [f"w{(i * i) % 13}" for i in range(300)]
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])

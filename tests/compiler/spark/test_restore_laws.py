@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 
 from compat.check.decision import check
 from compat.check.findings import Verdict
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.restore import RestoreRefused
 from compat.plan.as_run import as_run
 from compat.plan.compilation import compile_job
 from compat.plan.decode import decode
 from compat.plan.encode import plan_json
-from compiler.datastream.common.types import Row
-from compiler.datastream.executor import set_executor
-from compiler.datastream.functions import KeyedProcessFunction
-from compiler.spark.restore import RestoreRefused
-from state.descriptors import (
+from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
-from state.types import RowTypeInfo, TypeInformation, Types
+from compat.state.types import RowTypeInfo, TypeInformation, Types
 from tests.compiler.spark.conftest import Cluster
 
 L, S = Types.LONG(), Types.STRING()

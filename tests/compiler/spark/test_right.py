@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from compiler.configuration import PYTHON_CHAINING
-from compiler.datastream.executor import set_executor
-from compiler.spark.executor import SparkExecutor
+from compat.compiler.configuration import PYTHON_CHAINING
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.spark.executor import SparkExecutor
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.programs import PROGRAMS, Events, Program
 

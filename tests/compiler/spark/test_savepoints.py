@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from compat.check.findings import Fate, Report, Verdict
 from compat.comparison import Comparison, decide
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
+from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.execution.failures import Refused
 from compat.execution.snapshots import checker, plan_of
-from compiler.datastream.common.watermark_strategy import WatermarkStrategy
-from compiler.datastream.connectors.number_seq import NumberSequenceSource
-from compiler.datastream.executor import set_executor
-from compiler.datastream.functions import KeyedProcessFunction
-from state.descriptors import MapStateDescriptor, ValueStateDescriptor
-from state.types import Types
+from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
+from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
 WORDS = [f"w{(i * i) % 11}" for i in range(100)]

@@ -10,19 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from compiler.datastream.common.serialization import Encoder
-from compiler.datastream.common.types import Row
-from compiler.datastream.connectors.base import Sink, committer, writer
-from compiler.datastream.connectors.delta import DeltaSink
-from compiler.datastream.connectors.file_system import BucketAssigner, FileSink, OutputFileConfig, RollingPolicy
-from compiler.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
-from compiler.datastream.formats.csv import CsvBulkWriters, CsvSchema
-from compiler.datastream.formats.parquet import ParquetBulkWriters
-from compiler.errors import ProgramError
-from compiler.spark.master import JobFailed
-from compiler.spark.sinks import committer_of
-from compiler.transformations.model import SinkTopology
-from state.types import Types
+from compat.compiler.datastream.common.serialization import Encoder
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.connectors.base import Sink, committer, writer
+from compat.compiler.datastream.connectors.delta import DeltaSink
+from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink, OutputFileConfig, RollingPolicy
+from compat.compiler.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
+from compat.compiler.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from compat.compiler.datastream.formats.parquet import ParquetBulkWriters
+from compat.compiler.errors import ProgramError
+from compat.compiler.spark.master import JobFailed
+from compat.compiler.spark.sinks import committer_of
+from compat.compiler.transformations.model import SinkTopology
+from compat.state.types import Types
 
 SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (2, 7), (5, 20)])
 ROW = Types.ROW_NAMED(["n", "word"], [Types.LONG(), Types.STRING()])
@@ -218,7 +218,7 @@ def test_a_printed_line_names_its_subtask(cluster: Any) -> None:
 
 
 def test_sinks_that_cannot_be_run_are_refused_before_the_start(cluster: Any, tmp_path: Path) -> None:
-    from compiler.datastream.connectors.file_system import FileCompactor, FileCompactStrategy
+    from compat.compiler.datastream.connectors.file_system import FileCompactor, FileCompactStrategy
 
     env = cluster.environment(1)
     options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:x").build()

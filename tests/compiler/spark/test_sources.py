@@ -13,24 +13,24 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from compiler.datastream.common.types import Row
-from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from compiler.datastream.connectors.base import Source
-from compiler.datastream.connectors.datagen import DataGeneratorSource
-from compiler.datastream.connectors.delta import DeltaSource
-from compiler.datastream.connectors.dynamic_kafka import DynamicKafkaSource, SingleClusterTopicMetadataService
-from compiler.datastream.connectors.file_system import FileSource, StreamFormat
-from compiler.datastream.connectors.number_seq import NumberSequenceSource
-from compiler.datastream.connectors.socket import SocketTextSource
-from compiler.datastream.formats.avro import AvroInputFormat, AvroSchema
-from compiler.datastream.formats.csv import CsvReaderFormat, CsvSchema
-from compiler.datastream.formats.json import JsonReaderFormat
-from compiler.datastream.formats.parquet import ParquetColumnarRowInputFormat
-from compiler.datastream.functions import ProcessFunction
-from compiler.errors import ProgramError
-from compiler.spark.sources import Read, Split
-from state.time import Duration
-from state.types import Types
+from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.datastream.connectors.datagen import DataGeneratorSource
+from compat.compiler.datastream.connectors.delta import DeltaSource
+from compat.compiler.datastream.connectors.dynamic_kafka import DynamicKafkaSource, SingleClusterTopicMetadataService
+from compat.compiler.datastream.connectors.file_system import FileSource, StreamFormat
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
+from compat.compiler.datastream.connectors.socket import SocketTextSource
+from compat.compiler.datastream.formats.avro import AvroInputFormat, AvroSchema
+from compat.compiler.datastream.formats.csv import CsvReaderFormat, CsvSchema
+from compat.compiler.datastream.formats.json import JsonReaderFormat
+from compat.compiler.datastream.formats.parquet import ParquetColumnarRowInputFormat
+from compat.compiler.datastream.functions import ProcessFunction
+from compat.compiler.errors import ProgramError
+from compat.compiler.spark.sources import Read, Split
+from compat.state.time import Duration
+from compat.state.types import Types
 
 NONE = WatermarkStrategy.no_watermarks()
 SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (2, 3), (5, 7)])
@@ -117,7 +117,7 @@ def test_avro_files(cluster: Any, tmp_path: Path, epoch_records: int | None) -> 
     avro = pytest.importorskip("avro.datafile")
     from avro.io import DatumWriter
 
-    from state.serializers.avro import parsed
+    from compat.state.serializers.avro import parsed
 
     text = '{"type": "record", "name": "Count", "fields": [{"name": "n", "type": "long"}]}'
     with open(tmp_path / "file.avro", "wb") as file, avro.DataFileWriter(file, DatumWriter(), parsed(text)) as writer:
@@ -292,7 +292,7 @@ def test_a_split_that_is_behind_holds_the_watermark_back(cluster: Any) -> None:
 
 
 def test_what_cannot_be_run_is_refused_before_the_start(cluster: Any) -> None:
-    from compiler.datastream.common.serialization import SimpleStringSchema
+    from compat.compiler.datastream.common.serialization import SimpleStringSchema
 
     env = cluster.environment(1)
     kafka = DynamicKafkaSource.builder().set_stream_ids({"s"}).set_value_only_deserializer(SimpleStringSchema())

@@ -8,21 +8,26 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from compiler.datastream.connectors.base import Source
-from compiler.datastream.execution_mode import RuntimeExecutionMode
-from compiler.datastream.functions import KeyedProcessFunction, MapFunction, ProcessFunction, ProcessWindowFunction
-from compiler.datastream.window import (
+from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
+from compat.compiler.datastream.functions import (
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+    ProcessWindowFunction,
+)
+from compat.compiler.datastream.window import (
     ProcessingTimeSessionWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from compiler.spark.sources import Read, Split
-from state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from state.time import Duration, Time
-from state.ttl import StateTtlConfig
-from state.types import Types
+from compat.compiler.spark.sources import Read, Split
+from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from compat.state.time import Duration, Time
+from compat.state.ttl import StateTtlConfig
+from compat.state.types import Types
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 NONE = WatermarkStrategy.no_watermarks()

@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
-from compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkGenerator, WatermarkStrategy
-from compiler.datastream.functions import (
+from compat.compiler.datastream.common.watermark_strategy import (
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkStrategy,
+)
+from compat.compiler.datastream.functions import (
     AggregateFunction,
     KeyedProcessFunction,
     ProcessFunction,
     ProcessWindowFunction,
 )
-from compiler.datastream.output_tag import OutputTag
-from compiler.datastream.window import (
+from compat.compiler.datastream.output_tag import OutputTag
+from compat.compiler.datastream.window import (
     ContinuousEventTimeTrigger,
     CountTrigger,
     EventTimeSessionWindows,
@@ -28,9 +32,9 @@ from compiler.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
-from state.descriptors import MapStateDescriptor, ValueStateDescriptor
-from state.time import Duration, Time
-from state.types import Types
+from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
+from compat.state.time import Duration, Time
+from compat.state.types import Types
 
 EVENT = Types.TUPLE([Types.STRING(), Types.LONG(), Types.INT()])
 SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (2, 23), (5, 60)])

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import FlinkError
-from compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, align
-from compiler.transformations.merging import merge
-from compiler.transformations.model import (
+from compat.compiler.errors import FlinkError
+from compat.compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, align
+from compat.compiler.transformations.merging import merge
+from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     CacheTransformation,
     LegacySource,
@@ -22,9 +22,9 @@ from compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
-from compiler.transformations.operators import ChainingStrategy, Operator, PythonOperator
-from compiler.transformations.partitioners import FORWARD, REBALANCE
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.transformations.operators import ChainingStrategy, Operator, PythonOperator
+from compat.compiler.transformations.partitioners import FORWARD, REBALANCE
+from compat.compiler.transformations.pipeline import Pipeline
 from tests.counting import calls_of
 
 PROCESS = PythonOperator.PROCESS

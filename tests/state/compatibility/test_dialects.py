@@ -5,8 +5,18 @@ import json
 import pytest
 from hypothesis import given
 
-from state.compatibility import JAVA, PROCESS, STORE, THREAD, Answer, Dialect, SnapshotError, TypeSnapshot, snapshot_of
-from state.types import ExternalTypeInfo, GenericRecordAvroTypeInfo, TypeInformation, Types
+from compat.state.compatibility import (
+    JAVA,
+    PROCESS,
+    STORE,
+    THREAD,
+    Answer,
+    Dialect,
+    SnapshotError,
+    TypeSnapshot,
+    snapshot_of,
+)
+from compat.state.types import ExternalTypeInfo, GenericRecordAvroTypeInfo, TypeInformation, Types
 from tests.state.strategies import types
 
 T, ROW = Types, Types.ROW_NAMED

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.compatibility import STORE, Answer
-from state.compatibility.migration import migration_of
-from state.serializers import codec_of
-from state.types import (
+from compat.state.compatibility import STORE, Answer
+from compat.state.compatibility.migration import migration_of
+from compat.state.serializers import codec_of
+from compat.state.types import (
     GenericRecordAvroTypeInfo,
     ListTypeInfo,
     MapTypeInfo,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state.delta.compaction import compact, latest
-from state.delta.errors import StoreError
-from state.delta.log import SnapshotLog
-from state.delta.replica import MemoryReplica, Position, follow
-from state.delta.rows import Kind, Row, read_rows, write_rows
+from compat.state.delta.compaction import compact, latest
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import MemoryReplica, Position, follow
+from compat.state.delta.rows import Kind, Row, read_rows, write_rows
 
 Change = tuple[int, "int | None"]
 

@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("deltalake")
 
-from state.delta.compaction import compact
-from state.delta.errors import StoreError
-from state.delta.history import NO_MORE_INPUT, epochs
-from state.delta.log import SnapshotLog
+from compat.state.delta.compaction import compact
+from compat.state.delta.errors import StoreError
+from compat.state.delta.history import NO_MORE_INPUT, epochs
+from compat.state.delta.log import SnapshotLog
 from tests.compat.service.stores import job_store
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from state.flink import SubtaskState, parse_metadata
-from state.flink.files import streams_of
-from state.flink.handles import (
+from compat.state.flink import SubtaskState, parse_metadata
+from compat.state.flink.files import streams_of
+from compat.state.flink.handles import (
     Changelog,
     Channel,
     EmptySegment,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from state.flink import SerializerSnapshot, TruncatedSavepoint
-from state.flink.binary import ByteReader
-from state.flink.describe import describe_serializer
-from state.flink.headers import read_keyed_header, read_operator_header
-from state.flink.snapshots import read_snapshot
+from compat.state.flink import SerializerSnapshot, TruncatedSavepoint
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.describe import describe_serializer
+from compat.state.flink.headers import read_keyed_header, read_operator_header
+from compat.state.flink.snapshots import read_snapshot
 from tests.state.flink import writer as w
 
 MINE = "com.example.MySnapshot"

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from state.flink import (
+from compat.state.flink import (
     DamagedSavepoint,
     Savepoint,
     SavepointError,
     inspect_savepoint,
     parse_metadata,
 )
-from state.flink.headers import read_keyed_header, read_operator_header
+from compat.state.flink.headers import read_keyed_header, read_operator_header
 from tests.counting import calls_of
 from tests.state.flink import writer as w
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from state.flink import MissingStateFile, RefusedStateFile, Savepoint, inspect, list_files, read_metadata
-from state.flink.handles import RelativeFile, StateFile
-from state.flink.streams import read_window
+from compat.state.flink import MissingStateFile, RefusedStateFile, Savepoint, inspect, list_files, read_metadata
+from compat.state.flink.handles import RelativeFile, StateFile
+from compat.state.flink.streams import read_window
 from tests.state.flink import writer as w
 
 CHECKPOINT = w.properties("CheckpointType", "Checkpoint")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from state.flink import (
+from compat.state.flink import (
     DamagedSavepoint,
     NotASavepoint,
     OperatorState,
@@ -17,8 +17,8 @@ from state.flink import (
     parse_metadata,
     read_metadata,
 )
-from state.flink import metadata as metadata_module
-from state.flink.handles import InlineBytes, OperatorStream, Partition
+from compat.state.flink import metadata as metadata_module
+from compat.state.flink.handles import InlineBytes, OperatorStream, Partition
 from tests.state.flink import writer as w
 
 ALL = (2, 3, 4, 5, 6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from state.flink import (
+from compat.state.flink import (
     HeaderReader,
     OperatorStates,
     UnknownOperator,
@@ -15,7 +15,7 @@ from state.flink import (
     read_metadata,
     read_states,
 )
-from state.flink import states as states_module
+from compat.state.flink import states as states_module
 from tests.state.flink import writer as w
 
 

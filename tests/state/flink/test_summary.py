@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from state.flink import (
+from compat.state.flink import (
     HeaderReader,
     KeyGroupBalance,
     OperatorSummary,
@@ -13,8 +13,8 @@ from state.flink import (
     read_metadata,
     summarize,
 )
-from state.flink.measure import Budget
-from state.flink.summary import summarize_operator
+from compat.state.flink.measure import Budget
+from compat.state.flink.summary import summarize_operator
 from tests.state.flink import writer as w
 
 HEADER = w.keyed_header(w.state_meta("a"), w.state_meta("b", 3))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from state.serializers import codec_of, key_codec_of
-from state.serializers.codecs import join
-from state.time import Instant
-from state.types import ExternalTypeInfo, OpaqueTypeInfo, TypeInformation, Types
+from compat.state.serializers import codec_of, key_codec_of
+from compat.state.serializers.codecs import join
+from compat.state.time import Instant
+from compat.state.types import ExternalTypeInfo, OpaqueTypeInfo, TypeInformation, Types
 from tests.state.strategies import typed_values, types
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from state.types import LocalTimeTypeInfo, TypeInformation, Types
-from state.types.python import expression_of
+from compat.state.types import LocalTimeTypeInfo, TypeInformation, Types
+from compat.state.types.python import expression_of
 from tests.state import strategies
 
 

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
-from state.types import ExternalTypeInfo, OpaqueTypeInfo, TypeInformation, Types
-from state.types.spelling import parse_type
+from compat.state.types import ExternalTypeInfo, OpaqueTypeInfo, TypeInformation, Types
+from compat.state.types.spelling import parse_type
 from tests.state.strategies import types
 
 

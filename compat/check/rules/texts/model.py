@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.check.findings import Level
-from compiler.record import record
+from compat.compiler.record import record
 
 
 @record

@@ -1,0 +1,42 @@
+"""Which code is ours: the one answer for tracebacks, source lines, pickling and the search for a program's own modules.
+
+The examples that ship with the package are programs like any user's, and so are not ours in this sense.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+"""The folder of the package ``compat``, with a separator at its end."""
+
+ROOT = os.path.dirname(os.path.dirname(PACKAGE))
+"""The folder that ``compat`` is imported from: site-packages, or a checkout."""
+
+_NAME = os.path.basename(os.path.dirname(PACKAGE))
+_EXAMPLES = PACKAGE + "examples" + os.sep
+
+
+def is_our_file(path: str) -> bool:
+    """True for the path of a source file of this package, as it stands in code objects and tracebacks."""
+    return path.startswith(PACKAGE) and not path.startswith(_EXAMPLES)
+
+
+def is_our_module(name: str) -> bool:
+    """True for the dotted name of a module of this package."""
+    return (name == _NAME or name.startswith(_NAME + ".")) and not name.startswith(_NAME + ".examples")
+
+
+def is_machinery(path: str) -> bool:
+    """True for code that a traceback of a program leaves out: ours, and Python's import system."""
+    return path.startswith("<frozen") or is_our_file(path)
+
+
+def hide_checkout() -> None:
+    """Take the root of a checkout off the search path, once ``compat`` is imported and finds its modules by itself.
+
+    In a checkout, ``compiler`` and ``state`` stand beside ``compat``; a program that imports such names means others.
+    """
+    if os.path.isdir(os.path.join(ROOT, "compiler")) and os.path.isdir(os.path.join(ROOT, "state")):
+        sys.path[:] = [path for path in sys.path if os.path.abspath(path) != ROOT]
