@@ -16,7 +16,7 @@ from compat.report.failure import Failure, Side, Undecided
 def require_snapshot(old: str) -> None:
     """Refuse what is no snapshot of a job on Spark. Raises a usage error."""
     try:
-        from compat.compiler.spark.restore import find_snapshot
+        from compat.compiler.spark.driver.restore import find_snapshot
         from compat.state.delta.errors import StoreError
     except ModuleNotFoundError as error:
         raise click.UsageError(f"--dry-run needs {error.name}: pip install 'stream-compat[spark]'.") from error

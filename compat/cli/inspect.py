@@ -48,7 +48,7 @@ def _read(snapshot: str) -> dict[str, Any]:
     try:
         if not _is_delta(snapshot):
             return inspect_savepoint(read_savepoint(snapshot))
-        from compat.compiler.spark.inspection import describe_snapshot
+        from compat.compiler.spark.state.inspection import describe_snapshot
 
         return describe_snapshot(snapshot)
     except (SavepointError, StoreError) as error:

@@ -25,7 +25,7 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
 
     Example: compat list --all
     """
-    from compat.compiler.spark.store import JobStore
+    from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
     entries = [(entry, jobs.alive(entry)) for entry in jobs.jobs()]
@@ -81,7 +81,7 @@ def cancel(job_id: str, store: str) -> None:
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:
-    from compat.compiler.spark.store import JobStore
+    from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
     entry = jobs.read(job_id)

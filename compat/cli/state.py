@@ -27,11 +27,11 @@ def state(job: str, operator: str, form: str, limit: int | None, store: str) -> 
 
     Example: compat state .compat/savepoints/savepoint-1a2b3c-… count
     """
-    from compat.compiler.spark.store import JobStore
+    from compat.compiler.spark.driver.store import JobStore
     from compat.state.delta.errors import StoreError
 
     try:
-        from compat.compiler.spark.inspection import UnknownOperator, state_rows
+        from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
     except ModuleNotFoundError as error:
         click.echo(_MISSING.format(name=error.name), err=True)
         sys.exit(REFUSED)

@@ -53,7 +53,7 @@ def _what_is_missing() -> str | None:
         import deltalake  # noqa: F401
         import pyspark  # noqa: F401
 
-        from compat.compiler.spark.session import MissingJava, find_java
+        from compat.compiler.spark.driver.session import MissingJava, find_java
     except ModuleNotFoundError as error:
         return _NEEDS_SPARK.format(name=error.name)
     try:

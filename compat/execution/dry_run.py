@@ -150,10 +150,10 @@ class _Restorer:
         return JobClient()
 
     def _restored(self, job: Any) -> list[OperatorState]:
-        from compat.compiler.spark.options import RunOptions
+        from compat.compiler.spark.driver.options import RunOptions
+        from compat.compiler.spark.driver.restore import prepare_restore, saved_operators
+        from compat.compiler.spark.driver.support import refuse_unsupported
         from compat.compiler.spark.plan import plan
-        from compat.compiler.spark.restore import prepare_restore, saved_operators
-        from compat.compiler.spark.support import refuse_unsupported
         from compat.execution.snapshots import plan_of
         from compat.state.delta.log import SnapshotLog
 
@@ -204,7 +204,7 @@ def _counts(log: Any) -> dict[str, _Counts]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from compat.compiler.spark.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+    from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
     from compat.state.delta.compaction import latest
     from compat.state.delta.rows import Kind
 

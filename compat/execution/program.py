@@ -16,7 +16,7 @@ from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
 
 if TYPE_CHECKING:
-    from compat.compiler.spark.executor import SparkExecutor
+    from compat.compiler.spark.driver.executor import SparkExecutor
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
@@ -44,8 +44,8 @@ class Run:
 def run_program(run: Run, narrator: Narrator) -> int:
     """Run a program to the end of its jobs; gives the exit code: 0, 1 for a job that failed, 2 for what was refused."""
     try:
-        from compat.compiler.spark.master import JobFailed
-        from compat.compiler.spark.restore import RestoreRefused
+        from compat.compiler.spark.driver.master import JobFailed
+        from compat.compiler.spark.driver.restore import RestoreRefused
     except ModuleNotFoundError as error:
         narrator.failed(None, _MISSING.format(name=error.name))
         return REFUSED
@@ -101,8 +101,8 @@ def _executor(run: Run, narrator: Narrator) -> Any:
 
 def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     """What runs the jobs of a program."""
-    from compat.compiler.spark.executor import SparkExecutor
-    from compat.compiler.spark.options import RunOptions
+    from compat.compiler.spark.driver.executor import SparkExecutor
+    from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import prepare_for_programs
 

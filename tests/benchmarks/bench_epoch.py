@@ -89,8 +89,8 @@ def run_job(folder: Path, epochs: int) -> None:
 def run_parts(folder: Path, times: int) -> None:
     """The same without us: what Spark and Delta cost."""
     sys.path.insert(0, str(ROOT))
+    from compat.compiler.spark.driver.session import Spark
     from compat.compiler.spark.plan import PhysicalPlan
-    from compat.compiler.spark.session import Spark
     from compat.state.delta.log import SnapshotLog
     from compat.state.delta.rows import Kind, Row, write_rows
 

@@ -32,8 +32,8 @@ from compat.compiler.datastream.connectors.kafka import (  # noqa: E402
     KafkaSink,
     KafkaSource,
 )
-from compat.compiler.spark.sinks import WriterContext, committer_of, writer_of  # noqa: E402
-from compat.compiler.spark.sources.kafka import KafkaReader  # noqa: E402
+from compat.compiler.spark.connectors.kafka.source import KafkaReader  # noqa: E402
+from compat.compiler.spark.connectors.sinks import WriterContext, committer_of, writer_of  # noqa: E402
 from tests.compiler.spark.kafka_broker import KafkaBroker  # noqa: E402
 
 PARTITIONS = 2

@@ -25,9 +25,9 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.base import Sink, Source
 from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
-from compat.compiler.spark.executor import InProcessExecutor
-from compat.compiler.spark.options import RunOptions
-from compat.compiler.spark.sources import Read, Split
+from compat.compiler.spark.connectors.sources import Read, Split
+from compat.compiler.spark.driver.executor import InProcessExecutor
+from compat.compiler.spark.driver.options import RunOptions
 from compat.state.types import Types
 
 TOUCHED = 1000

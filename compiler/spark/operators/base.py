@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 from compat.compiler.datastream.functions import RuntimeContext
 from compat.compiler.datastream.output_tag import OutputTag
-from compat.compiler.spark.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
 from compat.compiler.spark.operators.metrics import MetricGroup, Metrics
 from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.replica import Reader
 from compat.state.serializers import dump

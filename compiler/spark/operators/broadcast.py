@@ -7,11 +7,11 @@ from itertools import repeat
 from typing import Any
 
 from compat.compiler.datastream.state import BroadcastState, MapStateDescriptor
-from compat.compiler.spark.elements import Timestamps, Values
 from compat.compiler.spark.operators.base import NO_RECORD, Emitter, OperatorContext, Output
 from compat.compiler.spark.operators.keyed import KeyedContext, KeyedProcess
 from compat.compiler.spark.operators.stateless import FunctionOperator, PlainContext
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.replica import (
     Reader,

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from compat.compiler.spark.elements import LatencyMarker, Timestamps, Values
 from compat.compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator, functions_of
-from compat.compiler.spark.records import converter
+from compat.compiler.spark.task.elements import LatencyMarker, Timestamps, Values
+from compat.compiler.spark.task.records import converter
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.transformations.operators import Operator
 

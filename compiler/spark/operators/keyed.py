@@ -9,7 +9,6 @@ from typing import Any
 
 from compat.compiler.datastream.time_domain import TimeDomain
 from compat.compiler.datastream.timerservice import TimerService
-from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
@@ -22,6 +21,7 @@ from compat.compiler.spark.operators.stateless import FunctionOperator
 from compat.compiler.spark.state.backend import VOID, KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.timers import InternalTimers
+from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 from compat.state.descriptors import ReducingStateDescriptor
 from compat.state.serializers import key_codec_of

@@ -9,11 +9,11 @@ import uuid
 from itertools import repeat
 from typing import Any
 
-from compat.compiler.spark.elements import Timestamps, Values
+from compat.compiler.spark.connectors.sinks import WriterContext, writer_of
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.texts import text_of
-from compat.compiler.spark.sinks import WriterContext, writer_of
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 
 

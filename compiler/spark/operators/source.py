@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.compiler.spark.elements import (
+from compat.compiler.spark.connectors.sources import reader_of
+from compat.compiler.spark.connectors.splits import SourceWork, Split
+from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
+from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import (
     BUFFER_RECORDS,
     MAX_WATERMARK,
     MIN_TIMESTAMP,
@@ -12,12 +17,7 @@ from compat.compiler.spark.elements import (
     Timestamps,
     Values,
 )
-from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
-from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compat.compiler.spark.sources import reader_of
-from compat.compiler.spark.sources.splits import SourceWork, Split
-from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.valve import WatermarkValve
+from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.transformations.operators import Operator
 
 LATENCY_INTERVAL = "metrics.latency.interval"

@@ -7,7 +7,6 @@ from operator import length_hint
 from typing import Any
 
 from compat.compiler.datastream.timerservice import TimerService
-from compat.compiler.spark.elements import MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.operators.base import (
     NO_RECORD,
     Emitter,
@@ -18,6 +17,7 @@ from compat.compiler.spark.operators.base import (
     close_functions,
     open_functions,
 )
+from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 
 

@@ -6,9 +6,9 @@ import asyncio
 from itertools import repeat
 from typing import Any
 
-from compat.compiler.spark.elements import Timestamps, Values
 from compat.compiler.spark.operators.base import Emitter
 from compat.compiler.spark.operators.stateless import FunctionOperator
+from compat.compiler.spark.task.elements import Timestamps, Values
 from compat.state.time import milliseconds_of
 
 

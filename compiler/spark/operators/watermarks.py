@@ -6,9 +6,9 @@ from operator import length_hint
 from typing import Any
 
 from compat.compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
-from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 from compat.state.time import milliseconds_of
 

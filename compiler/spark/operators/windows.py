@@ -19,7 +19,6 @@ from compat.compiler.datastream.window import (
     WindowAssigner,
 )
 from compat.compiler.datastream.window.evictors import Evictor, TimestampedValue
-from compat.compiler.spark.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.operators.base import (
     NO_RECORD,
     OperatorContext,
@@ -28,6 +27,7 @@ from compat.compiler.spark.operators.base import (
 )
 from compat.compiler.spark.operators.keyed import KeyedOperator, distinct_keys
 from compat.compiler.spark.operators.metrics import MetricGroup
+from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 

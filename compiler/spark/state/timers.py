@@ -6,9 +6,9 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compat.compiler.spark.elements import MIN_TIMESTAMP
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import MIN_TIMESTAMP
 from compat.state.delta.replica import split_timer, state_prefix, timer_key, timer_value
 from compat.state.delta.rows import Kind, Row
 

@@ -13,8 +13,8 @@ from compat.check.findings import Report
 from compat.comparison import Comparison, compare
 from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
-from compat.compiler.spark.options import RunOptions
-from compat.compiler.spark.restore import prepare_restore
+from compat.compiler.spark.driver.options import RunOptions
+from compat.compiler.spark.driver.restore import prepare_restore
 from compat.plan.as_run import as_run
 from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from compat.cli import main
 from compat.compiler.datastream.executor import set_executor
-from compat.compiler.spark.epochs import InProcessRunner
-from compat.compiler.spark.executor import SparkExecutor
+from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.task.epochs import InProcessRunner
 
 PROGRAM = """
 from pyflink.common import Row, Types, WatermarkStrategy

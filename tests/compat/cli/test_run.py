@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 
 from compat.cli import main
 from compat.compiler.datastream.executor import set_executor
-from compat.compiler.spark.epochs import InProcessRunner
-from compat.compiler.spark.executor import SparkExecutor
-from compat.compiler.spark.store import JobStore
+from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.execution.narration import Narrator
 from compat.execution.program import Run, run_program
 
@@ -305,7 +305,7 @@ def _running(folder: Path = Path(".compat")) -> Any:
 def test_commands_that_need_no_spark_import_none() -> None:
     code = (
         "import sys, compat.cli.check, compat.cli.run, compat.cli.jobs, compat.cli.inspect, compat.cli.demo, "
-        "compat.compiler.spark.store; print(*{'pyspark', 'pyarrow', 'deltalake', 'pandas', 'lmdb'} & set(sys.modules))"
+        "compat.compiler.spark.driver.store; print(*{'pyspark', 'pyarrow', 'deltalake', 'pandas', 'lmdb'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

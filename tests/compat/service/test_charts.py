@@ -80,7 +80,7 @@ def test_no_epochs():
 
 
 def test_the_name_of_watermarks_is_that_of_the_runtime():
-    checkpoints = pytest.importorskip("compat.compiler.spark.checkpoints")
+    checkpoints = pytest.importorskip("compat.compiler.spark.driver.checkpoints")
     assert checkpoints.WATERMARK == running.WATERMARK
 
 

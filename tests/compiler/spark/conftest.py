@@ -11,8 +11,8 @@ import pytest
 
 from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
-from compat.compiler.spark.executor import InProcessExecutor, RunningJob, SparkExecutor
-from compat.compiler.spark.options import RunOptions
+from compat.compiler.spark.driver.executor import InProcessExecutor, RunningJob, SparkExecutor
+from compat.compiler.spark.driver.options import RunOptions
 
 
 class Cluster:

@@ -130,7 +130,7 @@ class CrashingJob:
         """Nothing lost, nothing doubled: in both sinks and in the state."""
         from deltalake import DeltaTable
 
-        from compat.compiler.spark.inspection import state_rows
+        from compat.compiler.spark.state.inspection import state_rows
 
         sizes = Counter(number % KEYS for number in range(1, self.end + 1))
         expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))

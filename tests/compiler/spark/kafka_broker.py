@@ -16,7 +16,7 @@ from typing import Any
 
 import pyspark
 
-from compat.compiler.spark.session import MissingJava, find_java
+from compat.compiler.spark.driver.session import MissingJava, find_java
 
 VERSION = "4.1.1"
 _JARS = Path(pyspark.__file__).parent / "jars"

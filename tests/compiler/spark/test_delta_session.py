@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from compat.compiler.spark.inspection import state_table
-from compat.compiler.spark.session import delta_session
+from compat.compiler.spark.driver.session import delta_session
+from compat.compiler.spark.state.inspection import state_table
 from tests.compiler.spark.test_restore import WORDS, stopped
 
 

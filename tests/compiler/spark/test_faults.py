@@ -19,12 +19,12 @@ from compat.compiler.datastream.common.serialization import Encoder
 from compat.compiler.datastream.connectors.delta import DeltaSink
 from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
 from compat.compiler.datastream.functions import KeyedProcessFunction
-from compat.compiler.spark.epochs import EpochLost, InProcessRunner
-from compat.compiler.spark.inspection import state_rows
-from compat.compiler.spark.master import JobFailed
-from compat.compiler.spark.sinks.delta import DeltaCommitter
-from compat.compiler.spark.sinks.files import FileCommitter
-from compat.compiler.spark.store import JobEntry, JobStore
+from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
+from compat.compiler.spark.connectors.files.sink import FileCommitter
+from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import ValueStateDescriptor

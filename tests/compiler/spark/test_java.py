@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.compiler.spark.java import java_home
-from compat.compiler.spark.session import find_java
+from compat.compiler.spark.driver.java import java_home
+from compat.compiler.spark.driver.session import find_java
 
 
 @pytest.fixture

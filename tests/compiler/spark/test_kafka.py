@@ -30,17 +30,17 @@ from compat.compiler.datastream.connectors.kafka import (
 )
 from compat.compiler.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.kafka_clients import (
+from compat.compiler.spark.connectors.kafka.clients import (
     KafkaUnavailable,
     Pool,
     client_settings,
     consumer_settings,
     producer_settings,
 )
-from compat.compiler.spark.sinks.kafka import Publication
-from compat.compiler.spark.sinks.kafka import unsupported as unsupported_sink
-from compat.compiler.spark.sources.kafka import KafkaEnumerator, KafkaReader, Subscription
-from compat.compiler.spark.sources.kafka import unsupported as unsupported_source
+from compat.compiler.spark.connectors.kafka.sink import Publication
+from compat.compiler.spark.connectors.kafka.sink import unsupported as unsupported_sink
+from compat.compiler.spark.connectors.kafka.source import KafkaEnumerator, KafkaReader, Subscription
+from compat.compiler.spark.connectors.kafka.source import unsupported as unsupported_source
 
 pytest.importorskip("confluent_kafka")
 
@@ -338,7 +338,7 @@ def test_the_sink_of_the_old_kind() -> None:
 
 @pytest.mark.parametrize("guarantee", list(DeliveryGuarantee))
 def test_only_exactly_once_has_something_to_publish(guarantee: DeliveryGuarantee) -> None:
-    from compat.compiler.spark.sinks import committer_of
+    from compat.compiler.spark.connectors.sinks import committer_of
 
     record = KafkaRecordSerializationSchema.builder().set_topic("t").set_value_serialization_schema(TEXT).build()
     made = KafkaSink.builder().set_bootstrap_servers("k").set_record_serializer(record)

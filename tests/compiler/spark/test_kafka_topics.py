@@ -31,10 +31,10 @@ from compat.compiler.datastream.connectors.kafka import (
 )
 from compat.compiler.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from compat.compiler.datastream.functions import KeyedProcessFunction, ProcessFunction
-from compat.compiler.spark.epochs import EpochLost, InProcessRunner
-from compat.compiler.spark.master import JobFailed
-from compat.compiler.spark.sinks import kafka as kafka_sink
-from compat.compiler.spark.sinks.kafka import ProducingWriter, TransactionCommitter
+from compat.compiler.spark.connectors.kafka import sink as kafka_sink
+from compat.compiler.spark.connectors.kafka.sink import ProducingWriter, TransactionCommitter
+from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import ValueStateDescriptor
@@ -552,7 +552,7 @@ def test_on_spark_with_a_worker_that_is_killed(tmp_path: Path, broker: KafkaBrok
     job.start()
     try:
         job.wait_for(3)
-        assert job.kill(below(job.pid, "compat.compiler.spark.daemon")[-1:])
+        assert job.kill(below(job.pid, "compat.compiler.spark.task.daemon")[-1:])
         job.finish()
         expected = {f"{letter}:{n}" for letter, count in (("a", 500), ("b", 300)) for n in range(1, count + 1)}
         assert written(broker, out) == Counter(expected)
@@ -580,7 +580,7 @@ def test_on_spark_whoever_is_killed(tmp_path: Path, broker: KafkaBroker) -> None
             job.wait_for(random.choice([0, 1, 2, 4]))
             time.sleep(random.uniform(0, 0.5))
             what = random.choice(["driver", "driver", "worker"])
-            found = [job.pid] if what == "driver" else below(job.pid, "compat.compiler.spark.daemon")
+            found = [job.pid] if what == "driver" else below(job.pid, "compat.compiler.spark.task.daemon")
             if found and job.kill([random.choice(found)]):
                 kills[what] += 1
             if what == "driver":

@@ -19,10 +19,10 @@ import pytest
 from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
 from compat.compiler.datastream.state import ValueStateDescriptor
-from compat.compiler.spark.epochs import PackedPlan
-from compat.compiler.spark.executor import InProcessExecutor, SparkExecutor
-from compat.compiler.spark.hosts import _folder
+from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.operators.factory import has_functions_to_keep
+from compat.compiler.spark.task.epochs import PackedPlan
+from compat.compiler.spark.task.hosts import _folder
 from compat.compiler.transformations.operators import Operator
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -161,7 +161,7 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
         listening.bind(str(tmp_path / "s"))
         listening.listen()
         host = subprocess.Popen(
-            [sys.executable, "-m", "compat.compiler.spark.hosts", str(listening.fileno()), str(parent.pid)],
+            [sys.executable, "-m", "compat.compiler.spark.task.hosts", str(listening.fileno()), str(parent.pid)],
             stdin=subprocess.PIPE,
             pass_fds=[listening.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -179,8 +179,8 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
 
 ORPHAN = """
 import os, pickle, sys, time
-from compat.compiler.spark import hosts
-from compat.compiler.spark.epochs import PackedPlan
+from compat.compiler.spark.task import hosts
+from compat.compiler.spark.task.epochs import PackedPlan
 
 daemon = os.getpid()
 if os.fork():

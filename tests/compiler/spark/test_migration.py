@@ -8,8 +8,8 @@ import pytest
 
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
-from compat.compiler.spark.inspection import state_rows
-from compat.compiler.spark.restore import RestoreRefused
+from compat.compiler.spark.driver.restore import RestoreRefused
+from compat.compiler.spark.state.inspection import state_rows
 from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
 from compat.state.descriptors import (

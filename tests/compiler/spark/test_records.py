@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.common.types import Row, RowKind
-from compat.compiler.spark.records import converter
+from compat.compiler.spark.task.records import converter
 from compat.state.types import Types
 
 PAIR = Types.TUPLE([Types.INT(), Types.STRING()])

@@ -32,8 +32,8 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
         return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
     roots = [job.pid] if cluster is None else cluster.workers
     wanted = {
-        "worker": "compat.compiler.spark.daemon",
-        "host": "compat.compiler.spark.hosts",
+        "worker": "compat.compiler.spark.task.daemon",
+        "host": "compat.compiler.spark.task.hosts",
         "executor": "CoarseGrainedExecutorBackend",
     }[what]
     found = [pid for root in roots for pid in below(root, wanted)]

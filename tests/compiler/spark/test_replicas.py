@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.compiler.spark.epochs import default_replicas
+from compat.compiler.spark.task.epochs import default_replicas
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.compiler.spark.restarts import RestartStrategy
+from compat.compiler.spark.driver.restarts import RestartStrategy
 
 _FIXED = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "2"}
 _RATE = {

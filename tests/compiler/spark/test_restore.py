@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.functions import KeyedProcessFunction
-from compat.compiler.spark.inspection import state_rows
-from compat.compiler.spark.restore import RestoreRefused
+from compat.compiler.spark.driver.restore import RestoreRefused
+from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.state.delta.savepoint import read_description
 from compat.state.descriptors import ValueStateDescriptor

@@ -18,7 +18,7 @@ from compat.check.findings import Verdict
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
-from compat.compiler.spark.restore import RestoreRefused
+from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.plan.as_run import as_run
 from compat.plan.compilation import compile_job
 from compat.plan.decode import decode

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compat.compiler.configuration import PYTHON_CHAINING
 from compat.compiler.datastream.executor import set_executor
-from compat.compiler.spark.executor import SparkExecutor
+from compat.compiler.spark.driver.executor import SparkExecutor
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.programs import PROGRAMS, Events, Program
 

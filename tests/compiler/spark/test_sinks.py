@@ -19,8 +19,8 @@ from compat.compiler.datastream.connectors.jdbc import JdbcConnectionOptions, Jd
 from compat.compiler.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from compat.compiler.datastream.formats.parquet import ParquetBulkWriters
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.master import JobFailed
-from compat.compiler.spark.sinks import committer_of
+from compat.compiler.spark.connectors.sinks import committer_of
+from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.transformations.model import SinkTopology
 from compat.state.types import Types
 

@@ -28,7 +28,7 @@ from compat.compiler.datastream.formats.json import JsonReaderFormat
 from compat.compiler.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from compat.compiler.datastream.functions import ProcessFunction
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.sources import Read, Split
+from compat.compiler.spark.connectors.sources import Read, Split
 from compat.state.time import Duration
 from compat.state.types import Types
 

@@ -23,7 +23,7 @@ from compat.compiler.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from compat.compiler.spark.sources import Read, Split
+from compat.compiler.spark.connectors.sources import Read, Split
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
 from compat.state.ttl import StateTtlConfig

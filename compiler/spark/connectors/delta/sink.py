@@ -1,0 +1,113 @@
+"""A sink into a Delta table, exactly once: writers write Parquet files, the committer names them in one commit an epoch."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from compat.compiler.spark.connectors.arrow import as_dict, schema_of
+
+Settings = Mapping[str, Any]
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def _path(settings: Settings) -> str:
+    return str(settings["path"]).removeprefix("file://")
+
+
+def _table_schema(settings: Settings) -> Any:
+    """The columns that the sink's type declares, or those of the table that is there; None where neither is known."""
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+    if settings.get("row_type") is not None:
+        return schema_of(settings["row_type"])
+    if not DeltaTable.is_deltatable(_path(settings)):
+        return None
+    return pa.schema(DeltaTable(_path(settings)).schema().to_arrow())
+
+
+class DeltaWriter:
+    """Writes the records of an epoch into Parquet files that no commit names yet, one a partition of the table.
+
+    A record is a row, a dict, or a tuple in the order of the sink's row type.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._partitioned: tuple[str, ...] = settings.get("partition_columns", ())
+        self._schema = _table_schema(settings)
+        self._rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """A record."""
+        row = as_dict(value, None if self._schema is None else self._schema.names)
+        self._rows.setdefault(tuple(row[name] for name in self._partitioned), []).append(row)
+
+    def prepare_commit(self) -> list[Any]:
+        """Write the files; gives of each its name, its size, its number of rows, its partition and the table's schema."""
+        import pyarrow as pa
+
+        made = []
+        for values, rows in self._rows.items():
+            schema = self._schema
+            if schema is None:
+                schema = pa.Table.from_pylist(rows).schema
+                unknown = [field.name for field in schema if pa.types.is_null(field.type)]
+                if unknown:
+                    raise ValueError(
+                        f"The columns {unknown} of a new Delta table have no value that tells their type: give the sink its "
+                        "row type, as in DeltaSink.for_row_data(path, Types.ROW_NAMED(…))."
+                    )
+            made.append(self._write(dict(zip(self._partitioned, values, strict=True)), rows, schema))
+        self._rows.clear()
+        return made
+
+    def _write(self, partition: dict[str, Any], rows: list[dict[str, Any]], schema: Any) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.Table.from_pylist(rows, schema=schema).drop_columns(list(partition))
+        texts = {name: None if value is None else str(value) for name, value in partition.items()}
+        folders = [f"{name}={_NULL if text is None else quote(text, safe='')}" for name, text in texts.items()]
+        name = "/".join([*folders, f"part-{uuid.uuid4().hex}.parquet"])
+        path = os.path.join(_path(self._settings), name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        pq.write_table(table, path)
+        return name, os.path.getsize(path), table.num_rows, texts, schema.serialize().to_pybytes()
+
+
+class DeltaCommitter:
+    """Commits the files of an epoch, unless Delta's transaction id says that it was done before."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """One commit for all files of the epoch."""
+        import pyarrow as pa
+        from deltalake import CommitProperties, DeltaTable, Transaction
+        from deltalake.transaction import AddAction
+
+        job, epoch = transaction
+        columns = list(self._settings.get("partition_columns", ()))
+        schema = pa.ipc.read_schema(pa.py_buffer(committables[0][4]))
+        path = _path(self._settings)
+        if DeltaTable.is_deltatable(path):
+            table = DeltaTable(path)
+        else:
+            table = DeltaTable.create(path, schema, mode="ignore", partition_by=columns or None)
+        if (table.transaction_version(job) or 0) >= epoch:
+            return
+        now = int(time.time() * 1000)
+        actions: list[Any] = [
+            AddAction(quote(name, safe="/="), size, partition, now, True, json.dumps({"numRecords": rows}))
+            for name, size, rows, partition, _ in committables
+        ]
+        properties = CommitProperties(app_transactions=[Transaction(job, epoch)])
+        table.create_write_transaction(actions, "append", schema, columns or None, commit_properties=properties)

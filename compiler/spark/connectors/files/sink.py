@@ -1,0 +1,158 @@
+"""The file sink. Flink: ``FileSink``: writers write hidden files, the committer gives them their names.
+
+Files are closed at every checkpoint, whatever the rolling policy says beyond that, so that nothing must be cut off after
+a crash; within an epoch a row format's file is also closed when it reaches the policy's size.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from compat.compiler.spark.connectors.arrow import as_dict, schema_of
+from compat.compiler.spark.connectors.sinks import WriterContext
+from compat.state.types import RowTypeInfo
+
+_JAVA_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+_BULK_FORMATS = ("parquet", "csv", "avro", "avro-parquet")
+
+
+def unsupported(settings: Any) -> str | None:
+    """Why a file sink cannot be run; None for one that can."""
+    if settings.get("compact_strategy") is not None:
+        return "the file sink makes no small files one: take enable_compact(…) out, or call disable_compact()"
+    factory = settings.get("writer_factory")
+    if factory is not None and factory.format not in _BULK_FORMATS:
+        return f"there is no writer for files of the format {factory.format!r}: there are {', '.join(_BULK_FORMATS)}"
+    assigner = settings.get("bucket_assigner")
+    if assigner is not None and assigner.name not in ("base-path", "date-time"):
+        return f"the bucket assigner {assigner.name} cannot be run: there are those of BucketAssigner"
+    return None
+
+
+class FileWriter:
+    """Writes the records of one subtask into hidden files, one a bucket at a time."""
+
+    def __init__(self, settings: Any, context: WriterContext) -> None:
+        self._settings = settings
+        self._context = context
+        self._base = Path(settings["base_path"].removeprefix("file://"))
+        self._encoder = settings.get("encoder")
+        self._largest = getattr(settings.get("rolling_policy"), "part_size", None)
+        self._open: dict[str, tuple[Any, Path, Path]] = {}
+        self._done: list[tuple[str, str]] = []
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """A record, into the file of its bucket."""
+        bucket = self._bucket()
+        if bucket not in self._open:
+            self._open[bucket] = self._file(bucket)
+        stream = self._open[bucket][0]
+        if self._encoder is None:
+            stream.append(value)
+            return
+        self._encoder.encode(value, stream)
+        if self._largest is not None and stream.tell() >= self._largest:
+            self._close(bucket)
+
+    def prepare_commit(self) -> list[Any]:
+        """Close the files; gives (hidden path, final path) of each."""
+        for bucket in list(self._open):
+            self._close(bucket)
+        done, self._done = self._done, []
+        return done
+
+    def _close(self, bucket: str) -> None:
+        stream, hidden, final = self._open.pop(bucket)
+        if self._encoder is None:
+            _write_bulk(self._settings["writer_factory"], stream, hidden)
+            stream = open(hidden, "rb")  # noqa: SIM115
+        stream.flush()
+        os.fsync(stream.fileno())
+        stream.close()
+        self._done.append((str(hidden), str(final)))
+
+    def _bucket(self) -> str:
+        assigner = self._settings.get("bucket_assigner")
+        if assigner is not None and assigner.name == "base-path":
+            return ""
+        pattern = getattr(assigner, "format", None) or "yyyy-MM-dd--HH"
+        for java, python in _JAVA_PATTERNS.items():
+            pattern = pattern.replace(java, python)
+        zone = getattr(assigner, "timezone", None)
+        return datetime.fromtimestamp(time.time(), ZoneInfo(zone) if zone else None).strftime(pattern)
+
+    def _file(self, bucket: str) -> tuple[Any, Path, Path]:
+        config = self._settings.get("output_file_config")
+        prefix, suffix = (config.part_prefix, config.part_suffix) if config is not None else ("part", "")
+        # Two jobs may write into one directory, and two attempts of a task at the same time.
+        name = f"{prefix}-{uuid.uuid4()}-{self._context.subtask}{suffix}"
+        directory = self._base / bucket
+        directory.mkdir(parents=True, exist_ok=True)
+        hidden = directory / f".{name}.inprogress"
+        stream: Any = [] if self._encoder is None else open(hidden, "wb")  # noqa: SIM115
+        return stream, hidden, directory / name
+
+
+def _write_bulk(factory: Any, records: list[Any], path: Path) -> None:
+    import pyarrow as pa
+
+    if factory.format == "avro":
+        _write_avro(str(factory.settings["schema"]), records, path)
+        return
+    row_type = factory.settings.get("row_type")
+    if row_type is None and factory.format == "csv":
+        row_type = factory.settings["schema"].row_type
+    schema = schema_of(row_type) if isinstance(row_type, RowTypeInfo) else None
+    rows = [as_dict(record, None if schema is None else schema.names) for record in records]
+    table = pa.Table.from_pylist(rows, schema=schema)
+    if factory.format == "csv":
+        _write_csv(factory.settings["schema"], table.to_pylist(), path)
+        return
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, path)
+
+
+def _write_csv(schema: Any, rows: list[dict[str, Any]], path: Path) -> None:
+    import csv
+
+    settings = schema.settings
+    missing = settings.get("null_value", "")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(
+            file,
+            delimiter=settings.get("column_separator", ","),
+            quotechar=settings.get("quote_char", '"'),
+            lineterminator=settings.get("line_separator", "\n"),
+        )
+        for row in rows:
+            writer.writerow([missing if value is None else value for value in row.values()])
+
+
+def _write_avro(schema: str, records: list[Any], path: Path) -> None:
+    from avro.datafile import DataFileWriter
+    from avro.io import DatumWriter
+
+    from compat.state.serializers.avro import parsed
+
+    with open(path, "wb") as file, DataFileWriter(file, DatumWriter(), parsed(schema)) as writer:
+        for record in records:
+            writer.append(as_dict(record, None))
+
+
+class FileCommitter:
+    """Gives the files their final names."""
+
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """Rename each file that still has its hidden name."""
+        for hidden, final in committables:
+            if os.path.exists(hidden):
+                os.replace(hidden, final)
+            elif not os.path.exists(final):
+                raise FileNotFoundError(f"Neither {hidden} nor {final} is there: someone removed what the job wrote.")

@@ -1,0 +1,99 @@
+"""Sinks: writers in tasks, committers on the driver. Flink: sink v2 (``SinkWriter``, ``Committer``).
+
+Your own sink extends ``compat.compiler.datastream.connectors.base.Sink``, with ``create_writer(context)``, whose result has
+``write(value, timestamp)`` and ``prepare_commit()`` (the committables, plain picklable data), and, where there is something to
+publish, ``create_committer()``, whose result has ``commit(committables, transaction)``. Committing must be idempotent: after a
+crash the committables of the last checkpoint are committed again. ``transaction`` is (job id, epoch).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class WriterContext:
+    """What a writer is told. ``folder`` is the job's, for what is not to be seen before it is published."""
+
+    operator_id: str
+    subtask: int
+    epoch: int
+    attempt: str
+    folder: str = ""
+
+
+class SinkWriter(Protocol):
+    """Writes the records of one subtask in one epoch."""
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """A record."""
+
+    def prepare_commit(self) -> list[Any]:
+        """The epoch ends: what is to be published once it is committed."""
+
+
+class Committer(Protocol):
+    """Publishes what writers wrote."""
+
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """Publish; again with the same arguments changes nothing."""
+
+
+def unsupported_sink(sink: Any) -> str | None:
+    """Why a sink cannot be run; None for one that can."""
+    if hasattr(sink, "create_writer"):
+        return None
+    connector = getattr(sink, "connector", None)
+    if connector == "filesystem":
+        from compat.compiler.spark.connectors.files.sink import unsupported
+
+        return unsupported(sink.settings)
+    if connector == "delta":
+        merges = sink.settings.get("merge_schema")
+        return "the Delta sink adds no columns to a table: take with_merge_schema out" if merges else None
+    if connector == "kafka":
+        from compat.compiler.spark.connectors.kafka.sink import unsupported as unsupported_kafka
+
+        return unsupported_kafka(sink)
+    return (
+        f"there is no writer for the sink {type(sink).__name__}: use print(), execute_and_collect(), a FileSink, a DeltaSink, "
+        "a KafkaSink, or write one with create_writer() and create_committer()"
+    )
+
+
+def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
+    """The writer of a sink."""
+    if hasattr(sink, "create_writer"):
+        return sink.create_writer(context)  # type: ignore[no-any-return]
+    if sink.connector == "delta":
+        from compat.compiler.spark.connectors.delta.sink import DeltaWriter
+
+        return DeltaWriter(sink.settings)
+    if sink.connector == "kafka":
+        from compat.compiler.spark.connectors.kafka.sink import writer_of as kafka_writer_of
+
+        return kafka_writer_of(sink, context)
+    from compat.compiler.spark.connectors.files.sink import FileWriter
+
+    return FileWriter(sink.settings, context)
+
+
+def committer_of(sink: Any) -> Committer | None:
+    """The committer of a sink; None where there is nothing to publish."""
+    if hasattr(sink, "create_committer"):
+        return sink.create_committer()  # type: ignore[no-any-return]
+    connector = getattr(sink, "connector", None)
+    if hasattr(sink, "create_writer") or connector not in ("filesystem", "delta", "kafka"):
+        return None
+    if connector == "kafka":
+        from compat.compiler.spark.connectors.kafka.sink import committer_of as kafka_committer_of
+
+        return kafka_committer_of(sink)
+    if connector == "delta":
+        from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
+
+        return DeltaCommitter(sink.settings)
+    from compat.compiler.spark.connectors.files.sink import FileCommitter
+
+    return FileCommitter()

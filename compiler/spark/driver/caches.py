@@ -1,0 +1,219 @@
+"""Streams that a program keeps between its jobs. Flink: ``CacheTransformation``, cluster partitions.
+
+The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them in
+the place of what made the stream; files that are damaged or gone are noticed before a job starts, which then makes the
+records again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.base import Sink
+from compat.compiler.datastream.connectors.base import Source as SourceConnector
+from compat.compiler.job import Job
+from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
+from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
+from compat.compiler.transformations.model import Sink as SinkTransformation
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.pipeline import Pipeline
+from compat.state.serializers import dump
+
+_MANIFEST = "manifest.json"
+
+
+class Caches:
+    """The cached streams of a program, by their transformations. ``folder`` is where their records are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / uuid.uuid4().hex
+        self._finished: dict[int, Callable[[], bool]] = {}
+
+    def reading(self, job: Job) -> Job:
+        """The job with sources in the place of streams that are kept."""
+        kept = [each for each in job.pipeline if isinstance(each, CacheTransformation) and self._usable(each.id)]
+        if not kept:
+            return job
+        pipeline = job.pipeline.copy()
+        for cache in kept:
+            pipeline.add(self._source(cache), register=False)
+        ends = [id for id in pipeline.registered if isinstance(pipeline[id], (SinkTransformation, LegacySink))]
+        made = _upstream(job.pipeline, [cache.id for cache in kept]) - _upstream(pipeline, ends)
+        pipeline.replace_registered([id for id in pipeline.registered if id not in made])
+        return replace(job, pipeline=pipeline)
+
+    def writing(self, plan: PhysicalPlan) -> tuple[PhysicalPlan, set[int]]:
+        """The plan with writers where streams are to be kept, and which streams those are once it has finished."""
+        caches = {spec.node for _, spec in plan.operators() if _is_cache(spec)}
+        if not caches:
+            return plan, caches
+
+        def written(spec: OperatorSpec) -> OperatorSpec:
+            if not _is_cache(spec):
+                return spec
+            sink = CacheSink(self._path(spec.node))
+            return replace(spec, operator=Operator(kind="sink_writer", function=sink), output_type=None)
+
+        tasks = (replace(task, operators=tuple(map(written, task.operators))) for task in plan.tasks)
+        return replace(plan, tasks=tuple(tasks)), caches
+
+    def written(self, caches: set[int], finished: Callable[[], bool]) -> None:
+        """A job writes these streams; ``finished`` tells when it has."""
+        self._finished |= dict.fromkeys(caches, finished)
+
+    def forget(self, cache: int) -> None:
+        """Make a stream's records again when they are next used."""
+        self._finished.pop(cache, None)
+        for file in self._path(cache).glob("*"):
+            file.unlink()
+
+    def _path(self, cache: int) -> Path:
+        return self._folder / str(cache)
+
+    def _usable(self, cache: int) -> bool:
+        if cache not in self._finished or not self._finished[cache]():
+            return False
+        path = self._path(cache)
+        if all(_digest(path / name) == digest for name, digest in _manifest(path).items()):
+            return True
+        self.forget(cache)
+        return False
+
+    def _source(self, cache: CacheTransformation) -> Source:
+        arguments = {"watermark_strategy": WatermarkStrategy.no_watermarks()}
+        operator = Operator(
+            kind="source",
+            function=CachedRecords(self._path(cache.id), cache.output_type),
+            factory="SourceOperatorFactory",
+            coordinated=True,
+            arguments=arguments,
+        )
+        return Source(
+            id=cache.id,
+            name="CachedSource",
+            output_type=cache.output_type,
+            parallelism=cache.parallelism,
+            bounded=True,
+            operator=operator,
+            location=cache.location,
+        )
+
+
+def _upstream(pipeline: Pipeline, ids: list[int]) -> set[int]:
+    """These transformations and all that they read."""
+    seen, pending = set(ids), list(ids)
+    while pending:
+        for input in pipeline[pending.pop()].inputs:
+            if input not in seen:
+                seen.add(input)
+                pending.append(input)
+    return seen
+
+
+def _is_cache(spec: OperatorSpec) -> bool:
+    return spec.operator is not None and spec.operator.kind == "cache_write"
+
+
+def _manifest(path: Path) -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads((path / _MANIFEST).read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        return {_MANIFEST: "damaged"}
+    return found
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+class CacheSink(Sink):
+    """Writes records into files of a folder, and their names and digests into its manifest."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def create_writer(self, context: Any) -> CacheWriter:
+        """The writer of a subtask."""
+        return CacheWriter(self._path)
+
+    def create_committer(self) -> CacheSink:
+        """The committer."""
+        return self
+
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """Name the files of an epoch in the manifest; again changes nothing."""
+        fresh = self._path / f"{_MANIFEST}.{uuid.uuid4().hex}"
+        fresh.write_text(json.dumps({**_manifest(self._path), **dict(committables)}))
+        os.replace(fresh, self._path / _MANIFEST)
+
+
+class CacheWriter:
+    """Writes the records of a subtask in an epoch."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._records: list[tuple[Any, int | None]] = []
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """A record."""
+        self._records.append((value, timestamp))
+
+    def prepare_commit(self) -> list[Any]:
+        """Write the file; gives its name and digest."""
+        if not self._records:
+            return []
+        data = dump(self._records)
+        name = uuid.uuid4().hex
+        self._path.mkdir(parents=True, exist_ok=True)
+        (self._path / name).write_bytes(data)
+        return [(name, hashlib.sha256(data).hexdigest())]
+
+
+class CachedRecords(SourceConnector):
+    """Reads what a :class:`CacheSink` wrote: a split is a file. The program itself pickled what is in it."""
+
+    def __init__(self, path: Path, produced_type: Any) -> None:
+        super().__init__(bounded=True, produced_type=produced_type)
+        self._path = path
+
+    def create_enumerator(self, parallelism: int) -> _CachedFiles:
+        """The enumerator."""
+        return _CachedFiles(self._path)
+
+    def create_reader(self) -> CachedRecords:
+        """The reader."""
+        return self
+
+    def read(self, split: Split, limit: int) -> Read:
+        """Records of a file."""
+        records = pickle.loads((self._path / split["id"]).read_bytes())
+        end = split["next"] + limit
+        part = records[split["next"] : end]
+        values, times = [value for value, _ in part], [time for _, time in part]
+        return Read(values, times, {**split, "next": split["next"] + len(part)}, end >= len(records))
+
+
+class _CachedFiles:
+    complete = True
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def discover(self, known: set[str]) -> list[Split]:
+        return [{"id": name, "next": 0} for name in sorted(_manifest(self._path)) if name not in known]

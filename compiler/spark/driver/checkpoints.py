@@ -1,0 +1,218 @@
+"""What the driver keeps of a job between epochs, and its way into and out of the snapshot log.
+
+Flink: ``CheckpointCoordinator``.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task.stream_task import TaskReport
+from compat.compiler.streamgraph.model import Task
+from compat.state.delta.compaction import COMPACT_AFTER, compact
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import Position
+from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
+from compat.state.serializers import dump, key_codec_of
+
+SOURCE_STATE = "SourceReaderState"
+COMMITTABLES = "committables"
+FEEDBACK = "feedback"
+WATERMARK = "watermark"
+STATES = "states"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What an operator's writers wrote in the last epoch, to be published under the name of a transaction."""
+
+    operator_id: str
+    transaction: str
+    committables: list[Any]
+
+
+class CheckpointCoordinator:
+    """Holds the operators' small state and makes an epoch's one commit."""
+
+    def __init__(self, plan: PhysicalPlan, log: SnapshotLog, job_id: str) -> None:
+        self.plan = plan
+        self.log = log
+        self.job_id = job_id
+        self.sources: dict[str, SourceCoordinator] = {}
+        for task, spec in plan.operators():
+            if spec.is_source and spec.operator is not None:
+                self.sources[spec.id] = SourceCoordinator(task, spec)
+        self.runtimes: dict[tuple[int, int], bytes] = {}
+        self.floors: dict[str, int] = {}
+        self.described: dict[str, dict[str, Any]] = {}
+        self.feedback: dict[int, list[Any]] = {}
+        self.pending: list[Pending] = []
+        self.ended: set[tuple[int, int]] = set()
+        self.position = Position(0, "")
+        self.files = len(log.files())
+        self.bytes = sum(file.size for file in log.files())
+        self._written: dict[tuple[str, str, str, bytes], bytes | None] = {}
+
+    @property
+    def epoch(self) -> int:
+        """The last committed epoch."""
+        return self.position.epoch
+
+    def restore(self, *, exact: bool) -> None:
+        """Take over what the log holds; ``exact`` when the same plan wrote it, so that tasks go on where they were."""
+        epoch = self.log.epoch
+        if epoch == 0:
+            return
+        token = next((entry.get("token", "") for entry in self.log.checkpoints() if entry["epoch"] == epoch), "")
+        self.position = Position(epoch, token or "")
+        rows = self._read(epoch)
+        self._written = {(row.operator_id, row.kind, row.state, row.map_key): row.value for row in rows}
+        by_state: dict[tuple[str, str], dict[bytes, bytes]] = {}
+        for row in rows:
+            if row.value is not None:
+                by_state.setdefault((row.operator_id, row.state), {})[row.map_key] = row.value
+        for id, source in self.sources.items():
+            source.restore(by_state.get((id, SOURCE_STATE), {}))
+        for _, spec in self.plan.operators():
+            if data := by_state.get((spec.id, STATES), {}).get(b""):
+                self.described[spec.id] = {state["name"]: state for state in json.loads(data)["states"]}
+            if data := by_state.get((spec.id, WATERMARK), {}).get(b""):
+                self.floors[spec.id] = json.loads(data)
+            if spec.loop is not None and (data := by_state.get((spec.id, FEEDBACK), {}).get(b"")):
+                self.feedback[spec.loop] = pickle.loads(data)
+            if data := by_state.get((spec.id, COMMITTABLES), {}).get(b""):
+                written, transaction, committables = pickle.loads(data)
+                if written == epoch and committables:
+                    self.pending.append(Pending(spec.id, transaction, committables))
+        for task in self.plan.tasks:
+            blobs = by_state.get((task.operators[0].id, Kind.TASK), {})
+            names = [b"%d/%d" % (subtask, task.parallelism) for subtask in range(task.parallelism)]
+            if exact and all(name in blobs for name in names):
+                for subtask, name in enumerate(names):
+                    self.runtimes[(task.vertex, subtask)] = blobs[name]
+                    if pickle.loads(blobs[name])["ended"]:
+                        self.ended.add((task.vertex, subtask))
+
+    def _read(self, epoch: int) -> list[Row]:
+        """The rows of no key group that the driver wrote, each as it was last."""
+        latest: dict[Any, Row] = {}
+        for table in self.log.read(lambda file: file.key_groups[0] < 0):
+            for row in read_rows(table):
+                if row.key_group == NO_KEY_GROUP and row.kind in (Kind.OPERATOR, Kind.TASK):
+                    latest[(row.operator_id, row.kind, row.state, row.map_key)] = row
+        return list(latest.values())
+
+    def commit(self, epoch: int, token: str, reports: Iterable[TaskReport], records: int) -> None:
+        """Make the changes of an epoch durable, all or none."""
+        reports = list(reports)
+        rows: list[Row] = []
+        files: list[DataFile] = []
+        watermarks: dict[str, list[int]] = {}
+        feedback: dict[int, list[Any]] = {}
+        pending: dict[str, list[Any]] = {}
+        for report in reports:
+            if isinstance(report.rows, DataFile):
+                files.append(report.rows)
+            else:
+                rows += report.rows
+            self.runtimes[(report.vertex, report.subtask)] = report.runtime
+            if report.ended:
+                self.ended.add((report.vertex, report.subtask))
+            task = self.plan.tasks[report.vertex]
+            name = b"%d/%d" % (report.subtask, task.parallelism)
+            self._put(rows, task.operators[0].id, Kind.TASK, Kind.TASK, name, report.runtime)
+            for id, mark in report.watermarks.items():
+                watermarks.setdefault(id, []).append(mark)
+            for id, states in report.states.items():
+                known = self.described.setdefault(id, {})
+                known.update({state["name"]: state for state in states})
+            if report.source is not None:
+                self.sources[report.source].report(report.splits, report.records)
+            for what, data in report.published:
+                if what == "feedback":
+                    loop, subtask, values, timestamps = data
+                    feedback.setdefault(loop, []).append((subtask, values, timestamps))
+                elif what == "commit":
+                    pending.setdefault(data[0], []).extend(data[1])
+        self._add_small_state(rows, watermarks, feedback, pending, epoch)
+        if rows:
+            files.append(write_rows(self.log.path, rows, epoch))
+        if not self.log.commit(epoch, files, {"token": token, "records": records}):
+            raise StoreError(
+                f"Epoch {epoch} of {self.log.path} was committed by another process that runs the same job."
+            )
+        self.position = Position(epoch, token)
+        self.files += len(files)
+        self.bytes += sum(file.size for file in files)
+        self.feedback = feedback
+        self.pending = [Pending(id, self._transaction(id), data) for id, data in pending.items() if data]
+        for source in self.sources.values():
+            source.notify_checkpoint_complete()
+
+    def _transaction(self, operator_id: str) -> str:
+        return f"{self.job_id}-{operator_id}"
+
+    def compact(self, retained: int) -> None:
+        """Rewrite the log where it has many files, and remove what the ``retained`` last checkpoints do not need."""
+        if self.files < COMPACT_AFTER:
+            return
+        pickled = frozenset(
+            spec.id
+            for _, spec in self.plan.operators()
+            if spec.key_type is not None and not key_codec_of(spec.key_type.field_types[0]).canonical
+        )
+        compact(self.log, self.position.token, pickled)
+        self.log.clean(retained)
+        files = self.log.files()
+        self.files, self.bytes = len(files), sum(file.size for file in files)
+
+    def _add_small_state(
+        self,
+        rows: list[Row],
+        watermarks: Mapping[str, list[int]],
+        feedback: Mapping[int, list[Any]],
+        pending: Mapping[str, list[Any]],
+        epoch: int,
+    ) -> None:
+        for id, source in self.sources.items():
+            for name, value in source.changes():
+                self._put(rows, id, Kind.OPERATOR, SOURCE_STATE, name, value)
+        for task, spec in self.plan.operators():
+            reached = watermarks.get(spec.id, ())
+            if len(reached) == task.parallelism:  # an operator has passed what all of its subtasks have
+                self._put(rows, spec.id, Kind.OPERATOR, WATERMARK, b"", b"%d" % min(reached))
+            if spec.loop is not None and spec.is_source:
+                self._put(rows, spec.id, Kind.OPERATOR, FEEDBACK, b"", dump(feedback.get(spec.loop, [])))
+            facts = {
+                "name": spec.name,
+                "uid": spec.uid,
+                "user_hash": spec.user_hash,
+                "replayed": spec.task is Task.LEGACY_SOURCE,
+                "parallelism": task.parallelism,
+                "max_parallelism": task.max_parallelism,
+                "states": list(self.described.get(spec.id, {}).values()),
+            }
+            self._put(rows, spec.id, Kind.OPERATOR, STATES, b"", json.dumps(facts).encode())
+        for id, committables in pending.items():
+            entry = dump((epoch, self._transaction(id), committables))
+            self._put(rows, id, Kind.OPERATOR, COMMITTABLES, b"", entry)
+
+    def _put(self, rows: list[Row], id: str, kind: str, state: str, name: bytes, value: bytes) -> None:
+        """Write a row unless it says what was written before."""
+        place = (id, kind, state, name)
+        if self._written.get(place) != value:
+            self._written[place] = value
+            rows.append(Row(id, kind, NO_KEY_GROUP, state, b"", b"", name, value))
+
+
+def new_token() -> str:
+    """What tells one attempt at an epoch from another."""
+    return uuid.uuid4().hex[:16]

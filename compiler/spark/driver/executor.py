@@ -1,0 +1,202 @@
+"""Takes the jobs of a program and runs them. Flink: ``PipelineExecutor``, ``MiniCluster``, ``JobClient``."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from compat.compiler.datastream.common.completable_future import CompletableFuture
+from compat.compiler.datastream.common.job_client import JobClient
+from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
+from compat.compiler.datastream.common.job_id import JobID
+from compat.compiler.datastream.common.job_status import JobStatus as ClientStatus
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.job import Job
+from compat.compiler.spark.driver.caches import Caches
+from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
+from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.support import refuse_unsupported
+from compat.compiler.spark.plan import PhysicalPlan, plan
+from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
+
+_END = object()
+
+
+class RunningJob(JobClient):
+    """The client of a job that runs in a thread of this process."""
+
+    def __init__(self, job: Job, make: Callable[[Callable[[list[Any]], None]], JobMaster]) -> None:
+        self._records: queue.Queue[Any] = queue.Queue()
+        self.master = make(self._records.put)
+        super().__init__(JobID(self.master.job_id))
+        self._error: BaseException | None = None
+        self._began = time.monotonic()
+        self.master.prepare()
+        self._thread = threading.Thread(target=self._run, name=f"job-{self.master.job_id[:8]}", daemon=job.attached)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.master.run()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._records.put(_END)
+
+    def wait(self) -> None:
+        """Wait for the end; raises what the job failed with."""
+        while self._thread.is_alive():
+            self._thread.join(0.2)
+        if self._error is not None:
+            raise self._error
+
+    def get_job_status(self) -> CompletableFuture:
+        return CompletableFuture.completed(getattr(ClientStatus, self.master.status.value))
+
+    def cancel(self) -> CompletableFuture:
+        self.master.cancel()
+        return CompletableFuture(self.wait)
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture:
+        self.master.stop(advance_to_end_of_event_time, savepoint_directory)
+        return CompletableFuture(self._savepoint)
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
+        def ask() -> str:
+            answer = self.master.store.request(self.master.job_id, "savepoint", path=savepoint_directory)
+            if "error" in answer:
+                raise RuntimeError(answer["error"])
+            return str(answer["path"])
+
+        return CompletableFuture(ask)
+
+    def get_job_execution_result(self) -> CompletableFuture:
+        def result() -> JobExecutionResult:
+            self.wait()
+            return JobExecutionResult(self.get_job_id(), int((time.monotonic() - self._began) * 1000))
+
+        return CompletableFuture(result)
+
+    def collect(self) -> Iterator[Any]:
+        """The records as they are committed; closing the iterator cancels the job."""
+        try:
+            while (records := self._records.get()) is not _END:
+                yield from records
+            self.wait()
+        finally:
+            if self.master.status is JobStatus.RUNNING:
+                self.master.cancel()
+
+    def _savepoint(self) -> str | None:
+        self.wait()
+        return self.master.savepoint
+
+
+class SparkExecutor:
+    """Runs jobs on Spark: in this process by default, or on a master. One Spark for all jobs of the program."""
+
+    def __init__(
+        self,
+        store: str,
+        *,
+        master: str | None = None,
+        options: RunOptions | None = None,
+        listener: Listener = lambda event: None,
+        printer: Callable[[str], None] = print,
+    ) -> None:
+        self.options = options or RunOptions()
+        self.clients: list[RunningJob] = []
+        self._store = JobStore(store)
+        self.caches = Caches(self._store.root / "caches")
+        self._master = master
+        self._listener, self._printer = listener, printer
+        self._spark: Any = None
+
+    def submit(self, job: Job) -> RunningJob:
+        """Plan the job, restore what is to be restored, and start it."""
+        self.check()
+        if self.options.flink is not None:
+            job = replace(job, settings=replace(job.settings, flink=self.options.flink))
+        job = self.caches.reading(job)
+        made = plan(job)
+        refuse_unsupported(made)
+        made, caches = self.caches.writing(made)
+        options, before = self._resumed(made)
+
+        def make(collector: Callable[[list[Any]], None]) -> JobMaster:
+            return JobMaster(
+                job,
+                made,
+                self._store,
+                self.runner,
+                options,
+                before=before,
+                listener=self._listener,
+                printer=self._printer,
+                collector=collector,
+            )
+
+        client = RunningJob(job, make)
+        self.clients.append(client)
+        self.caches.written(caches, lambda: client.master.status is JobStatus.FINISHED)
+        return client
+
+    def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:
+        """How to run, and the job to go on with: the one of the same program whose driver died before its end.
+
+        If the program was changed since, its last checkpoint is restored as a savepoint would be.
+        """
+        options = with_recovery(self.options, made.options)
+        if not options.program:
+            return options, None
+        before = self._store.interrupted(options.program, made.job_name, options.savepoint)
+        if before is None or before.fingerprint == made.fingerprint:
+            return options, before
+        if before.epoch == 0:
+            return options, None
+        return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
+
+    def check(self) -> None:
+        """Raise a StoreError where no job can run."""
+        from compat.compiler.spark.driver.session import find_java
+
+        find_java()
+
+    def runner(self, made: PhysicalPlan) -> EpochRunner:
+        """What runs the epochs of a plan."""
+        from compat.compiler.spark.driver.runner import SparkRunner
+        from compat.compiler.spark.driver.session import Spark
+
+        if self._spark is None:
+            log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
+            self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
+        return SparkRunner(made, self._spark, self.options.worker_setup)
+
+    def abandon(self) -> None:
+        """The process ends: its jobs do nothing more, and count as interrupted."""
+        for client in self.clients:
+            client.master.abandon()
+
+    def close(self) -> None:
+        """Stop Spark."""
+        if self._spark is not None:
+            self._spark.stop()
+            self._spark = None
+
+
+class InProcessExecutor(SparkExecutor):
+    """The same without Spark: for tests."""
+
+    def check(self) -> None:
+        """Nothing is needed."""
+
+    def runner(self, made: PhysicalPlan) -> EpochRunner:
+        return InProcessRunner(made)

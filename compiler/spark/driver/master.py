@@ -1,0 +1,388 @@
+"""The driver of a job: epoch after epoch, until the input ends or someone stops it.
+
+Flink: ``JobMaster``, ``DefaultScheduler``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from compat.compiler.executiongraph.states import JobStatus, next_job_status
+from compat.compiler.spark.connectors.sinks import committer_of
+from compat.compiler.spark.driver import next_epoch
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
+from compat.compiler.spark.driver.job_metrics import Measured
+from compat.compiler.spark.driver.options import Listener, RunOptions
+from compat.compiler.spark.driver.restarts import RestartStrategy
+from compat.compiler.spark.driver.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
+from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compat.compiler.spark.task.stream_task import TaskReport
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+
+_RETAINED = "execution.checkpointing.num-retained"
+
+
+class JobFailed(Exception):
+    """The job failed, and its restart strategy gave up. ``failure`` has the record that the program failed on, if known."""
+
+    def __init__(self, failure: TaskFailure) -> None:
+        self.failure = failure
+        where = f"Task {failure.task} failed" + (f" in operator {failure.operator!r}.\n" if failure.operator else ".\n")
+        given = f"The record: {failure.record}\n" if failure.record else ""
+        super().__init__(f"{where if failure.task else ''}{given}{failure.cause}")
+
+
+class _Abandoned(Exception):
+    """The process ends, the job does not: it goes on when the program is run again."""
+
+
+class JobMaster:
+    """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
+
+    ``before`` is the job to go on with, whose driver died.
+    """
+
+    def __init__(
+        self,
+        job: Any,
+        plan: PhysicalPlan,
+        store: JobStore,
+        runner: Callable[[PhysicalPlan], EpochRunner],
+        options: RunOptions,
+        *,
+        before: JobEntry | None = None,
+        listener: Listener = lambda event: None,
+        printer: Callable[[str], None] = print,
+        collector: Callable[[list[Any]], None] = lambda records: None,
+    ) -> None:
+        self.job, self.plan, self.store, self.options = job, plan, store, options
+        self.job_id = uuid.uuid4().hex if before is None else before.job_id
+        self.status = JobStatus.INITIALIZING
+        self.savepoint: str | None = None
+        self.records = 0 if before is None else before.records
+        self.abandoned = False
+        self._before = before
+        self._make_runner = runner
+        self._runner: EpochRunner | None = None
+        self._listener, self._printer, self._collector = listener, printer, collector
+        self._strategy = RestartStrategy.of(plan.options, job.settings.checkpointing)
+        self._target = max((job.settings.checkpoint_interval or 1000) / 1000, 0.05)
+        self._replicas = options.replicas or default_replicas()
+        self._retained = int(plan.options.get(_RETAINED, "1"))
+        self._plan_json: dict[str, Any] | None = None
+        self._claimed: Snapshot | None = None
+        self._attempt = 0
+        self._drain = False
+        self._stopping: list[Any] = []
+        self._cancelled = False
+        self._started = time.time() if before is None else before.started
+        self._next_timer: int | None = None
+        self._lock: Any = None
+        self.measured = Measured(plan)
+        self.coordinator: CheckpointCoordinator
+
+    def prepare(self) -> None:
+        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
+        if self.options.plan_of is not None:
+            self._plan_json = self.options.plan_of(self.job)
+        restoration = None
+        if self._before is None and self.options.savepoint is not None:
+            restoration = prepare_restore(self.plan, self._plan_json, self.options)
+            self.plan = restoration.plan
+        self._lock = self.store.lock(self.job_id)
+        log = SnapshotLog.create(self.store.state(self.job_id))
+        if restoration is not None:
+            restoration.into(log)
+            self._claimed = restoration.snapshot if self.options.claim else None
+        elif self._before is not None:
+            _, self.plan = map_operators(saved_operators(log), self.plan, True)
+        self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
+        self.coordinator.restore(exact=self._before is not None)
+        if restoration is not None and restoration.snapshot.is_savepoint:
+            self.coordinator.pending.clear()  # published before it was taken
+        if self._plan_json is not None:
+            self._plan_json = with_adopted(self._plan_json, self.plan)
+            self.store.write_plan(self.job_id, self._plan_json)
+        self._to(JobStatus.CREATED)
+
+    def run(self) -> JobStatus:
+        """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
+        try:
+            self._to(JobStatus.RUNNING)
+            self._tell("started", name=self.plan.job_name)
+            self._runner = self._make_runner(self.plan)
+            self._loop()
+        except _Abandoned:
+            pass
+        except Exception as error:
+            if not self.abandoned:
+                self._end(JobStatus.FAILED, str(error))
+                self._tell("failed", error=str(error))
+                raise
+        finally:
+            if self._runner is not None and not self.abandoned:
+                self._runner.close()
+            self._lock.close()
+        return self.status
+
+    def cancel(self) -> None:
+        """End the job after the present epoch, without a savepoint."""
+        self._cancelled = True
+
+    def abandon(self) -> None:
+        """Do nothing more: the process ends. The job counts as interrupted."""
+        self.abandoned = True
+
+    def stop(self, drain: bool = False, path: str | None = None) -> None:
+        """End the job with a savepoint."""
+        self._stopping.append((None, drain, path))
+
+    def take_savepoint(self, path: str | None = None) -> str:
+        """Write a savepoint of the last committed epoch; gives its path."""
+        self.savepoint = take_savepoint(self.coordinator, self.store, path, self._plan_json)
+        self._tell("savepoint", path=self.savepoint)
+        return self.savepoint
+
+    def _loop(self) -> None:
+        started_at = self.coordinator.epoch
+        while True:
+            if self.abandoned:
+                raise _Abandoned
+            try:
+                self._publish()
+                if self._answer_requests() or self._finished():
+                    return
+                if self.options.epochs is not None and self.coordinator.epoch - started_at >= self.options.epochs:
+                    self._stop_now([(None, False, None)])
+                    return
+                failure = self._epoch() if self._wait_for_work() else None
+            except StoreError as error:
+                failure = TaskFailure("", None, None, str(error))
+            if failure is not None:
+                self._recover(failure)
+
+    def _finished(self) -> bool:
+        total = sum(task.parallelism for task in self.plan.tasks)
+        if len(self.coordinator.ended) < total:
+            return False
+        if self._stopping:
+            self._stop_now(self._stopping)
+            return True
+        self._end(JobStatus.FINISHED)
+        self._tell("finished", records=self.records, metrics=self.measured.all())
+        return True
+
+    def _answer_requests(self) -> bool:
+        """Do what was asked for; True when the job is over by it."""
+        if self._cancelled:
+            self._cancel()
+            return True
+        for answer, request in self.store.requests(self.job_id):
+            try:
+                if request["action"] == "savepoint":
+                    self.store.answer(answer, {"path": self.take_savepoint(request.get("path"))})
+                elif request["action"] == "cancel":
+                    self._cancel()
+                    self.store.answer(answer, {"status": self.status.value})
+                    return True
+                else:
+                    self._stopping.append((answer, request.get("drain", False), request.get("path")))
+            except StoreError as error:
+                self.store.answer(answer, {"error": str(error)})
+        self._drain = self._drain or any(drain for _, drain, _ in self._stopping)
+        if self._drain or not self._stopping:
+            return False
+        return self._stop_now(self._stopping)
+
+    def _cancel(self) -> None:
+        self._end(JobStatus.CANCELED)
+        self._tell("stopped", path=None, metrics=self.measured.all())
+
+    def _stop_now(self, asked: list[Any]) -> bool:
+        """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
+        try:
+            path = self.take_savepoint(asked[0][2])
+        except StoreError as error:
+            if not any(answer is not None for answer, _, _ in asked):
+                raise
+            for answer, _, _ in asked:
+                self.store.answer(answer, {"error": f"{error} The job goes on."})
+            self._stopping, self._drain = [], False
+            return False
+        self._end(JobStatus.FINISHED)
+        for answer, _, _ in asked:
+            if answer is not None:
+                self.store.answer(answer, {"path": path})
+        self._tell("stopped", path=path, metrics=self.measured.all())
+        return True
+
+    def _wait_for_work(self) -> bool:
+        timer_due = self._next_timer is not None and self._next_timer <= self._now()
+        if next_epoch.is_due(self.coordinator) or timer_due or self._drain:
+            return True
+        time.sleep(0.02)
+        return False
+
+    def _now(self) -> int:
+        return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
+
+    def _epoch(self) -> TaskFailure | None:
+        coordinator = self.coordinator
+        began = time.monotonic()
+        token, epoch = new_token(), coordinator.epoch + 1
+        spec = EpochSpec(
+            job_id=self.job_id,
+            epoch=epoch,
+            attempt=self._attempt,
+            token=token,
+            committed=coordinator.position,
+            store=coordinator.log.path,
+            replicas=self._replicas,
+            options=self.plan.options,
+            runtimes=coordinator.runtimes,
+            work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain),
+            floors=coordinator.floors,
+            described=coordinator.described,
+            clock=self.options.clock,
+        )
+        assert self._runner is not None
+        try:
+            results = self._runner.run(spec)
+        except EpochLost as error:
+            return TaskFailure("", None, None, str(error))
+        failure = next((each for each in results if isinstance(each, TaskFailure)), None)
+        if failure is not None:
+            return failure
+        reports = sorted(
+            (each for each in results if isinstance(each, TaskReport)), key=lambda r: (r.vertex, r.subtask)
+        )
+        records = sum(report.records for report in reports if report.source is not None)
+        coordinator.commit(epoch, token, reports, records)
+        self.records += records
+        self.measured.take(reports)
+        self._hand_out(reports)
+        self._publish()
+        timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
+        self._next_timer = min(timers, default=None)
+        seconds = time.monotonic() - began
+        next_epoch.adapt(coordinator, seconds, self._target)
+        self._after(epoch, records, reports, seconds)
+        return None
+
+    def _publish(self) -> None:
+        """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
+        specs = {spec.id: spec for _, spec in self.plan.operators()}
+        for each in self.coordinator.pending:
+            spec = specs[each.operator_id]
+            committer = None if spec.operator is None else committer_of(spec.operator.function)
+            try:
+                if committer is not None:
+                    committer.commit(each.committables, (each.transaction, self.coordinator.epoch))
+            except Exception as error:
+                raise StoreError(
+                    f"What operator {spec.name!r} wrote cannot be published: {type(error).__name__}: {error}. "
+                    "Nothing is lost: it is published when the job goes on."
+                ) from error
+        self.coordinator.pending.clear()
+
+    def _hand_out(self, reports: list[TaskReport]) -> None:
+        for report in reports:
+            for what, data in report.published:
+                if what == "print":
+                    for line in data:
+                        self._printer(line)
+                elif what == "collect":
+                    self._collector(data)
+
+    def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
+        if self._claimed is not None:
+            give_up(self._claimed)
+            self._claimed = None
+        mark = min((report.watermark for report in reports), default=MIN_TIMESTAMP)
+        known = mark if MIN_TIMESTAMP < mark < MAX_WATERMARK else None
+        self._tell(
+            "checkpoint",
+            epoch=epoch,
+            records=records,
+            seconds=round(seconds, 3),
+            changed=sum(report.changed for report in reports),
+            watermark=known,
+            watermark_lag=None if known is None else self._now() - known,
+            state_bytes=self.coordinator.bytes,
+        )
+        self._write()
+        self.coordinator.compact(self._retained)
+
+    def _recover(self, failure: TaskFailure) -> None:
+        """Wait as the restart strategy says, and go on from the last commit; raises JobFailed when it gives up."""
+        if self.abandoned:
+            raise _Abandoned
+        delay = self._strategy.next_delay()
+        if delay is None:
+            raise JobFailed(failure)
+        self._to(JobStatus.RESTARTING)
+        self._tell("restarting", delay=delay, error=failure.cause)
+        self._sleep(delay)
+        self._attempt += 1
+        log = SnapshotLog.open(self.coordinator.log.path)
+        limits = {id: source.limit for id, source in self.coordinator.sources.items()}
+        self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
+        self.coordinator.restore(exact=True)
+        for id, limit in limits.items():
+            self.coordinator.sources[id].limit = limit
+        self._to(JobStatus.RUNNING)
+
+    def _sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._cancelled and (left := end - time.monotonic()) > 0:
+            if self.abandoned:
+                raise _Abandoned
+            time.sleep(min(left, 0.2))
+
+    def _to(self, status: JobStatus) -> None:
+        self.status = next_job_status(self.status, status)
+        self._write()
+
+    def _end(self, status: JobStatus, message: str = "") -> None:
+        if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
+            self.status = next_job_status(self.status, JobStatus.FAILING)
+        elif status is JobStatus.CANCELED:
+            self.status = next_job_status(self.status, JobStatus.CANCELLING)
+        self.status = next_job_status(self.status, status)
+        self._write(ended=time.time(), message=message)
+        shutil.rmtree(os.path.join(self._replicas, self.job_id), ignore_errors=True)
+
+    def _write(self, **changes: Any) -> None:
+        entry = JobEntry(
+            job_id=self.job_id,
+            name=self.plan.job_name,
+            status=self.status.value,
+            pid=os.getpid(),
+            program=self.options.program,
+            savepoint=self.options.savepoint,
+            fingerprint=self.plan.fingerprint,
+            started=self._started,
+            epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
+            records=self.records,
+            metrics=self.measured.all(),
+        )
+        try:
+            self.store.write(replace(entry, **changes))
+        except OSError as error:
+            if self.status is JobStatus.CREATED:
+                raise StoreError(f"The store {self.store.root} cannot be written: {error}.") from error
+            # A full disk must not hide why the job ends; a job whose entry is behind counts as interrupted.
+
+    def _tell(self, event: str, **details: Any) -> None:
+        self._listener({"event": event, "job_id": self.job_id, **details})

@@ -1,0 +1,60 @@
+"""What the sources and the loops of a job have to do in the next epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.streamgraph.model import Task
+
+_LARGEST = 2_000_000
+_SMALLEST = 1000
+
+
+def is_due(coordinator: CheckpointCoordinator) -> bool:
+    """True when there is something to read, to send around a loop, or to end. Looks for new splits."""
+    sources = coordinator.sources.values()
+    for source in sources:
+        source.discover()
+    return (
+        any(coordinator.feedback.values())
+        or any(source.has_work() for source in sources)
+        or all(source.done for source in sources)
+    )
+
+
+def assign(coordinator: CheckpointCoordinator, bound: int | None, drain: bool) -> dict[tuple[int, int], dict[int, Any]]:
+    """The work by (vertex, subtask) and node. A source reads at most ``bound`` records, or nothing more with ``drain``."""
+    work: dict[tuple[int, int], dict[int, Any]] = {}
+    for source in coordinator.sources.values():
+        for subtask, assigned in source.assign(bound, drain).items():
+            if (source.task.vertex, subtask) not in coordinator.ended:
+                work.setdefault((source.task.vertex, subtask), {})[source.spec.node] = assigned
+    over = all(source.done for source in coordinator.sources.values()) or drain
+    for task, spec in coordinator.plan.operators():
+        if spec.task is Task.ITERATION_HEAD:
+            assert spec.loop is not None
+            back = coordinator.feedback.get(spec.loop, [])
+            last = over and not back and _sources_ended(coordinator)
+            for subtask in range(task.parallelism):
+                own = [(values, times) for at, values, times in back if at % task.parallelism == subtask]
+                if (task.vertex, subtask) not in coordinator.ended:
+                    work.setdefault((task.vertex, subtask), {})[spec.node] = (own, last)
+    return work
+
+
+def _sources_ended(coordinator: CheckpointCoordinator) -> bool:
+    return all(
+        (source.task.vertex, subtask) in coordinator.ended
+        for source in coordinator.sources.values()
+        for subtask in range(source.task.parallelism)
+    )
+
+
+def adapt(coordinator: CheckpointCoordinator, seconds: float, target: float) -> None:
+    """Larger epochs while they take much less than ``target`` seconds, smaller ones when they take much more."""
+    for source in coordinator.sources.values():
+        if source.full and seconds < target / 2:
+            source.limit = min(source.limit * 4, _LARGEST)
+        elif seconds > target * 2:
+            source.limit = max(source.limit // 2, _SMALLEST)

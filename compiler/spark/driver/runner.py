@@ -1,0 +1,147 @@
+"""Epochs on Spark: a stage a level, a shuffle of buffers between two."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.driver.session import MissingJava, Spark
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task.elements import Buffer
+from compat.compiler.spark.task.epochs import (
+    EpochLost,
+    EpochSpec,
+    PackedPlan,
+    Ran,
+    Subtasks,
+    TaskFailure,
+    lasting_vertices,
+    pack,
+    run_partition,
+)
+from compat.compiler.spark.task.hosts import Host, close_hosts
+from compat.compiler.spark.task.stream_task import TaskReport
+
+_plans: dict[str, Any] = {}
+_TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
+
+
+class SparkRunner:
+    """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan."""
+
+    def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] | None = None) -> None:
+        from pyspark import cloudpickle
+
+        self._spark = spark
+        self._partitions = plan.partitions
+        self._id = uuid.uuid4().hex
+        dumps: Any = cloudpickle.dumps
+        self._packed = (dumps(setup), pack(plan))
+        self._has_hosts = bool(lasting_vertices(plan))
+        self._known: Any = None
+        self._plan: Any = None
+        self._base: Any = None
+
+    def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        try:
+            parcels = self._job(spec).collect()
+        except MissingJava:
+            raise
+        except Exception as error:
+            raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
+        runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
+        if len({(level, partition) for level, partition, _ in runs}) < len(runs):
+            raise EpochLost("Spark computed a part of the epoch twice, after it had lost the first result.")
+        return [parcel for parcel in parcels if not isinstance(parcel, _Runs)]
+
+    def _job(self, spec: EpochSpec) -> Any:
+        """The RDD whose elements are an epoch's results, on Spark as it is now."""
+        context = self._spark.context
+        if context is not self._known:
+            self._plan = context.broadcast(self._packed)
+            self._base = context.parallelize(range(self._partitions[0]), self._partitions[0])
+            self._known = context
+        stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
+        for level in range(1, len(self._partitions)):
+            stage = stage.partitionBy(self._partitions[level], _same).mapPartitionsWithIndex(self._level(spec, level))
+        return stage.values()
+
+    def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
+        following = self._partitions[level + 1] if level + 1 < len(self._partitions) else 1
+        return _level(self._id, self._plan, spec, level, following)
+
+    def close(self) -> None:
+        if self._has_hosts:
+            close_hosts(self._id)
+        if self._plan is not None and self._spark.alive:
+            if self._has_hosts and not self._spark.local:
+                machines = max(self._partitions)
+                with suppress(Exception):  # the hosts of a machine that is lost end with its executor
+                    self._spark.context.parallelize(range(machines), machines).foreachPartition(_closing(self._id))
+            self._plan.unpersist()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Which runs of which tasks a result is made of, as (level, partition, number of the run).
+
+    A task that ran twice may have given something else the second time; no epoch is made of both.
+    """
+
+    runs: frozenset[tuple[int, int, str]]
+
+
+def _closing(plan_id: str) -> Callable[[Any], None]:
+    return lambda _: close_hosts(plan_id)
+
+
+def _same(partition: int) -> int:
+    return partition
+
+
+def _level(
+    plan_id: str, broadcast: Any, spec: EpochSpec, level: int, following: int
+) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
+    def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        if plan_id not in _plans:
+            setup, packed = broadcast.value
+            ready = pickle.loads(setup)
+            if ready is not None and not _plans:
+                ready()
+            _plans.clear()
+            _plans[plan_id] = pickle.loads(packed)
+            collect_rarely()
+        runs = {(level, partition, uuid.uuid4().hex)}
+
+        def incoming() -> Iterator[Any]:
+            for _, parcel in pairs:
+                if isinstance(parcel, _Runs):
+                    runs.update(parcel.runs)
+                else:
+                    yield parcel
+
+        plan: PackedPlan = _plans[plan_id]
+        here, host = Subtasks(plan), Host(plan_id, partition, broadcast.value)
+
+        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+            return (host if vertex in plan.lasting else here).run(spec, vertex, subtask, buffers)
+
+        yield from run_partition(plan, spec, level, partition, incoming() if level else (), run_subtask)
+        known = _Runs(frozenset(runs))
+        yield from ((target, known) for target in range(following))
+
+    return run
+
+
+def _reason(error: Exception) -> str:
+    """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
+    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", str(error))[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.match(line)]
+    return f"{type(error).__name__}: {(telling or lines or [''])[-1][:400]}"

@@ -1,0 +1,45 @@
+"""Savepoints as a job writes them: its state, and the plan of the program that wrote it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.state.delta.savepoint import write_savepoint
+
+
+def take_savepoint(
+    coordinator: CheckpointCoordinator, store: JobStore, path: str | None, plan_json: Mapping[str, Any] | None
+) -> str:
+    """Write a savepoint of the last committed epoch, whose sinks are published; gives its absolute path.
+
+    ``path`` is a new directory, or an existing one in which it is made. Raises StoreError.
+    """
+    target = store.savepoint_path(coordinator.job_id)
+    if path is not None:
+        given = Path(path.removeprefix("file://"))
+        target = given / target.name if given.is_dir() else given
+    description = {
+        "job_id": coordinator.job_id,
+        "job_name": coordinator.plan.job_name,
+        "epoch": coordinator.epoch,
+        "time": time.time(),
+    }
+    return write_savepoint(coordinator.log, target, description, plan_json)
+
+
+def with_adopted(plan_json: Mapping[str, Any], plan: PhysicalPlan) -> dict[str, Any]:
+    """The plan with the maximum parallelism that the job runs with, which may be that of the snapshot it came from."""
+    highest = {task.id: task.max_parallelism for task in plan.tasks}
+
+    def adopt(item: Mapping[str, Any], vertex: str) -> dict[str, Any]:
+        return {**item, "max_parallelism": highest.get(vertex, item["max_parallelism"])}
+
+    operators = [adopt(operator, operator["vertex"]) for operator in plan_json["operators"]]
+    vertices = [adopt(vertex, vertex["id"]) for vertex in plan_json["job_graph"]["vertices"]]
+    return {**plan_json, "operators": operators, "job_graph": {**plan_json["job_graph"], "vertices": vertices}}

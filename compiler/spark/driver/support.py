@@ -1,0 +1,69 @@
+"""What a plan asks for that cannot be run, told before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.compiler.errors import ProgramError
+from compat.compiler.spark.connectors.sinks import unsupported_sink
+from compat.compiler.spark.connectors.sources import unsupported_source
+from compat.compiler.spark.operators.factory import KINDS
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
+from compat.compiler.streamgraph.model import Task
+from compat.compiler.transformations.operators import Operator
+
+_WITHOUT_FUNCTION = frozenset(
+    {
+        "window",
+        "keyed_reduce",
+        "project",
+        "remove_timestamp",
+        "timestamps_and_watermarks",
+        "print",
+        "collect",
+        "file_sink_compactor_coordinator",
+        "file_sink_compactor",
+        "rows_to_row_data",
+        "cache_write",
+    }
+)
+_SINKS = ("add_sink", "sink_writer")
+
+
+def refuse_unsupported(plan: PhysicalPlan) -> None:
+    """Raises a ProgramError that names every operator that cannot be run, where it is, and why."""
+    problems = [
+        f"{spec.name!r}{f' ({spec.location})' if spec.location else ''}: {problem}."
+        for task, spec in plan.operators()
+        for problem in _problems(task, spec)
+    ]
+    if problems:
+        raise ProgramError(
+            "This job can be checked, but not run here:\n" + "\n".join(f"- {problem}" for problem in problems)
+        )
+
+
+def _problems(task: TaskSpec, spec: OperatorSpec) -> list[str]:
+    operator = spec.operator
+    if operator is None:
+        return []
+    if spec.is_source:
+        reason = unsupported_source(operator)
+        chained = spec.task in (Task.SOURCE, Task.LEGACY_SOURCE) and task.channels
+        found = [reason] if reason is not None else []
+        return [*found, "a source inside an operator with several inputs has no tasks of its own"] if chained else found
+    return [problem for part in (operator, *operator.chained) if (problem := _problem(part)) is not None]
+
+
+def _problem(operator: Operator) -> str | None:
+    if operator.kind not in KINDS:
+        return f"there is no operator of the kind {operator.kind!r}"
+    if operator.kind in _SINKS:
+        return unsupported_sink(operator.function)
+    if operator.kind not in _WITHOUT_FUNCTION and _missing(operator.function):
+        return "its function is not Python's: only programs in Python can be run, not descriptions of Java jobs"
+    return None
+
+
+def _missing(function: Any) -> bool:
+    return function is None or type(function).__name__ == "JavaFunctionWrapper"

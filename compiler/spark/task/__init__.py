@@ -1,0 +1,1 @@
+"""What runs on a worker: hosts, subtasks, and what flows between them."""

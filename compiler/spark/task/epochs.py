@@ -1,0 +1,334 @@
+"""An epoch: every level's tasks, one after the other, as one Spark job or in this process.
+
+What a partition of a level gives are parcels: buffers for later levels, and reports, which travel to the last level.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from compat.compiler.spark.operators.base import UserFunctionError
+from compat.compiler.spark.operators.factory import has_functions_to_keep
+from compat.compiler.spark.plan import PhysicalPlan, TaskSpec
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
+from compat.compiler.spark.task.elements import Buffer
+from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
+from compat.state.delta.rows import write_table
+from compat.state.key_groups import key_groups_of_subtask
+from compat.state.serializers import key_codec_of
+
+INLINE_ROWS = 2000
+"""Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
+
+Parcel = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochSpec:
+    """What all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids."""
+
+    job_id: str
+    epoch: int
+    attempt: int
+    token: str
+    committed: Position
+    store: str
+    replicas: str
+    options: Mapping[str, str]
+    runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+    work: Mapping[tuple[int, int], Mapping[int, Any]] = field(default_factory=dict)
+    floors: Mapping[str, int] = field(default_factory=dict)
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    clock: Callable[[], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailure:
+    """A subtask that failed, in the place of its report."""
+
+    task: str
+    operator: str | None
+    record: str | None
+    cause: str
+
+
+class EpochLost(Exception):
+    """An epoch that was not finished, because Spark or a worker was lost: it changed nothing and can run again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedPlan:
+    """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own.
+
+    ``stateful`` are the vertices that need a replica, ``lasting`` those whose functions stay open between epochs.
+    """
+
+    tasks: tuple[TaskSpec, ...]
+    partitions: tuple[int, ...]
+    payloads: Mapping[int, bytes]
+    stateful: frozenset[int]
+    lasting: frozenset[int]
+    batch: bool = False
+
+
+class EpochRunner(Protocol):
+    """Runs epochs of one plan."""
+
+    def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        """All tasks' reports. Raises EpochLost."""
+
+    def close(self) -> None:
+        """The job has ended."""
+
+
+def pack(plan: PhysicalPlan) -> bytes:
+    """A plan as tasks need it."""
+    from pyspark import cloudpickle
+
+    dumps: Any = cloudpickle.dumps
+    payloads: dict[int, bytes] = {}
+    tasks = []
+    for task in plan.tasks:
+        for spec in task.operators:
+            operator = spec.operator
+            if operator is not None and operator.kind == "collection":
+                operator = replace(operator, function=None)
+            payloads[spec.node] = dumps(operator)
+        tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
+    packed = PackedPlan(
+        tasks=tuple(tasks),
+        partitions=plan.partitions,
+        payloads=payloads,
+        stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
+        lasting=lasting_vertices(plan),
+        batch=plan.batch,
+    )
+    return bytes(dumps(packed))
+
+
+def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
+    """The vertices whose functions stay open between epochs."""
+    return frozenset(
+        task.vertex for task in plan.tasks if any(has_functions_to_keep(spec.operator) for spec in task.operators)
+    )
+
+
+def _stateful(task: TaskSpec) -> bool:
+    return any(
+        spec.operator is not None and (spec.key_type is not None or "broadcast" in spec.operator.kind)
+        for spec in task.operators
+    )
+
+
+Ran = tuple[list[Buffer], TaskReport | TaskFailure]
+"""What became of a subtask in an epoch: the buffers that it wrote, and what it says."""
+
+RunSubtask = Callable[[EpochSpec, int, int, list[Buffer]], Ran]
+"""Runs a subtask: the epoch, the vertex, the subtask's number, and the buffers for it."""
+
+
+def run_partition(
+    plan: PackedPlan, spec: EpochSpec, level: int, partition: int, incoming: Iterable[Parcel], run: RunSubtask
+) -> Iterator[tuple[int, Parcel]]:
+    """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
+    following = plan.partitions[level + 1] if level + 1 < len(plan.partitions) else 1
+    buffers: dict[int, list[Buffer]] = {}
+    failed = False
+    for parcel in incoming:
+        if isinstance(parcel, Buffer):
+            if parcel.level == level:
+                buffers.setdefault(parcel.vertex, []).append(parcel)
+            else:
+                yield parcel.subtask % following, parcel
+        else:
+            failed = failed or isinstance(parcel, TaskFailure)
+            yield partition % following, parcel
+    if failed:
+        return
+    for task in plan.tasks:
+        if task.level != level or partition >= task.parallelism:
+            continue
+        made, report = run(spec, task.vertex, partition, buffers.pop(task.vertex, []))
+        if isinstance(report, TaskFailure):
+            yield from ((target, report) for target in range(following))
+            return
+        yield from ((buffer.subtask % following, buffer) for buffer in made)
+        yield partition % following, report
+
+
+class Subtasks:
+    """Runs subtasks of a plan in this process, and keeps open what is to stay open."""
+
+    def __init__(self, plan: PackedPlan) -> None:
+        self._plan = plan
+        self._levels = {task.vertex: task.level for task in plan.tasks}
+        self._open: dict[tuple[int, int], OpenTask] = {}
+
+    def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+        """Run one for an epoch: with what it has open, if the epoch that it ran last is the one that was committed."""
+        task = self._plan.tasks[vertex]
+        before = self._open.pop((vertex, subtask), None)
+        made: list[Buffer] = []
+        open_task = None
+        try:
+            if before is not None and before.ran != (spec.committed, spec.attempt):
+                before.close()
+                before = None
+            open_task = before or OpenTask(
+                {each.node: pickle.loads(self._plan.payloads[each.node]) for each in task.operators}
+            )
+            report = self._run(spec, task, subtask, open_task, buffers, made)
+        except Exception as error:
+            if open_task is not None:
+                with suppress(Exception):  # why it failed is known already
+                    open_task.close()
+            return [], _failure(task, subtask, error)
+        if open_task.running:
+            open_task.ran = (Position(spec.epoch, spec.token), spec.attempt)
+            self._open[(vertex, subtask)] = open_task
+        return made, report
+
+    def close(self) -> None:
+        """Close the functions that are open."""
+        while self._open:
+            _, open_task = self._open.popitem()
+            with suppress(Exception):  # nobody is left to be told
+                open_task.close()
+
+    def _run(
+        self,
+        spec: EpochSpec,
+        task: TaskSpec,
+        subtask: int,
+        open_task: OpenTask,
+        buffers: list[Buffer],
+        made: list[Buffer],
+    ) -> TaskReport:
+        stateful = task.vertex in self._plan.stateful
+        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
+        try:
+            environment = TaskEnvironment(
+                subtask=subtask,
+                epoch=spec.epoch,
+                attempt=spec.attempt,
+                replica=replica,
+                clock=spec.clock or _clock,
+                options=spec.options,
+                runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
+                floors=spec.floors,
+                described=spec.described,
+                work=spec.work.get((task.vertex, subtask)),
+                batch=self._plan.batch,
+                store=spec.store,
+            )
+            stream_task = StreamTask(task, environment, open_task, made.append)
+            changes = Changes()
+            stream_task.build(self._levels)
+            stream_task.initialize_state()
+            stream_task.open()
+            count = stream_task.process_input(buffers)
+            runtime = stream_task.snapshot_state(changes)
+            if stream_task.ended or task.vertex not in self._plan.lasting:
+                open_task.close()
+            if stateful:
+                replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
+            report = stream_task.report(count, runtime)
+            report.replica = found
+            report.changed = len(changes)
+            if report.changed > INLINE_ROWS:
+                report.rows = write_table(spec.store, changes.table(spec.epoch))
+            else:
+                report.rows = changes.all_rows()
+            return report
+        finally:
+            replica.close()
+
+
+def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Any, str]:
+    name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
+    replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
+    if replica.position == spec.committed:
+        return replica, "current"
+    if spec.committed.epoch == 0:
+        return replica, follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+    log = SnapshotLog.open(spec.store)
+    operators = {each.id: each for each in task.operators}
+    groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)
+
+    def identity(operator_id: str) -> Callable[[bytes], bytes]:
+        row = operators[operator_id].key_type
+        return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
+
+    wanted = frozenset(operators)
+    return replica, follow(
+        replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get
+    )
+
+
+def _whole(data: bytes) -> bytes:
+    return data
+
+
+def _no_identity(operator_id: str) -> Callable[[bytes], bytes]:
+    return _whole
+
+
+def _clock() -> int:
+    return int(time.time() * 1000)
+
+
+def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
+    import traceback
+
+    name = f"{task.name} ({subtask + 1}/{task.parallelism})"
+    if isinstance(error, UserFunctionError):
+        return TaskFailure(name, error.operator, error.record, error.cause)
+    return TaskFailure(name, None, None, "".join(traceback.format_exception(error)).rstrip())
+
+
+def default_replicas() -> str:
+    """Where this host keeps replicas."""
+    return private_folder("replicas")
+
+
+def private_folder(what: str, within: str | None = None) -> str:
+    """A folder of this user's on this host. Raises PermissionError if others can write to it: what is in it is trusted."""
+    path = os.path.join(within or tempfile.gettempdir(), f"compat-{what}-{os.getuid()}")
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    status = os.lstat(path)
+    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o022:
+        raise PermissionError(f"{path} is open to others: remove it, or set TMPDIR to a folder of your own")
+    return path
+
+
+class InProcessRunner:
+    """The same without Spark: levels one after the other, in this process, records through the same buffers."""
+
+    def __init__(self, plan: PhysicalPlan) -> None:
+        self._plan: PackedPlan = pickle.loads(pack(plan))
+        self._subtasks = Subtasks(self._plan)
+
+    def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        parcels: dict[int, list[Parcel]] = {}
+        for level, count in enumerate(self._plan.partitions):
+            following: dict[int, list[Parcel]] = {}
+            for partition in range(count):
+                incoming = parcels.get(partition, [])
+                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
+                    following.setdefault(target, []).append(parcel)
+            parcels = following
+        return [parcel for many in parcels.values() for parcel in many]
+
+    def close(self) -> None:
+        self._subtasks.close()
