@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.log import LogFile, SnapshotLog
+from compat.state.delta.log import LogFile, SnapshotLog, by_epoch
 from compat.state.delta.rows import SCHEMA, DataFile, write_table
 from compat.state.serializers import identity_of
 
@@ -44,11 +44,11 @@ def compact(log: SnapshotLog, token: str, pickled: frozenset[str] = frozenset())
 
 
 def latest(tables: Iterator[pa.Table], pickled: frozenset[str] = frozenset()) -> pa.Table:
-    """The last row of each entry, sorted by key group, then by epoch. ``tables`` come oldest first.
+    """The last row of each entry, sorted by key group, then by epoch.
 
     The same key may have been pickled to different bytes: the keys of the operators ``pickled`` are cut to what counts.
     """
-    table = pa.concat_tables([SCHEMA.empty_table(), *tables])
+    table = by_epoch(pa.concat_tables([SCHEMA.empty_table(), *tables]))
     if not table.num_rows:
         return table
     timer = pc.if_else(pc.ends_with(table["kind"], "timer"), table["timestamp"], pa.scalar(None, pa.int64()))
@@ -109,7 +109,7 @@ def _tables(log: SnapshotLog, files: Sequence[LogFile], part: range) -> Iterator
             if low < part.start or high >= part.stop:
                 group = table["key_group"]
                 table = table.filter(pc.and_(pc.greater_equal(group, part.start), pc.less(group, part.stop)))
-            yield table.sort_by("epoch") if file.epochs[0] != file.epochs[1] else table
+            yield table
 
 
 def _write(log: SnapshotLog, table: pa.Table, *, drop_tombstones: bool) -> Iterator[DataFile]:

@@ -97,7 +97,7 @@ def import_snapshot(
     """
     files = []
     old = pa.array(list(operators), pa.string())
-    for table in source.read():
+    for table in source.parts():
         kinds = pa.array([kind for kind in pc.unique(table["kind"]).to_pylist() if keep(kind)], pa.string())
         chosen = table.filter(pc.and_(pc.is_in(table["operator_id"], old), pc.is_in(table["kind"], kinds)))
         if not chosen.num_rows:

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.stream_task import TaskReport
@@ -71,8 +74,7 @@ class CheckpointCoordinator:
         epoch = self.log.epoch
         if epoch == 0:
             return
-        token = next((entry.get("token", "") for entry in self.log.checkpoints() if entry["epoch"] == epoch), "")
-        self.position = Position(epoch, token or "")
+        self.position = Position(epoch, self.log.tokens().get(epoch) or new_token())
         rows = self._read(epoch)
         self._written = {(row.operator_id, row.kind, row.state, row.map_key): row.value for row in rows}
         by_state: dict[tuple[str, str], dict[bytes, bytes]] = {}
@@ -104,10 +106,9 @@ class CheckpointCoordinator:
     def _read(self, epoch: int) -> list[Row]:
         """The rows of no key group that the driver wrote, each as it was last."""
         latest: dict[Any, Row] = {}
-        for table in self.log.read(lambda file: file.key_groups[0] < 0):
+        for table in self.log.read(lambda file: file.key_groups[0] < 0, _of_driver):
             for row in read_rows(table):
-                if row.key_group == NO_KEY_GROUP and row.kind in (Kind.OPERATOR, Kind.TASK):
-                    latest[(row.operator_id, row.kind, row.state, row.map_key)] = row
+                latest[(row.operator_id, row.kind, row.state, row.map_key)] = row
         return list(latest.values())
 
     def commit(self, epoch: int, token: str, reports: Iterable[TaskReport], records: int) -> None:
@@ -216,3 +217,8 @@ class CheckpointCoordinator:
 def new_token() -> str:
     """What tells one attempt at an epoch from another."""
     return uuid.uuid4().hex[:16]
+
+
+def _of_driver(table: pa.Table) -> pa.Table:
+    kinds = pc.is_in(table["kind"], pa.array([Kind.OPERATOR, Kind.TASK]))
+    return table.filter(pc.and_(pc.equal(table["key_group"], NO_KEY_GROUP), kinds))

@@ -47,15 +47,15 @@ class SavedOperator:
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     """The operators of a snapshot, by id."""
-    facts: dict[str, dict[str, Any]] = {}
+    described: dict[str, tuple[int, bytes]] = {}
     stateful: set[str] = set()
     hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
-    for table in log.read():
+    for table in log.parts():
         of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
-        described = pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES))
-        for row in read_rows(table.filter(described)):
-            if row.value is not None:
-                facts[row.operator_id] = json.loads(row.value)
+        describing = table.filter(pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES)))
+        for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
+            if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:
+                described[row.operator_id] = (epoch, row.value)
         other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
         stateful.update(pc.unique(other["operator_id"]).to_pylist())
     return {
@@ -69,7 +69,7 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
             stateful=id in stateful or bool(fact["states"]),
             replayed=fact.get("replayed", False),
         )
-        for id, fact in facts.items()
+        for id, fact in ((id, json.loads(value)) for id, (_, value) in described.items())
     }
 
 
