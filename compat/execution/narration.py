@@ -37,7 +37,8 @@ class Narrator:
             self._out(json.dumps(event, ensure_ascii=False))
         match kind:
             case "started":
-                self.say(f"Job {job} started ({event['name']})")
+                from_there = f", from checkpoint {event['checkpoint']}" if event["checkpoint"] else ""
+                self.say(f"Job {job} started ({event['name']}){from_there}")
                 if self._on_started is not None:
                     self._on_started(event)
             case "checkpoint":

@@ -39,6 +39,7 @@ class Run:
     epochs: int | None = None
     epoch_records: int | None = None
     flink: str | None = None
+    fresh: bool = False
 
 
 def run_program(run: Run, narrator: Narrator) -> int:
@@ -117,6 +118,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             epochs=run.epochs,
             epoch_records=run.epoch_records,
             flink=run.flink,
+            fresh=run.fresh,
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
@@ -150,9 +152,8 @@ def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: s
         narrator.say(detail)
     epoch = master.coordinator.epoch
     if epoch:
-        state = master.store.directory(master.job_id)
         narrator.say(
-            f"Nothing is lost up to checkpoint {epoch}: compat run {run.program} -s {os.path.relpath(state)} goes on from it."
+            f"Nothing is lost up to checkpoint {epoch}: the same command goes on from it; --fresh starts anew."
         )
     narrator.failed(master.job_id, message)
     return FAILED

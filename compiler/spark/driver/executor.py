@@ -24,6 +24,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_unsupported
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
+from compat.state.delta.log import SnapshotLog
 
 _END = object()
 
@@ -150,17 +151,17 @@ class SparkExecutor:
         return client
 
     def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:
-        """How to run, and the job to go on with: the one of the same program whose driver died before its end.
+        """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
 
         If the program was changed since, its last checkpoint is restored as a savepoint would be.
         """
         options = with_recovery(self.options, made.options)
-        if not options.program:
+        if not options.program or options.fresh:
             return options, None
-        before = self._store.interrupted(options.program, made.job_name, options.savepoint)
+        before = self._store.unfinished(options.program, made.job_name, options.savepoint)
         if before is None or before.fingerprint == made.fingerprint:
             return options, before
-        if before.epoch == 0:
+        if not _has_checkpoint(self._store.state(before.job_id)):
             return options, None
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
@@ -190,6 +191,11 @@ class SparkExecutor:
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
+
+
+def _has_checkpoint(state: str) -> bool:
+    """True if the table of a job's state has a committed epoch. Raises StoreError."""
+    return os.path.isdir(os.path.join(state, "_delta_log")) and SnapshotLog.open(state).epoch > 0
 
 
 class InProcessExecutor(SparkExecutor):

@@ -31,6 +31,8 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
+_ENTRY_SECONDS = 1.0
+"""How often the entry of a running job is written: each time waits for the disk."""
 
 
 class JobFailed(Exception):
@@ -71,6 +73,8 @@ class JobMaster:
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
+        self._committed = 0
+        self._written = 0.0
         self.abandoned = False
         self._before = before
         self._make_runner = runner
@@ -120,7 +124,7 @@ class JobMaster:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         try:
             self._to(JobStatus.RUNNING)
-            self._tell("started", name=self.plan.job_name)
+            self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -155,7 +159,6 @@ class JobMaster:
         return self.savepoint
 
     def _loop(self) -> None:
-        started_at = self.coordinator.epoch
         while True:
             if self.abandoned:
                 raise _Abandoned
@@ -163,7 +166,7 @@ class JobMaster:
                 self._publish()
                 if self._answer_requests() or self._finished():
                     return
-                if self.options.epochs is not None and self.coordinator.epoch - started_at >= self.options.epochs:
+                if self.options.epochs is not None and self._committed >= self.options.epochs:
                     self._stop_now([(None, False, None)])
                     return
                 failure = self._epoch() if self._wait_for_work() else None
@@ -240,7 +243,7 @@ class JobMaster:
     def _epoch(self) -> TaskFailure | None:
         coordinator = self.coordinator
         began = time.monotonic()
-        token, epoch = new_token(), coordinator.epoch + 1
+        token, epoch = new_token(), coordinator.log.next_epoch
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
@@ -269,6 +272,7 @@ class JobMaster:
         )
         records = sum(report.records for report in reports if report.source is not None)
         coordinator.commit(epoch, token, reports, records)
+        self._committed += 1
         self.records += records
         self.measured.take(reports)
         self._hand_out(reports)
@@ -321,7 +325,8 @@ class JobMaster:
             watermark_lag=None if known is None else self._now() - known,
             state_bytes=self.coordinator.bytes,
         )
-        self._write()
+        if time.monotonic() - self._written > _ENTRY_SECONDS:
+            self._write()
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
@@ -377,6 +382,7 @@ class JobMaster:
             records=self.records,
             metrics=self.measured.all(),
         )
+        self._written = time.monotonic()
         try:
             self.store.write(replace(entry, **changes))
         except OSError as error:
