@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -196,7 +197,7 @@ class _Counts:
 
     keys: int = 0
     entries: int = 0
-    states: dict[tuple[str, str], int] = field(default_factory=dict)
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def _counts(log: Any) -> dict[str, _Counts]:
@@ -205,22 +206,24 @@ def _counts(log: Any) -> dict[str, _Counts]:
     import pyarrow.compute as pc
 
     from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
-    from compat.state.delta.compaction import latest
+    from compat.state.delta.compaction import contents
     from compat.state.delta.rows import Kind
 
-    table = latest(log.read())
-    notes = pc.or_(
-        pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])),
-        pc.is_in(table["state"], pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])),
-    )
-    live = table.filter(pc.invert(pc.or_(notes, table["tombstone"])))
     counts: dict[str, _Counts] = {}
-    by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
-    for row in by_state.to_pylist():
-        count = counts.setdefault(row["operator_id"], _Counts())
-        count.entries += row["count_all"]
-        count.states[row["kind"], row["state"]] = row["count_all"]
-    keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
-    for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
-        counts[row["operator_id"]].keys = row["key_count_distinct"]
+    for table in contents(log):
+        notes = pc.or_(
+            pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])),
+            pc.is_in(table["state"], pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])),
+        )
+        live = table.filter(pc.invert(notes))
+        by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
+        for row in by_state.to_pylist():
+            count = counts.setdefault(row["operator_id"], _Counts())
+            count.entries += row["count_all"]
+            count.states[row["kind"], row["state"]] += row["count_all"]
+        keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
+        for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
+            counts[row["operator_id"]].keys += row[
+                "key_count_distinct"
+            ]  # a key is in one key group, and so in one table
     return counts

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
+_T = TypeVar("_T")
 _RESTORE = "RESTORE"
 _CONFIGURATION = {
     "delta.appendOnly": "false",
@@ -235,8 +236,16 @@ class SnapshotLog:
 
     def read_file(self, file: LogFile) -> pa.Table:
         """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        return self._opened(file, lambda parquet: parquet.read().cast(SCHEMA))
+
+    def unpacked_size(self, file: LogFile) -> int:
+        """The bytes that the rows of a file take when they are read. Raises StoreError."""
+        return self._opened(file, _unpacked_size)
+
+    def _opened(self, file: LogFile, use: Callable[[pq.ParquetFile], _T]) -> _T:
         try:
-            return pq.ParquetFile(os.path.join(self.path, file.path)).read()
+            with pq.ParquetFile(os.path.join(self.path, file.path)) as parquet:
+                return use(parquet)
         except FileNotFoundError as error:
             raise StoreError(
                 f"{self.path} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
@@ -264,6 +273,11 @@ class SnapshotLog:
 
         for table in self.read(wanted, chosen):
             yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
+
+
+def _unpacked_size(parquet: pq.ParquetFile) -> int:
+    groups = (parquet.metadata.row_group(place) for place in range(parquet.num_row_groups))
+    return sum(group.total_byte_size for group in groups)
 
 
 def _add(file: DataFile, change: bool) -> AddAction:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.compaction import latest
+from compat.state.delta.compaction import contents
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import LogFile, SnapshotLog
 from compat.state.delta.rows import DataFile, Row, read_rows, write_table
@@ -134,5 +134,5 @@ def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> Iterator[
     """The entries of an operator as they are now. ``key_type`` is the JSON of its keys' type, if it has keys."""
     codec = key_codec_of(None if key_type is None else from_json(key_type))
     pickled = frozenset() if codec.canonical or key_type is None else frozenset([operator_id])
-    table = latest((table.filter(pc.equal(table["operator_id"], operator_id)) for table in log.read()), pickled)
-    yield from read_rows(table.filter(pc.invert(table["tombstone"])))
+    for table in contents(log, operator_id, pickled):
+        yield from read_rows(table)
