@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.report import NAMES as FORMAT_NAMES
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Output:
     path: Path | None = None
 
 
-@record
+@frozen
 class Settings:
     """What can be set; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
 

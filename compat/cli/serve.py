@@ -70,7 +70,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         except (ValueError, service.SQLAlchemyError) as error:
             click.echo(f"The service cannot start: {error}", err=True)
             sys.exit(2)
-        service.observe.log_to_stderr()
+        service.telemetry.log_to_stderr()
         service.server.serve(app, listener, settings.head_timeout)
 
 
@@ -149,7 +149,7 @@ def _service() -> Any:
     try:
         from sqlalchemy.exc import SQLAlchemyError
 
-        from compat.service import ServiceSettings, create_app, database, observe, records, registry, requests, server
+        from compat.service import ServiceSettings, create_app, database, records, registry, requests, server, telemetry
         from compat.service import settings as settings_module
     except ModuleNotFoundError as error:
         raise click.UsageError(
@@ -160,10 +160,10 @@ def _service() -> Any:
         ServiceSettings=ServiceSettings,
         create_app=create_app,
         database=database,
-        observe=observe,
         records=records,
         registry=registry,
         requests=requests,
         server=server,
         settings=settings_module,
+        telemetry=telemetry,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from compat.compiler.ours import is_machinery
+from compat.compiler.ours import is_machinery, namesake
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
 _MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
+_HIDDEN = (
+    "{path} has the name of the package compat, and Spark's Python workers would import it in its place: rename it, or "
+    "move it into a package."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,10 @@ def run_program(run: Run, narrator: Narrator) -> int:
     from compat.compiler.errors import ProgramError
     from compat.state.delta.errors import StoreError
 
+    hidden = _hidden_by(run)
+    if hidden is not None:
+        narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
+        return REFUSED
     executor = _executor(run, narrator)
     code = 0
     try:
@@ -86,6 +94,13 @@ def run_program(run: Run, narrator: Narrator) -> int:
     return code
 
 
+def _hidden_by(run: Run) -> str | None:
+    """A program's own module or package ``compat``, where Python workers would find it first."""
+    path = namesake((os.path.dirname(os.path.abspath(run.program)), os.getcwd()))
+    is_found = path is not None and (os.path.isfile(path) or os.path.isfile(os.path.join(path, "__init__.py")))
+    return path if is_found else None
+
+
 def _executor(run: Run, narrator: Narrator) -> Any:
     from compat.compiler.datastream import executor
     from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
@@ -105,9 +120,10 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
-    from compat.loader.imports import prepare_for_programs
+    from compat.loader.imports import worker_setup
 
     path = os.path.abspath(run.program)
+    folder = os.path.dirname(path)
     return SparkExecutor(
         run.store,
         master=run.master,
@@ -122,8 +138,8 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=prepare_for_programs,
-            worker_folders=(os.path.dirname(path),),
+            worker_setup=worker_setup(folder),
+            worker_folders=(folder,),
         ),
         listener=narrator.tell,
         printer=narrator.printed,

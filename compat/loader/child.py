@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType, TracebackType
 from typing import Any
 
-from compat.compiler.ours import is_machinery, is_our_file, is_our_module
+from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader.request import Request
 from compat.loader.steadiness import is_steady
 
@@ -121,8 +121,8 @@ def _exit_crash(error: SystemExit) -> dict[str, Any]:
 
 
 def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> dict[str, Any]:
-    hint = None
-    if isinstance(error, ModuleNotFoundError):
+    hint = _namesake_hint(error, show_path)
+    if hint is None and isinstance(error, ModuleNotFoundError):
         hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
     frames = [
         {"file": show_path(file), "line": line, "function": function, "text": _line(file, line)}
@@ -139,6 +139,18 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
         )
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return {"type": type(error).__name__, "message": message, "frames": frames[-20:], "hint": hint}
+
+
+def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
+    """What to do about a program that looks for its own ``compat`` and finds ours."""
+    if isinstance(error, ImportError):
+        concerned = is_our_module(error.name or "")
+    else:
+        concerned = isinstance(error, AttributeError) and error.obj is sys.modules["compat"]
+    path = namesake(sys.path) if concerned else None
+    if path is None:
+        return None
+    return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
 
 
 def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
@@ -28,7 +28,7 @@ class InputError(Exception):
         self.failure = failure
 
 
-@record
+@frozen
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
 

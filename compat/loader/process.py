@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from compat.compiler.frozen import frozen
 from compat.compiler.ours import is_machinery
-from compat.compiler.record import record
 from compat.loader import interpreter as interpreters
 from compat.loader.interpreter import Interpreter
 from compat.loader.request import Crash, Frame, Loaded, Request
@@ -25,7 +25,7 @@ _TAIL = 16_384
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
 
 
-@record
+@frozen
 class TimedOut:
     """A program that did not end in time; ``frame`` is where it stood, if that could be seen."""
 

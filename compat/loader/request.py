@@ -6,10 +6,10 @@ import json
 from dataclasses import field
 from typing import Any
 
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 
 
-@record
+@frozen
 class Request:
     """One program to load.
 
@@ -34,7 +34,7 @@ class Request:
         return cls(**{**fields, "arguments": tuple(fields["arguments"])})
 
 
-@record
+@frozen
 class Frame:
     """A line of the program on the way to where it failed."""
 
@@ -44,7 +44,7 @@ class Frame:
     text: str
 
 
-@record
+@frozen
 class Crash:
     """A program that ended in an exception: its type and message, and the program's own frames, outermost first."""
 
@@ -54,7 +54,7 @@ class Crash:
     hint: str | None = None
 
 
-@record
+@frozen
 class Loaded:
     """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did.
 

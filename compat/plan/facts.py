@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 
 
 class StateKind(Enum):
@@ -50,7 +50,7 @@ class SourceLine:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-@record
+@frozen
 class State:
     """One state of an operator.
 
@@ -73,7 +73,7 @@ class State:
     bytes: int | None = None
 
 
-@record
+@frozen
 class Operator:
     """An operator as a restore sees it.
 
@@ -115,7 +115,7 @@ class Operator:
         return f"{self.name!r}" + (f" (uid {self.uid!r})" if self.uid is not None else "")
 
 
-@record
+@frozen
 class Vertex:
     """A chain of operators: its id, its name and the ids of its operators, the head first.
 
@@ -130,7 +130,7 @@ class Vertex:
     inputs: tuple[tuple[str, bool], ...] = ()
 
 
-@record
+@frozen
 class StateFile:
     """A file that a savepoint needs beside its metadata: its name as recorded, where it is (``local``, ``remote``,
     ``missing``, …), and the ids of the operators whose state is in it."""
@@ -141,7 +141,7 @@ class StateFile:
     missing: bool
 
 
-@record
+@frozen
 class Snapshot:
     """What a savepoint or checkpoint is beside its operators.
 
@@ -156,7 +156,7 @@ class Snapshot:
     types_known: bool = False
 
 
-@record
+@frozen
 class Program:
     """A job, or the snapshot of one, as facts.
 

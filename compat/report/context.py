@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from compat.check.findings import Level
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""
@@ -20,7 +20,7 @@ LARGEST_SOURCE = 4_000_000
 """Files beyond this many bytes are not read for the sake of a source frame."""
 
 
-@record
+@frozen
 class ReportContext:
     """How to render.
 

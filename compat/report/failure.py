@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from compat.check.findings import Direction, Verdict
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.plan.facts import SourceLine
 
 
@@ -17,7 +17,7 @@ class Side(Enum):
     NEW = "new"
 
 
-@record
+@frozen
 class Failure:
     """Why a program or snapshot gave no facts to check.
 

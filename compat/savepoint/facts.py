@@ -14,10 +14,10 @@ from typing import Any
 
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.savepoint.evidence import contradiction
+from compat.savepoint.kinds import kind_of
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import PYTHON_PREFIX, Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
-from compat.savepoint.sorts import kind_of
 
 EXECUTION_MODE = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"

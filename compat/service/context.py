@@ -11,11 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service.observe import Metrics
 from compat.service.pool import Pools
 from compat.service.registry import Registry
 from compat.service.requests import LARGEST_NUMBER, job_name
 from compat.service.settings import ServiceSettings
+from compat.service.telemetry import Metrics
 from compat.service.untrusted import RefusedBody
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
-from compat.service import work
+from compat.service import worker
 from compat.service.settings import ServiceSettings
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Pools:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
-        given = work.WorkerSettings(
+        given = worker.WorkerSettings(
             settings.database, settings.database_timeout, settings.max_depth, settings.worker_memory
         )
         self._light = _pool(settings.workers, given)
@@ -53,7 +53,7 @@ class Pools:
 
     async def start(self) -> None:
         """Start the processes, and wait until one of each kind is there."""
-        await asyncio.gather(self.run(work.ping, size=0), self.run(work.ping, size=self._settings.heavy_body))
+        await asyncio.gather(self.run(worker.ping, size=0), self.run(worker.ping, size=self._settings.heavy_body))
 
     async def run(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
         """What ``function`` gives, called in a process chosen by the ``size`` of its arguments in bytes.
@@ -84,11 +84,11 @@ class Pools:
             pool.join()
 
 
-def _pool(workers: int, given: work.WorkerSettings) -> ProcessPool:
+def _pool(workers: int, given: worker.WorkerSettings) -> ProcessPool:
     return ProcessPool(
         max_workers=workers,
         max_tasks=TASKS_A_PROCESS,
         context=multiprocessing.get_context("spawn"),
-        initializer=work.start,
+        initializer=worker.start,
         initargs=[given],
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
-from compat.service.look import FLINK
+from compat.service.discovery import FLINK
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound, Registry
 

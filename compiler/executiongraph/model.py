@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.model import JobVertex, ResultPartitionType
-from compat.compiler.record import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class IntermediateResultPartition:
     number: int
 
 
-@record
+@frozen
 class IntermediateResult:
     """A data set with a partition for each subtask of its producer."""
 
@@ -48,7 +48,7 @@ class IntermediateResult:
         return (IntermediateResultPartition(self.index, number) for number in range(self.partition_count))
 
 
-@record
+@frozen
 class ExecutionEdge:
     """An exchange: the result that is read, by which vertex, and the connections between the subtasks."""
 
@@ -58,7 +58,7 @@ class ExecutionEdge:
     group: EdgeGroup
 
 
-@record
+@frozen
 class ExecutionJobVertex:
     """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it."""
 
@@ -80,7 +80,7 @@ class ExecutionJobVertex:
         return (ExecutionVertex(self.id, name, number, self.parallelism) for number in range(self.parallelism))
 
 
-@record
+@frozen
 class ExecutionGraph:
     """All vertices in topological order. ``slots`` gives, by slot sharing group, how many slots the job needs."""
 

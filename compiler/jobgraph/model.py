@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.transformations.partitioners import Ship
 
@@ -44,7 +44,7 @@ class DistributionPattern(Enum):
     POINTWISE = "POINTWISE"
 
 
-@record
+@frozen
 class ChainedOperator:
     """An operator's place in its chain: ``index`` counts from 1 at the head, 0 is a source inside the head."""
 
@@ -58,7 +58,7 @@ class ChainedOperator:
     non_chained_outputs: int
 
 
-@record
+@frozen
 class OperatorIdPair:
     """The two ids under which an operator's state may be found, and what a person calls the operator."""
 
@@ -69,7 +69,7 @@ class OperatorIdPair:
     uid: str | None
 
 
-@record
+@frozen
 class IntermediateDataSet:
     """What a vertex hands to others. ``id`` is None where Flink draws it at random (1.x)."""
 
@@ -80,7 +80,7 @@ class IntermediateDataSet:
     consumers: tuple[str, ...]
 
 
-@record
+@frozen
 class JobEdge:
     """An exchange between two vertices; ``data_set`` is the index of the data set that it consumes."""
 
@@ -93,7 +93,7 @@ class JobEdge:
     type_number: int
 
 
-@record
+@frozen
 class JobVertex:
     """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
 
@@ -119,7 +119,7 @@ class JobVertex:
     outputs: tuple[IntermediateDataSet, ...]
 
 
-@record
+@frozen
 class CheckpointSettings:
     """How the job takes checkpoints; intervals in milliseconds."""
 
@@ -128,7 +128,7 @@ class CheckpointSettings:
     unaligned: bool
 
 
-@record
+@frozen
 class JobGraph:
     """All vertices, in the order in which they were made, and their ids sorted from the sources."""
 

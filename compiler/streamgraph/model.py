@@ -12,7 +12,7 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
@@ -44,7 +44,7 @@ class GlobalExchangeMode(Enum):
     ALL_EDGES_HYBRID_SELECTIVE = "ALL_EDGES_HYBRID_SELECTIVE"
 
 
-@record
+@frozen
 class StreamNode:
     """An operator of the graph. ``id`` is its transformation's; iteration heads and tails have negative ids.
 
@@ -83,7 +83,7 @@ class StreamNode:
         return self.operator is not None and self.operator.yielding
 
 
-@record
+@frozen
 class StreamEdge:
     """A stream from ``source`` to ``target``.
 
@@ -102,7 +102,7 @@ class StreamEdge:
     unaligned_checkpoints: bool = False
 
 
-@record
+@frozen
 class StreamGraph:
     """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order.
 

@@ -7,8 +7,8 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
+from compat.service.access import require
 from compat.service.context import answer, blocking, page_size, service
-from compat.service.guard import require
 from compat.service.records import Role, savepoint_json
 from compat.service.registry import NotFound
 from compat.service.requests import SAVEPOINT_ID, job_name

@@ -7,7 +7,7 @@ from typing import Any
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
-from compat.service import work
+from compat.service import worker
 from compat.service.pages.rendering import render
 from compat.service.records import Check, CheckSide, Version
 from compat.service.registry import NotFound, Registry
@@ -21,14 +21,14 @@ CONTEXT = ReportContext(sources={})
 
 def version_page(version: Version, logged_in: bool) -> str:
     """The page of a version's plan."""
-    plan = work.registry().plans.document(version.plan.digest)
+    plan = worker.registry().plans.document(version.plan.digest)
     program = decode(plan, name=version.label, kind="plan")
     return render("version.html", logged_in=logged_in, version=version, sections=[plan_section(program, plan, CONTEXT)])
 
 
 def check_page(check: Check, logged_in: bool) -> str:
     """The page of a check, from its report and what of the plans is still kept."""
-    registry = work.registry()
+    registry = worker.registry()
     report = registry.checks.report(check.id)
     return render("check.html", logged_in=logged_in, check=check, sections=[_section(registry, check, report)])
 

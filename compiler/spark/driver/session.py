@@ -160,9 +160,9 @@ def _packages(operator: Any) -> Sequence[str]:
 
 
 def _paths(folders: Sequence[str]) -> str:
-    """Where workers look for modules: this package may not be installed where they run."""
+    """Where workers look for modules, a program's own first: this package may not be installed where they run."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return os.pathsep.join(dict.fromkeys([*given, *folders, ROOT]))
+    return os.pathsep.join(dict.fromkeys([*folders, *given, ROOT]))
 
 
 def find_java() -> None:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from compat.service.access import CONTENT_SECURITY_POLICY
 from compat.service.database import Database
-from compat.service.guard import CONTENT_SECURITY_POLICY
 from compat.service.records import Role
 from compat.service.registry import Registry, tokens
 from tests.compat.service.running import JSON, OLD, plan, serve

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compat.check.findings import Level
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 
 
-@record
+@frozen
 class RuleInfo:
     """A rule as the catalogue shows it.
 

@@ -79,7 +79,7 @@ class Metrics:
         )
 
 
-class Observe:
+class Telemetry:
     """ASGI middleware: one log line and one observation a request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

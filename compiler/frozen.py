@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
-def record(cls: type[T]) -> type[T]:
+def frozen(cls: type[T]) -> type[T]:
     """Make ``cls`` a frozen record of its annotated fields and those of its bases; fields are given by name."""
     fields: dict[str, dataclasses.Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):

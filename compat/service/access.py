@@ -58,7 +58,7 @@ def require(request: Request, role: Role) -> Identity:
     raise HTTPException(403, f"The token has the role {identity.role.name.lower()}; this takes {role.name.lower()}.")
 
 
-class Guard:
+class AccessControl:
     """ASGI middleware; see the module."""
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, registry: Registry) -> None:
