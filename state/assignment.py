@@ -168,7 +168,11 @@ def _hand_out(wishes: Iterable[list[Claim]]) -> list[Claim]:
 
 
 def _contested(wishes: Iterable[list[Claim]]) -> dict[str, tuple[Claim, ...]]:
-    """The claims of each state that several operators may get. Who may lose one may come for the next."""
+    """The claims of each state that several operators may get.
+
+    Those are the states that several ask for first. Who loses one comes for the state of its own id, and the operator that
+    asks for that one first may lose it in turn, and so on; but not back to the state that the first loser lost.
+    """
     asking: dict[str, list[Claim]] = {}
     second: dict[int, Claim] = {}
     for mine in wishes:
@@ -176,21 +180,25 @@ def _contested(wishes: Iterable[list[Claim]]) -> dict[str, tuple[Claim, ...]]:
             asking.setdefault(mine[0].recorded.id, []).append(mine[0])
         if len(mine) > 1:
             second[mine[0].place] = mine[1]
-    found: dict[str, list[Claim]] = {}
-    open_ids = [id for id, claims in asking.items() if len(claims) > 1]
-    while open_ids:
-        id = open_ids.pop()
-        found[id] = asking[id]
-        for claim in asking[id]:
-            if claim.place in second:
-                next_one = second.pop(claim.place)
-                if next_one.recorded.id == id:
-                    continue
-                rivals = asking.setdefault(next_one.recorded.id, [])
-                rivals.append(next_one)
-                if len(rivals) > 1:
-                    open_ids.append(next_one.recorded.id)
-    return {id: tuple(sorted(found[id], key=lambda claim: claim.place)) for id in asking if id in found}
+    beginnings = [id for id, claims in asking.items() if len(claims) > 1]
+    contested = set(beginnings)
+    waiting = [(id, id) for id in beginnings]
+    while waiting:
+        id, beginning = waiting.pop()
+        for claim in tuple(asking[id]):
+            fallback = second.get(claim.place)
+            if fallback is None or claim is fallback or fallback.recorded.id == beginning:
+                continue
+            wanted = fallback.recorded.id
+            if wanted not in asking:
+                continue
+            asking[wanted].append(fallback)
+            if wanted not in contested:
+                contested.add(wanted)
+                waiting.append((wanted, beginning))
+    return {
+        id: tuple(sorted(claims, key=lambda claim: claim.place)) for id, claims in asking.items() if id in contested
+    }
 
 
 def _with_replayed(
