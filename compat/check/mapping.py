@@ -1,19 +1,15 @@
-"""Where each operator's state goes at a restore: the decision of Flink, as a pure function of the facts.
-
-Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator under
-its generated id (the hash of the uid, if it has one). An operator of the new job takes what is recorded under its user
-hash, if anything is, else what is recorded under its generated id; but each state is handed out once.
-"""
+"""Where each operator's state goes at a restore, in the words of the check: what :mod:`compat.state.assignment` decides, with
+the operators of both programs, and with the successors of those whose state nobody takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Operator, Program, StateScope
+from compat.state.assignment import Claim, Claimant, Identity, Recorded, Refusal, assign
 
 BY_USER_HASH = "user hash"
 BY_UID = "uid"
@@ -29,6 +25,15 @@ class Pair:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class MaxParallelismConflict:
+    """A pair whose max parallelism Flink refuses, and for a mixed chain the pair that it is at odds with."""
+
+    pair: Pair
+    refusal: Refusal
+    other: Pair | None
+
+
 @dataclass(frozen=True)
 class StateMapping:
     """All pairs, and what is left over.
@@ -36,23 +41,22 @@ class StateMapping:
     ``lost`` are operators of OLD with state that nobody takes; ``successors`` gives for such a one the operator of NEW that
     does its work now, if one can be told, by OLD's id; those in ``guessed`` are no more than likely. ``fresh`` are
     operators of NEW that take nothing. ``shadowed`` are operators of OLD whose state is passed over because the same
-    operator of NEW takes another one.
+    operator of NEW takes another one. ``contested`` are the pairs of each operator of OLD that several operators of NEW
+    have an id for, by OLD's id. ``conflicts`` are in the order of NEW.
     """
 
     pairs: tuple[Pair, ...]
     lost: tuple[Operator, ...]
     fresh: tuple[Operator, ...]
     shadowed: tuple[Pair, ...]
+    contested: Mapping[str, tuple[Pair, ...]]
+    conflicts: tuple[MaxParallelismConflict, ...]
     successors: Mapping[str, Operator]
     guessed: frozenset[str] = frozenset()
 
-    @cached_property
-    def contested(self) -> dict[str, tuple[Pair, ...]]:
-        """The pairs of each operator of OLD that several operators of NEW have an id for, by OLD's id."""
-        claims: dict[str, list[Pair]] = {}
-        for pair in self.pairs:
-            claims.setdefault(pair.old.id, []).append(pair)
-        return {id: tuple(pairs) for id, pairs in claims.items() if len(pairs) > 1}
+    def refused(self, refusal: Refusal) -> Iterable[MaxParallelismConflict]:
+        """The conflicts of one kind."""
+        return (conflict for conflict in self.conflicts if conflict.refusal is refusal)
 
     def stateful_pairs(self) -> Iterable[Pair]:
         """The pairs in which there is state to hand over."""
@@ -62,28 +66,14 @@ class StateMapping:
 def map_state(old: Program, new: Program) -> StateMapping:
     """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would."""
     recorded = old.by_id
-    pairs: list[Pair] = []
-    shadowed: list[Pair] = []
-    fresh: list[Operator] = []
-    for operator in new.operators:
-        by_hash = recorded.get(operator.user_hash) if operator.user_hash is not None else None
-        by_id = recorded.get(operator.id)
-        taken = by_hash or by_id
-        if taken is None:
-            fresh.append(operator)
-            continue
-        by = BY_USER_HASH if by_hash is not None else BY_UID if operator.pinned else BY_GENERATED_ID
-        pairs.append(Pair(taken, operator, by))
-        if by_hash is not None and by_id is not None and by_id is not by_hash:
-            shadowed.append(Pair(by_id, operator, BY_GENERATED_ID))
-    taken_ids = {pair.old.id for pair in pairs}
-    shadowed = [pair for pair in shadowed if pair.old.id not in taken_ids]
-    claimed = taken_ids | {pair.old.id for pair in shadowed}
-    lost = [
-        operator
-        for operator in old.operators
-        if operator.id not in claimed and (operator.has_state or old.all_have_state)
-    ]
+
+    def pair(claim: Claim) -> Pair:
+        operator = new.operators[claim.place]
+        return Pair(recorded[claim.recorded.id], operator, _way(claim.identity, operator))
+
+    assignment = assign((_recorded(operator, old) for operator in old.operators), claimants(new))
+    lost = tuple(recorded[each.id] for each in assignment.lost)
+    fresh = [new.operators[place] for place in assignment.unserved]
     successors = find_successors(lost, fresh)
     served = {operator.id for operator in successors.values()}
     guesses = guess_successors(
@@ -91,5 +81,52 @@ def map_state(old: Program, new: Program) -> StateMapping:
         [operator for operator in fresh if operator.id not in served],
     )
     return StateMapping(
-        tuple(pairs), tuple(lost), tuple(fresh), tuple(shadowed), successors | guesses, frozenset(guesses)
+        pairs=tuple(pair(claim) for claim in assignment.claims),
+        lost=lost,
+        fresh=tuple(fresh),
+        shadowed=tuple(pair(claim) for claim in assignment.passed_over),
+        contested={id: tuple(map(pair, claims)) for id, claims in assignment.contested.items()},
+        conflicts=tuple(
+            MaxParallelismConflict(
+                pair(problem.claim), problem.refusal, None if problem.other is None else pair(problem.other)
+            )
+            for problem in assignment.max_parallelism.problems
+        ),
+        successors=successors | guesses,
+        guessed=frozenset(guesses),
     )
+
+
+def partners(recorded: Iterable[Recorded], new: Program) -> dict[str, Operator]:
+    """The operator of NEW that gets the state of each recorded one, by the latter's id."""
+    return {claim.recorded.id: new.operators[claim.place] for claim in assign(recorded, claimants(new)).handed}
+
+
+def claimants(new: Program) -> tuple[Claimant, ...]:
+    """The operators of a program as a restore into it sees them."""
+    return tuple(
+        Claimant(
+            id=operator.id,
+            user_hash=operator.user_hash,
+            task=operator.vertex,
+            parallelism=operator.parallelism,
+            max_parallelism=operator.max_parallelism,
+            configured=operator.max_parallelism_configured,
+        )
+        for operator in new.operators
+    )
+
+
+def _recorded(operator: Operator, old: Program) -> Recorded:
+    return Recorded(
+        id=operator.id,
+        has_state=operator.has_state or old.all_have_state,
+        keyed=any(state.scope is StateScope.KEYED for state in operator.states or ()),
+        max_parallelism=operator.max_parallelism,
+    )
+
+
+def _way(identity: Identity, operator: Operator) -> str:
+    if identity is Identity.USER_HASH:
+        return BY_USER_HASH
+    return BY_UID if operator.pinned else BY_GENERATED_ID

@@ -76,7 +76,7 @@ def _text(text: str) -> Text:
 
 def _headline(found: Json, shown: str) -> str:
     kind = found.get("properties", {})
-    what = "savepoint" if kind.get("is_savepoint") else "checkpoint" if kind else "snapshot"
+    what = {True: "savepoint", False: "checkpoint", None: "snapshot"}[kind.get("is_savepoint")]
     form = f", {kind['savepoint_format'].lower()}" if kind.get("savepoint_format") else ""
     return (
         f"{shown}: {what}{form}, format {found['format_version']}, checkpoint {found['checkpoint_id']}; "

@@ -12,12 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from compat.check.mapping import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.savepoint.evidence import contradiction
 from compat.savepoint.kinds import kind_of
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import PYTHON_PREFIX, Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.state.assignment import Recorded as Assignable
 
 EXECUTION_MODE = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
@@ -46,12 +48,9 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     """The OLD side of a check of ``new`` against a savepoint; ``name`` is what the report calls it."""
     names = names or Names()
     mode = _mode(recorded, new)
-    by_hash = {operator.user_hash: operator for operator in new.operators if operator.user_hash is not None}
-    partners = new.by_id | by_hash
+    heirs = partners(map(_assignable, recorded.operators), new)
     operators = tuple(
-        _Translation(operator, position, partners.get(operator.id), names.operator(operator.id), mode, new).operator(
-            names
-        )
+        _Translation(operator, position, heirs.get(operator.id), names.operator(operator.id), mode, new).operator(names)
         for position, operator in enumerate(recorded.operators)
     )
     settings = {} if names.program is None else dict(names.program.settings)
@@ -82,6 +81,10 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
             types_known=names.program is not None,
         ),
     )
+
+
+def _assignable(operator: RecordedOperator) -> Assignable:
+    return Assignable(operator.id, operator.has_state, operator.keyed, operator.max_parallelism)
 
 
 def _mode(recorded: Recorded, new: Program) -> str | None:

@@ -91,7 +91,7 @@ def _candidate(savepoint: Savepoint, parts: list[str]) -> tuple[str, str]:
 
 
 def _is_checkpoint(savepoint: Savepoint) -> bool:
-    if savepoint.properties is not None:
+    if savepoint.properties is not None and savepoint.properties.is_savepoint is not None:
         return not savepoint.properties.is_savepoint
     return os.path.basename(savepoint.folder).startswith("chk-")
 

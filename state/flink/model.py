@@ -21,10 +21,10 @@ class MasterState:
 class Properties:
     """What can be recognised in the Java-serialized checkpoint properties without deserializing them.
 
-    A field is None if nothing known was recognised.
+    A field is None if nothing known was recognised. Metadata can be without any: Flink then writes null.
     """
 
-    is_savepoint: bool
+    is_savepoint: bool | None
     class_name: str | None
     type_name: str | None
     savepoint_format: str | None

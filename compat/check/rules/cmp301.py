@@ -9,6 +9,7 @@ from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rules.pinning import edit, hidden
 from compat.plan.facts import Operator
+from compat.state.assignment import Refusal
 
 
 def find(check: Check) -> Iterator[Finding]:
@@ -18,10 +19,9 @@ def find(check: Check) -> Iterator[Finding]:
     """
     changed: dict[tuple[int, int], list[Pair]] = {}
     leaving = _leaving(check)
-    for pair in check.mapping.pairs:
-        if pair.new.id in leaving:
-            continue
-        if pair.new.max_parallelism_configured and pair.new.max_parallelism != pair.old.max_parallelism:
+    for conflict in check.mapping.refused(Refusal.CONFIGURED):
+        pair = conflict.pair
+        if pair.new.id not in leaving:
             changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(pair)
     environment = _on_the_environment(changed, check)
     for (before, after), pairs in changed.items():

@@ -8,13 +8,13 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.rules.pinning import hidden
 from compat.plan.facts import Operator
+from compat.state.assignment import Refusal
 
 
 def find(check: Check) -> Iterator[Finding]:
     """Operators that NEW runs with more subtasks than OLD's state has key groups."""
-    for pair in check.mapping.pairs:
-        if pair.new.max_parallelism_configured or pair.new.parallelism <= pair.old.max_parallelism:
-            continue
+    for conflict in check.mapping.refused(Refusal.BELOW_PARALLELISM):
+        pair = conflict.pair
         limit = pair.old.max_parallelism
         yield check.finding(
             "CMP302",

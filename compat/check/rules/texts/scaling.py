@@ -33,10 +33,10 @@ RULES = (
         id="CMP303",
         name="mixed-max-parallelism-in-chain",
         level=Level.ERROR,
-        summary="Keyed operators of one vertex recorded different max parallelism.",
+        summary="Operators of one vertex with keyed state recorded different max parallelism.",
         why="A vertex has one max parallelism for all its operators. Released Flink up to 2.3.0 then takes one of the "
-        "recorded values for all (FLINK-40113) and cuts the key groups of the others wrongly: Flink restores "
-        "this without an error.",
+        "recorded values for all (FLINK-40113), be it that of an operator without state, and cuts the key groups of the "
+        "others wrongly: Flink restores this without an error.",
         old='a.process(F()).uid("f").set_max_parallelism(64)\nb.process(G()).uid("g").set_max_parallelism(128)',
         new='both keyed operators "f" and "g" in one chain',
         fix="Keep operators with different recorded max parallelism in different chains: .start_new_chain() on the "
