@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Direction, Finding, Report
+from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
+from compat.check.rules.cmp903 import RULE as NO_JOB
 from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
@@ -199,7 +201,7 @@ def _reports(
         for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
             if not 0 <= comparison.job < len(jobs):
                 message = f"The program submits {len(jobs)} job(s), counted from 0: there is no job {comparison.job}."
-                raise InputError(Failure(rule="CMP903", message=message, name=name, side=side))
+                raise InputError(Failure(rule=NO_JOB.id, message=message, name=name, side=side))
         places = [comparison.job]
     elif len(olds) == len(news):
         places = list(range(len(olds)))
@@ -210,7 +212,7 @@ def _reports(
                     _program(job, name, side)  # a refused job is the better reason
         raise InputError(
             Failure(
-                rule="CMP903",
+                rule=NO_JOB.id,
                 message=f"{comparison.new} submits {len(news)} jobs, and a savepoint is of one."
                 if _SAVEPOINT in olds[0]
                 else f"{comparison.old} submits {len(olds)} jobs and {comparison.new} {len(news)}.",
@@ -274,7 +276,7 @@ def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
     if isinstance(error, dict):
         raise InputError(
             Failure(
-                rule="CMP901",
+                rule=PROGRAM_FAILED.id,
                 message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
                 name=name,
                 side=side,
@@ -283,7 +285,7 @@ def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
     try:
         return decode(plan, name=name, kind="program")
     except PlanError as problem:
-        raise InputError(Failure(rule="CMP901", message=str(problem), name=name, side=side)) from problem
+        raise InputError(Failure(rule=PROGRAM_FAILED.id, message=str(problem), name=name, side=side)) from problem
 
 
 def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compat.check.findings import Finding, Fix, Level, Report, Verdict
-from compat.check.rules import cmp105, cmp109
+from compat.check.findings import Finding, Fix, Report, Verdict
+from compat.check.rule import Rule
+from compat.check.rules import cmp105, cmp109, cmp202, cmp203
 from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program, SourceLine
 
 _RULES = (
-    ("Hash collision on user-specified ID", "CMP105"),
-    ("Node hash must be a 32 character String", "CMP109"),
-    ("Forward partitioning does not allow change of parallelism", "CMP202"),
-    ("not supported by default for iterative jobs", "CMP203"),
+    ("Hash collision on user-specified ID", cmp105.RULE),
+    ("Node hash must be a 32 character String", cmp109.RULE),
+    ("Forward partitioning does not allow change of parallelism", cmp202.RULE),
+    ("not supported by default for iterative jobs", cmp203.RULE),
 )
 _FOUND = "Found: "
 
@@ -28,8 +29,8 @@ def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
         if text in message:
             place = _place(error.get("source"))
             finding = Finding(
-                rule=rule,
-                level=Level.ERROR,
+                rule=rule.id,
+                level=rule.level,
                 title=message.splitlines()[0],
                 consequence=f"Flink refuses the program: {error['class']}.",
                 reason=message,
@@ -57,19 +58,17 @@ def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
     return SourceLine(source["file"], source["line"], None if end is None else (end[0], end[1]))
 
 
-def _fixes(rule: str, plan: Mapping[str, Any], name: str, old: Program, place: SourceLine | None) -> tuple[Fix, ...]:
+def _fixes(rule: Rule, plan: Mapping[str, Any], name: str, old: Program, place: SourceLine | None) -> tuple[Fix, ...]:
     """What to do about the refusal."""
-    match rule:
-        case "CMP105":
-            return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
-        case "CMP109":
-            return (cmp109.fix(old, plan["error"]["message"].rpartition(_FOUND)[2], place),)
-        case "CMP202":
-            text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
-            return (Fix(text=text, code=".rebalance()"),)
-        case _:
-            text = "Take the loop out of the job, or switch checkpoints off."
-            return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
+    if rule is cmp105.RULE:
+        return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
+    if rule is cmp109.RULE:
+        return (cmp109.fix(old, plan["error"]["message"].rpartition(_FOUND)[2], place),)
+    if rule is cmp202.RULE:
+        text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
+        return (Fix(text=text, code=".rebalance()"),)
+    text = "Take the loop out of the job, or switch checkpoints off."
+    return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
 
 
 def _apart(plan: Mapping[str, Any], name: str, old: Program) -> tuple[Fix, ...]:

@@ -282,8 +282,8 @@ def _ignore(item: Any) -> IgnoredRule:
     strange = set(entry) - {"rule", "uid", "reason"}
     if strange:
         raise ValueError(f"{sorted(strange)[0]!r} is no key of an ignored rule")
+    from compat.check.catalogue import RULES
     from compat.check.ignores import IgnoredRule
-    from compat.check.rules.catalogue import RULES
 
     if entry.get("rule") not in RULES:
         raise ValueError(f"there is no rule {entry.get('rule')!r}; compat rules lists them")

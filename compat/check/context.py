@@ -8,6 +8,7 @@ from functools import cached_property
 
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.mapping import Pair, StateMapping
+from compat.check.rule import Rule
 from compat.check.similarity import find_successors
 from compat.plan.facts import Operator, Program, SourceLine
 
@@ -64,10 +65,10 @@ class Check:
 
     def finding(
         self,
-        rule: str,
-        level: Level,
+        rule: Rule,
         title: str,
         *,
+        level: Level | None = None,
         consequence: str,
         reason: str,
         old: Operator | None = None,
@@ -78,10 +79,13 @@ class Check:
         related: tuple[tuple[str, SourceLine], ...] = (),
         subject: str | None = None,
     ) -> Finding:
-        """A finding with a place in both programs: the operators', else their neighbours', else the submitting lines."""
+        """A finding of ``rule``, at its usual level unless another one is given.
+
+        It has a place in both programs: the operators', else their neighbours', else the submitting lines.
+        """
         return Finding(
-            rule=rule,
-            level=level,
+            rule=rule.id,
+            level=rule.level_of(level),
             title=title,
             consequence=consequence,
             reason=reason,

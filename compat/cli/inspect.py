@@ -41,6 +41,7 @@ def inspect(snapshot: str, form: str) -> None:
 
 def _read(snapshot: str) -> dict[str, Any]:
     """What is in a snapshot; ends the command where it cannot be read."""
+    from compat.check.rules.cmp501 import RULE as SAVEPOINT_UNREADABLE
     from compat.savepoint.remote import read_savepoint
     from compat.state.delta.errors import StoreError
     from compat.state.flink import SavepointError, inspect_savepoint
@@ -52,7 +53,7 @@ def _read(snapshot: str) -> dict[str, Any]:
 
         return describe_snapshot(snapshot)
     except (SavepointError, StoreError) as error:
-        click.echo(f"CMP501: {error}", err=True)
+        click.echo(f"{SAVEPOINT_UNREADABLE.id}: {error}", err=True)
     except ModuleNotFoundError as error:
         click.echo(
             f"Reading this snapshot needs Delta, and {error.name!r} is not installed: pip install 'stream-compat[spark]'.",

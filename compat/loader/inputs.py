@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
+from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
+from compat.check.rules.cmp902 import RULE as PROGRAM_TIMEOUT
+from compat.check.rules.cmp903 import RULE as NO_JOB
 from compat.compiler.frozen import frozen
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
@@ -69,7 +72,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         if side is Side.NEW:
             raise InputError(
                 Failure(
-                    rule="CMP901",
+                    rule=PROGRAM_FAILED.id,
                     message=f"{argument!r} is a savepoint: it can be OLD, and NEW is the program that restores it.",
                     name=argument,
                     side=side,
@@ -79,11 +82,13 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         yield Input(argument, argument, "savepoint")
         return
     if not os.path.exists(argument):
-        raise InputError(Failure(rule="CMP901", message=f"There is no file {argument!r}.", name=argument, side=side))
+        raise InputError(
+            Failure(rule=PROGRAM_FAILED.id, message=f"There is no file {argument!r}.", name=argument, side=side)
+        )
     if os.path.isdir(argument):
         raise InputError(
             Failure(
-                rule="CMP901",
+                rule=PROGRAM_FAILED.id,
                 message=f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
                 name=argument,
                 side=side,
@@ -116,7 +121,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
         where = "" if frame is None else f" It was at {frame.file}:{frame.line}, in {frame.function}."
         raise InputError(
             Failure(
-                rule="CMP902",
+                rule=PROGRAM_TIMEOUT.id,
                 message=f"The program did not end within {outcome.seconds:g} seconds.{where}",
                 name=given.argument,
                 side=side,
@@ -129,7 +134,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     if not outcome.plans:
         raise InputError(
             Failure(
-                rule="CMP903",
+                rule=NO_JOB.id,
                 message="The program submits no job.",
                 name=given.argument,
                 side=side,
@@ -146,10 +151,14 @@ def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
             data = json.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            Failure(rule="CMP901", message=f"The plan cannot be read: {error}.", name=given.argument, side=side)
+            Failure(
+                rule=PROGRAM_FAILED.id, message=f"The plan cannot be read: {error}.", name=given.argument, side=side
+            )
         ) from error
     if not isinstance(data, dict):
-        raise InputError(Failure(rule="CMP901", message="A plan is a JSON object.", name=given.argument, side=side))
+        raise InputError(
+            Failure(rule=PROGRAM_FAILED.id, message="A plan is a JSON object.", name=given.argument, side=side)
+        )
     if _plan_of_snapshot(given.argument) == given.path:
         from compat.loader.sizes import with_sizes
 
@@ -163,7 +172,7 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
     if given.kind == "savepoint":
         raise InputError(
             Failure(
-                rule="CMP901",
+                rule=PROGRAM_FAILED.id,
                 message=f"{given.argument!r} is a savepoint, which has no graphs.",
                 name=given.argument,
                 side=side,
@@ -183,7 +192,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     lines.append(f"{crash.type}: {crash.message}")
     last = crash.frames[-1] if crash.frames else None
     return Failure(
-        rule="CMP901",
+        rule=PROGRAM_FAILED.id,
         message=f"The program failed: {crash.type}: {crash.message}",
         name=given.argument,
         side=side,
@@ -218,7 +227,7 @@ def _kind(argument: str, path: str, side: Side | None) -> str:
             head = file.read(4096)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            Failure(rule="CMP901", message=f"{argument!r} cannot be read: {error}.", name=argument, side=side)
+            Failure(rule=PROGRAM_FAILED.id, message=f"{argument!r} cannot be read: {error}.", name=argument, side=side)
         ) from error
     return "plan" if '"format"' in head and '"ops"' not in head else "topology"
 
@@ -230,7 +239,9 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
 
     def refuse(message: str) -> InputError:
         return InputError(
-            Failure(rule="CMP901", message=message, name=argument, side=side, hint="Write git:REF:path/to/job.py.")
+            Failure(
+                rule=PROGRAM_FAILED.id, message=message, name=argument, side=side, hint="Write git:REF:path/to/job.py."
+            )
         )
 
     if not colon or not path or not reference or reference.startswith("-"):

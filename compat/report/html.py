@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.check.findings import Report
+from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import SourceLine
 from compat.report import summary
@@ -39,13 +40,15 @@ def _plan(plan: Mapping[str, Any] | Failure, name: str, context: ReportContext) 
     try:
         return plan_section(decode(plan, name=name, kind="program"), plan, context)
     except PlanError as error:
-        return check_section(Undecided(failures=(Failure(rule="CMP901", message=str(error), name=name),)), context)
+        return check_section(
+            Undecided(failures=(Failure(rule=PROGRAM_FAILED.id, message=str(error), name=name),)), context
+        )
 
 
 def _refusal(error: Mapping[str, Any], name: str) -> Failure:
     place = error.get("source")
     return Failure(
-        rule="CMP901",
+        rule=PROGRAM_FAILED.id,
         message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
         name=name,
         source=None if place is None else SourceLine(place["file"], place["line"]),

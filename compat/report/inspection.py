@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from compat.check.rules.cmp502 import RULE as SAVEPOINT_INCOMPLETE
 from compat.report.escaping import no_command, visible
 
 Json = Mapping[str, Any]
@@ -174,6 +175,6 @@ def _files(found: Json) -> Iterator[str]:
         yield ""
         yield f"{len(found['files'])} state files{remote}"
     if missing:
-        yield f"CMP502: {len(missing)} state {'file is' if len(missing) == 1 else 'files are'} missing:"
+        yield f"{SAVEPOINT_INCOMPLETE.id}: {len(missing)} state {'file is' if len(missing) == 1 else 'files are'} missing:"
         for file in missing:
             yield f"  {file['name']} ({file['status']}), {file['size']:,} bytes"

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import compat
+from compat.check.catalogue import RULES
 from compat.check.findings import Finding, Level, Report, Verdict
-from compat.check.rules.catalogue import RULES, RuleInfo
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
@@ -79,7 +79,7 @@ def _index(rules: Iterable[str]) -> dict[str, int]:
 
 
 def _rule(rule: str) -> dict[str, Any]:
-    known: RuleInfo | None = RULES.get(rule)
+    known = RULES.get(rule)
     if known is None:
         return {"id": rule}
     return {

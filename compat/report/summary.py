@@ -6,8 +6,8 @@ import json
 import shlex
 from collections.abc import Iterable, Sequence
 
+from compat.check.catalogue import RULES
 from compat.check.findings import Change, Difference, Fate, Finding, Fix, Level, MappingRow, Report, Verdict
-from compat.check.rules.catalogue import RULES
 from compat.plan.facts import Operator, SourceLine
 from compat.report.context import ReportContext
 from compat.report.failure import Undecided

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compat.check.rules.cmp501 import RULE as SAVEPOINT_UNREADABLE
+from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
+from compat.check.rules.cmp903 import RULE as NO_JOB
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
@@ -36,7 +39,7 @@ def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSav
     except SavepointError as error:
         raise InputError(
             Failure(
-                rule="CMP501",
+                rule=SAVEPOINT_UNREADABLE.id,
                 message=str(error).removesuffix(f" {error.advice}"),
                 name=given.argument,
                 side=side,
@@ -53,12 +56,17 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None) -> N
         try:
             return read_table(argument)
         except NamesError as error:
-            raise InputError(Failure(rule="CMP901", message=str(error), name=argument, side=Side.OLD)) from error
+            raise InputError(
+                Failure(rule=PROGRAM_FAILED.id, message=str(error), name=argument, side=Side.OLD)
+            ) from error
     with opened(argument, (), Side.OLD) as given:
         if given.kind == "savepoint":
             raise InputError(
                 Failure(
-                    rule="CMP901", message="A savepoint tells no names to another one.", name=argument, side=Side.OLD
+                    rule=PROGRAM_FAILED.id,
+                    message="A savepoint tells no names to another one.",
+                    name=argument,
+                    side=Side.OLD,
                 )
             )
         plans = load(given, options, Side.OLD)
@@ -70,7 +78,7 @@ def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(
         Failure(
-            rule="CMP903",
+            rule=NO_JOB.id,
             message=f"{argument} submits {len(plans)} jobs.",
             name=argument,
             side=Side.OLD,
@@ -83,4 +91,4 @@ def _decoded(plan: Mapping[str, Any], argument: str) -> Program:
     try:
         return decode(plan, name=argument, kind="program")
     except PlanError as error:
-        raise InputError(Failure(rule="CMP901", message=str(error), name=argument, side=Side.OLD)) from error
+        raise InputError(Failure(rule=PROGRAM_FAILED.id, message=str(error), name=argument, side=Side.OLD)) from error

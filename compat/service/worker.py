@@ -15,6 +15,8 @@ from typing import Any
 from compat.check.context import CheckOptions
 from compat.check.decision import check, with_findings
 from compat.check.findings import Level, Report
+from compat.check.rules.cmp501 import RULE as SAVEPOINT_UNREADABLE
+from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
 from compat.refusals import refused
@@ -218,9 +220,9 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
             assert old.savepoint is not None
             before = snapshot_program(_Worker.registry, old.savepoint, old.side.label, after)
     except PlanError as error:
-        name, rule = (old if side is Side.OLD else new).side.label, "CMP901"
+        name, rule = (old if side is Side.OLD else new).side.label, PROGRAM_FAILED.id
         if side is Side.OLD and old.savepoint is not None:
-            rule = "CMP501"
+            rule = SAVEPOINT_UNREADABLE.id
         failure = Failure(rule=rule, message=str(error), name=name, side=side)
         return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
     return check(before, after, CheckOptions(request.allow_non_restored, request.flink))

@@ -1,16 +1,16 @@
-"""CMP303 mixed-max-parallelism-in-chain."""
+"""Vertices of NEW that join operators whose keyed state was recorded with different max parallelisms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
 from compat.state.assignment import Refusal
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Vertices of NEW with keyed state that join operators whose max parallelisms were recorded differently."""
+def _find(check: Check) -> Iterator[Finding]:
     told: set[str] = set()
     for conflict in check.mapping.refused(Refusal.MIXED):
         assert conflict.other is not None
@@ -20,8 +20,7 @@ def find(check: Check) -> Iterator[Finding]:
         told.add(keyed.new.vertex)
         recorded = sorted((keyed.old.max_parallelism, second.old.max_parallelism))
         yield check.finding(
-            "CMP303",
-            Level.ERROR,
+            RULE,
             f"the chain of {keyed.new.label} joins operators of {' and '.join(map(str, recorded))} key groups",
             consequence="Flink up to 2.3.0 restores this without an error and puts keys into the wrong key groups "
             "(FLINK-40113).",
@@ -40,3 +39,19 @@ def find(check: Check) -> Iterator[Finding]:
             ),
             silent=True,
         )
+
+
+RULE = Rule(
+    id="CMP303",
+    name="mixed-max-parallelism-in-chain",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="Operators of one vertex with keyed state recorded different max parallelism.",
+    why="A vertex has one max parallelism for all its operators. Released Flink up to 2.3.0 then takes one of the "
+    "recorded values for all (FLINK-40113), be it that of an operator without state, and cuts the key groups of the "
+    "others wrongly: Flink restores this without an error.",
+    old='a.process(F()).uid("f").set_max_parallelism(64)\nb.process(G()).uid("g").set_max_parallelism(128)',
+    new='both keyed operators "f" and "g" in one chain',
+    fix="Keep operators with different recorded max parallelism in different chains: .start_new_chain() on the second.",
+    find=_find,
+)

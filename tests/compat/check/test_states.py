@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from compat.check import amounts
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Finding, Level, Verdict
-from compat.check.rules import amounts
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.facts import Snapshot, State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fix
-from compat.check.rules import writing
 from compat.plan.facts import Operator, StateKind
 
 WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
