@@ -127,7 +127,10 @@ class Assignment:
     @cached_property
     def max_parallelism(self) -> MaxParallelism:
         """What the tasks do about the recorded max parallelism of the operators that they have an id of."""
-        return _settle_max_parallelism(self.claims, self.passed_over)
+        handed = {claim.place: claim for claim in self.handed if claim.identity is not Identity.NAME}
+        fallbacks = [handed[claim.place] for claim in self.claims if handed.get(claim.place, claim) != claim]
+        left = [claim for claim in self.passed_over if handed.get(claim.place) != claim]
+        return _settle_max_parallelism((*self.claims, *fallbacks), left)
 
 
 def assign(recorded: Iterable[Recorded], operators: Sequence[Claimant]) -> Assignment:
@@ -149,10 +152,9 @@ def assign(recorded: Iterable[Recorded], operators: Sequence[Claimant]) -> Assig
 
 def _wishes(known: Mapping[str, Recorded], place: int, operator: Claimant) -> list[Claim]:
     """What an operator asks for, in order."""
-    ids = [(operator.id, Identity.GENERATED_ID)]
-    if operator.user_hash is not None and operator.user_hash != operator.id:
-        ids.insert(0, (operator.user_hash, Identity.USER_HASH))
-    return [Claim(known[id], operator, place, identity) for id, identity in ids if id in known]
+    ids = {} if operator.user_hash is None else {operator.user_hash: Identity.USER_HASH}
+    ids.setdefault(operator.id, Identity.GENERATED_ID)
+    return [Claim(known[id], operator, place, identity) for id, identity in ids.items() if id in known]
 
 
 def _hand_out(wishes: Iterable[list[Claim]]) -> list[Claim]:

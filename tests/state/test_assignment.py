@@ -48,7 +48,7 @@ CASES = [
     Case("an id moved", "a", [("x", None)], set(), lost="a", empty="x"),
     Case("the user hash brings it back", "a", [("x", "a")], {("x", "a", HASH)}),
     Case("a user hash that nothing is recorded under", "a", [("a", "x")], {("a", "a", ID)}),
-    Case("a user hash that is the own id", "a", [("a", "a")], {("a", "a", ID)}),
+    Case("a user hash that is the own id", "a", [("a", "a")], {("a", "a", HASH)}),
     Case("the user hash comes first", "ab", [("a", "b")], {("a", "b", HASH)}, passed_over="a"),
     Case("two operators exchanged", "ab", [("a", "b"), ("b", "a")], {("a", "b", HASH), ("b", "a", HASH)}),
     Case("one with the id, one with the hash", "a", [("a", None), ("x", "a")], {("a", "a", ID)}, empty="x",
@@ -158,6 +158,19 @@ def test_max_parallelism(
 def test_what_is_passed_over_has_to_fit_a_max_parallelism_that_is_set() -> None:
     new = operator("a", "b", max_parallelism=64, configured=True)
     assert settled([recorded("a", most=128), recorded("b", most=64)], [new]) == ({}, [("a", Refusal.CONFIGURED, 64)])
+
+
+def test_an_operator_that_falls_back_takes_over_the_max_parallelism_of_its_own_state() -> None:
+    old = [recorded("a", most=128), recorded("b", most=64)]
+    assert settled(old, [operator("x", "a"), operator("b", "a")])[1] == [("b", Refusal.MIXED, 128)]
+    assert settled(old, [operator("x", "a"), operator("b", "a", max_parallelism=128, configured=True)])[1] == [
+        ("b", Refusal.CONFIGURED, 128)
+    ]
+
+
+def test_a_source_found_by_its_name_is_not_held_to_a_max_parallelism() -> None:
+    new = operator("x", replays="s", max_parallelism=64, configured=True)
+    assert settled([replayed("a", "s")], [new]) == ({}, [])
 
 
 @pytest.mark.parametrize(
