@@ -45,6 +45,7 @@ def decode(plan: Mapping[str, Any], *, name: str, kind: str) -> Program:
         settings=settings,
         source=_source(plan.get("source"), "source"),
         all_have_state=bool(settings.get("execution.checkpointing.file-merging.enabled")),
+        batch=_object(plan.get("stream_graph", {}), "stream_graph").get("job_type") == "BATCH",
     )
 
 

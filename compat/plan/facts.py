@@ -163,8 +163,8 @@ class Program:
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
-    job contain handles for every operator (file merging). ``snapshot`` is what a savepoint says beside that, None for a
-    program.
+    job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
+    savepoint says beside that, None for a program.
     """
 
     name: str
@@ -176,6 +176,7 @@ class Program:
     settings: dict[str, Any]
     source: SourceLine | None = None
     all_have_state: bool = False
+    batch: bool = False
     snapshot: Snapshot | None = None
 
     @cached_property

@@ -1,0 +1,35 @@
+"""Restores that a check could miss: it tells them, from the old program and from the savepoint that Flink wrote of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compat.check.findings import Fate, Report
+from compat.comparison import Comparison, compare
+
+DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences"
+TOLD_BY = {"batch_mode": ("CMP112", Fate.LOST)}
+"""By folder, the rule that says what Flink did, and what becomes of the state."""
+
+
+def test_every_folder_is_a_case() -> None:
+    assert {path.name for path in DIFFERENCES.iterdir() if path.is_dir()} == TOLD_BY.keys()
+
+
+@pytest.mark.parametrize("old", ["old.json", "savepoint"])
+@pytest.mark.parametrize("name", TOLD_BY)
+def test_what_flink_did_is_told(name: str, old: str) -> None:
+    folder = DIFFERENCES / name
+    did = json.loads((folder / "flink.json").read_text(encoding="utf-8"))["false"]
+    assert did["outcome"] == "failed" or did["seen"] == {"n2|o0": ["EMPTY"]}
+    (report,) = compare(Comparison(str(folder / old), str(folder / "new.json"))).outcomes
+    assert isinstance(report, Report)
+    rule, fate = TOLD_BY[name]
+    assert report.verdict.value == "incompatible"
+    assert rule in {finding.rule for finding in report.findings}
+    assert {row.fate for row in report.mapping if row.note == rule} == {fate}
+    (again,) = compare(Comparison(str(folder / old), str(folder / "old.json"))).outcomes
+    assert rule not in {finding.rule for finding in getattr(again, "findings", ())}
