@@ -166,7 +166,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         from compat.compiler.datastream.common.typeinfo import Types
 
         _build.require(key_selector, KeySelector, "key_by")
-        value_type = self._transformation.output_type
+        value_type: TypeInformation = self._transformation.output_type
         key_type = _build.pickled() if key_type is None else key_type
         with_key = self._python(
             KEY_BY_MAP,

@@ -52,7 +52,7 @@ class TypeInformation:
             cls.__hash__ = TypeInformation.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.parts() == other.parts()
+        return type(other) is type(self) and self.parts() == other.parts()
 
     def __hash__(self) -> int:
         return hash((self.kind, self.parts()))
