@@ -17,8 +17,6 @@ from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
 from compat.report.failure import Failure, Side
 
-MAX_PLAN = 1_000_000_000
-
 
 class InputError(Exception):
     """An argument that gives no plan; carries the :class:`~compat.report.failure.Failure` to report."""

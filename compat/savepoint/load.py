@@ -29,7 +29,7 @@ class OldSavepoint:
         return facts.program(self.recorded, name, new, self.names)
 
 
-def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSavepoint:
+def read_old(given: Input, names: Names) -> OldSavepoint:
     """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
     try:
         return OldSavepoint(read(given.path), names)
@@ -39,7 +39,7 @@ def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSav
                 rule="CMP501",
                 message=str(error).removesuffix(f" {error.advice}"),
                 name=given.argument,
-                side=side,
+                side=Side.OLD,
                 hint=error.advice,
             )
         ) from error

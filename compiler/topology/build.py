@@ -264,9 +264,7 @@ class _Builder:
 
     # Two inputs and more
 
-    def two_inputs(
-        self, entry: Entry, inputs: list[Stream], *, first: int | None = None, kind: str | None = None
-    ) -> Stream:
+    def two_inputs(self, entry: Entry, inputs: list[Stream], *, kind: str | None = None) -> Stream:
         left, right = inputs
         if left.keyed and right.keyed and left.key_type != right.key_type:
             raise unsupported(f"Key types if input KeyedStreams don't match: {left.key_type} and {right.key_type}.")
