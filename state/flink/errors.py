@@ -1,4 +1,4 @@
-"""What can go wrong while a savepoint is read.
+"""Errors of reading a savepoint.
 
     SavepointError
     ├── NotASavepoint          no `_metadata` there, or a file that does not begin like one

@@ -1,4 +1,4 @@
-"""What can be told from the checkpoint properties without deserializing them.
+"""Recognising checkpoint properties without deserializing them.
 
 Formats 4 and up end in a Java-serialized `CheckpointProperties`. Java deserialization can run code, and a
 reader of its grammar would be a large thing to trust, so the bytes are only searched for names that Flink's
