@@ -38,7 +38,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """What counts as a bad outcome."""
+        """The predicates that tell a bad outcome."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:

@@ -153,7 +153,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         return self._python("Filter", "filter", func, self._transformation.output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """What a process function yields for each record."""
+        """The records that a process function yields for each record."""
         return self._python("PROCESS", "process", func, output_type)
 
     def key_by(

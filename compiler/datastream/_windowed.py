@@ -36,7 +36,7 @@ WINDOW_STATE_NAME = "window-contents"
 
 
 class _Windowed:
-    """What the windows of keyed streams and of whole streams share."""
+    """The common part of windows on keyed streams and on whole streams."""
 
     _shown_as: ClassVar[str]
     _window_function: ClassVar[type]
@@ -152,7 +152,7 @@ class WindowedStream(_Windowed):
         return self
 
     def evictor(self, evictor: Evictor[Any]) -> WindowedStream:
-        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
         self._evictor = evictor
         return self
 
@@ -190,7 +190,7 @@ class WindowedStream(_Windowed):
         window_function: WindowFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a window function makes of all records of a window."""
+        """The records that a window function makes of all those of a window."""
         return self._contents("apply", window_function, output_type)
 
     def process(
@@ -223,7 +223,7 @@ class AllWindowedStream(_Windowed):
         return self
 
     def evictor(self, evictor: Evictor[Any]) -> AllWindowedStream:
-        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
         self._evictor = evictor
         return self
 
@@ -259,7 +259,7 @@ class AllWindowedStream(_Windowed):
     def apply(
         self, window_function: AllWindowFunction[Any, Any, Any], output_type: TypeInformation | None = None
     ) -> DataStream:
-        """What a window function makes of all records of a window."""
+        """The records that a window function makes of all those of a window."""
         return self._contents("apply", window_function, output_type)
 
     def process(

@@ -48,7 +48,7 @@ OUT = TypeVar("OUT")
 
 
 class State(ABC):
-    """What all states share; in keyed state, each call is about the key of the present record."""
+    """The base of all states; in keyed state, each call is about the key of the present record."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -72,7 +72,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT:
-        """What came of the values, or None."""
+        """The result of the values so far, or None."""
 
     @abstractmethod
     def add(self, value: IN) -> None:

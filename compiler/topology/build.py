@@ -90,7 +90,7 @@ class _Builder:
     # Parts that the calls share
 
     def common(self, entry: Entry, **changes: Any) -> dict[str, Any]:
-        """What every new transformation has: an id, a name, the job's parallelism, the entry's place."""
+        """The fields of every new transformation: an id, a name, the job's parallelism, the entry's place."""
         return {
             "id": self.pipeline.new_id(),
             "name": DEFAULT_NAMES.get(entry.kind, entry.kind),

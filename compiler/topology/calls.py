@@ -1,4 +1,4 @@
-"""What a topology may say: the calls, how many inputs each takes, and the attributes each allows."""
+"""The vocabulary of topologies: the calls, how many inputs each takes, and the attributes each allows."""
 
 from __future__ import annotations
 

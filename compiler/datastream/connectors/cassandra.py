@@ -90,7 +90,7 @@ class CassandraCommitter:
 
 
 class CassandraFailureHandler:
-    """What happens when a write fails (Flink: ``CassandraFailureHandler``)."""
+    """A handler of failed writes (Flink: ``CassandraFailureHandler``)."""
 
     def __init__(self, j_cassandra_failure_handler: Any) -> None:
         self.name = j_cassandra_failure_handler
@@ -182,7 +182,7 @@ class CassandraSink:
             return self._set(mapper_options=options)
 
         def set_failure_handler(self, failure_handler: CassandraFailureHandler) -> CassandraSink.CassandraSinkBuilder:
-            """What happens when a write fails."""
+            """Set the handler of failed writes."""
             return self._set(failure_handler=failure_handler)
 
         def set_max_concurrent_requests(

@@ -152,7 +152,7 @@ class KafkaSink(Sink, SupportsPreprocessing):
         return KafkaSinkBuilder()
 
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes the stream before the sink, or None."""
+        """The function that changes the stream before the sink, or None."""
         return self._transformer
 
     def topology(self) -> SinkTopology:

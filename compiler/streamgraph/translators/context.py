@@ -1,4 +1,4 @@
-"""What a translator sees of the generation that calls it."""
+"""The side of a generation that its translators see."""
 
 from __future__ import annotations
 
