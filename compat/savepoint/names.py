@@ -25,7 +25,7 @@ class NamesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a table says about an id."""
+    """A line of a table of names: what it says about an id."""
 
     uid: str | None
     name: str | None

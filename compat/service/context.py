@@ -1,4 +1,4 @@
-"""What handlers of the API have at hand."""
+"""The parts of the service that handlers of the API work with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def service(request: Request) -> Service:
 
 
 async def blocking(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """What a call that blocks gives, made in a thread."""
+    """Make a blocking call in a thread; gives its result."""
     return await run_in_threadpool(function, *arguments, **named)
 
 

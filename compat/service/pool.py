@@ -56,7 +56,7 @@ class Pools:
         await asyncio.gather(self.run(worker.ping, size=0), self.run(worker.ping, size=self._settings.heavy_body))
 
     async def run(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
-        """What ``function`` gives, called in a process chosen by the ``size`` of its arguments in bytes.
+        """Call ``function`` in a process chosen by the ``size`` of its arguments in bytes; gives its result.
 
         Raises what it raises, WorkFailed if it took more than it may, Busy if too many wait.
         """

@@ -1,4 +1,4 @@
-"""What the registry holds, as frozen values. Times are seconds since 1970."""
+"""The records of the registry, as frozen values. Times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Role(IntEnum):
-    """What a token may do; each role may also do what those before it may."""
+    """The rights of a token; each role includes those before it."""
 
     NONE = 0
     READ = 1

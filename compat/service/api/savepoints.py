@@ -34,7 +34,7 @@ async def get(request: Request) -> Response:
 
 
 async def inspection(request: Request) -> Response:
-    """What is in a savepoint."""
+    """The contents of a savepoint."""
     return answer(await blocking(service(request).registry.savepoints.inspection, _id(request)))
 
 
