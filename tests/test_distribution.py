@@ -1,4 +1,4 @@
-"""What is installed is one import package with all of our code in it."""
+"""A wheel and an sdist hold one import package with all of our code in it."""
 
 from __future__ import annotations
 
