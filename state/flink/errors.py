@@ -63,7 +63,7 @@ class TruncatedSavepoint(SavepointError):
 
 
 class DamagedSavepoint(SavepointError):
-    """The bytes say something that Flink never writes, such as a negative count or an unknown tag."""
+    """The bytes hold something that Flink never writes, such as a negative count or an unknown tag."""
 
     advice = "Copy the savepoint again, or take another one: these are not the bytes that Flink wrote."
 
