@@ -77,7 +77,7 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_metrics_group(self) -> Any:
-        """Where the function registers its metrics."""
+        """The group in which the function registers its metrics."""
 
 
 class Function(ABC):  # noqa: B024

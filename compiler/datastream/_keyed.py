@@ -286,7 +286,7 @@ class KeyedStream(DataStream):
 
 
 def check_key_type(key_row_type: Any) -> None:
-    """Refuse types that Flink takes for no key: arrays have no hash that holds over machines."""
+    """Refuse types that Flink does not accept as keys: the hash of an array differs between machines."""
     refused: list[Any] = []
     pending = [key_row_type]
     while pending:

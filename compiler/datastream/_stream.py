@@ -121,7 +121,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         return self._set_chaining(ChainingStrategy.HEAD)
 
     def disable_chaining(self) -> DataStream:
-        """Run in threads of its own."""
+        """Never share a thread with neighbouring operators."""
         self._refuse_without_operator("disable_chaining")
         return self._set_chaining(ChainingStrategy.NEVER)
 

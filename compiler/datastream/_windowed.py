@@ -147,7 +147,7 @@ class WindowedStream(_Windowed):
     _process_function = ProcessWindowFunction
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream:
-        """When windows fire, in the place of the assigner's default."""
+        """Set the trigger that decides when windows fire, instead of the assigner's default."""
         self._window_trigger = trigger
         return self
 
@@ -162,7 +162,7 @@ class WindowedStream(_Windowed):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowedStream:
-        """Where records go that come too late even for that."""
+        """Set the side output for records that come too late even for that."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -213,7 +213,7 @@ class AllWindowedStream(_Windowed):
         super().__init__(data_stream.key_by(NullByteKeySelector()), window_assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream:
-        """When windows fire, in the place of the assigner's default."""
+        """Set the trigger that decides when windows fire, instead of the assigner's default."""
         if isinstance(self._window_assigner, MergingWindowAssigner) and trigger.can_merge() is not True:
             raise TypeError(
                 f"{type(self._window_assigner).__name__} merges windows, and {type(trigger).__name__} "
@@ -233,7 +233,7 @@ class AllWindowedStream(_Windowed):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> AllWindowedStream:
-        """Where records go that come too late even for that."""
+        """Set the side output for records that come too late even for that."""
         self._late_data_output_tag = output_tag
         return self
 

@@ -60,7 +60,7 @@ class Row:
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Let the row say another change."""
+        """Set the kind of change that the row stands for."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:

@@ -64,7 +64,7 @@ class DeltaSourceBuilder(Builder):
         return self._set(starting_timestamp=timestamp)
 
     def update_check_interval(self, interval_millis: int) -> DeltaSourceBuilder:
-        """Milliseconds between two looks for new versions; continuous sources only."""
+        """Milliseconds between two checks for new versions; continuous sources only."""
         return self._only(False, "update_check_interval", interval_millis)
 
     def ignore_deletes(self, ignore: bool) -> DeltaSourceBuilder:

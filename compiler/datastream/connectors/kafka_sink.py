@@ -75,7 +75,7 @@ class KafkaRecordSerializationSchema(SerializationSchema):
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KafkaRecordSerializationSchemaBuilder()
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class KafkaSink(Sink, SupportsPreprocessing):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KafkaSinkBuilder()
 
     def get_transformer(self) -> StreamTransformer | None:
