@@ -30,7 +30,7 @@ class Request:
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Request:
-        """The request with these fields, as they come out of JSON."""
+        """The request with these fields, as decoded from JSON."""
         return cls(**{**fields, "arguments": tuple(fields["arguments"])})
 
 

@@ -47,7 +47,7 @@ def code_line(text: str) -> str:
 
 
 def no_command(line: str) -> str:
-    """``line`` such that no CI runner takes it for a workflow command (``::error …``), whatever it starts with."""
+    """``line``, changed so that no CI runner takes it for a workflow command (``::error …``)."""
     stripped = line.lstrip()
     if not stripped.startswith("::"):
         return line

@@ -47,7 +47,7 @@ _ANONYMOUS = "anonymous"
 
 
 def require(request: Request, role: Role) -> Identity:
-    """Who sends the request. Raises an HTTPException (401, 403) if that role is more than theirs."""
+    """The sender of the request. Raises an HTTPException (401, 403) if their role is below ``role``."""
     identity: Identity = request.state.identity
     if identity.role >= role:
         return identity

@@ -93,7 +93,7 @@ def read(place: Place) -> SeenSavepoint:
 
 
 def unreadable(place: Place, reason: str) -> SeenSavepoint:
-    """A snapshot of which nothing is known but why."""
+    """A snapshot that could not be read, with the reason."""
     return _seen(place, status="unreadable", error=reason)
 
 

@@ -27,7 +27,7 @@ TASKS_A_PROCESS = 20_000
 
 
 class Busy(RuntimeError):
-    """More is asked at the moment than the processes can do."""
+    """More tasks wait than the processes can take."""
 
 
 class WorkFailed(RuntimeError):

@@ -19,7 +19,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks: the name of a token, or ``anonymous``."""
+    """The sender of a request: the name of a token, or ``anonymous``."""
 
     name: str
     role: Role
@@ -57,7 +57,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """That a version became the one that runs, by whom, on which check; ``reason`` is given when it was forced."""
+    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced."""
 
     id: int
     job: str

@@ -1,4 +1,4 @@
-"""JSON from anybody: read with limits, so that only plain values of a sane shape come in."""
+"""Untrusted JSON, read with limits, so that only plain values of a sane shape come in."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ async def inspection(request: Request) -> Response:
 
 
 async def rescan(request: Request) -> Response:
-    """Look through the folders now."""
+    """Scan the folders now."""
     require(request, Role.ADMIN)
     found = await scan(service(request))
     return answer({"savepoints": found})

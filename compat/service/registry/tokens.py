@@ -23,7 +23,7 @@ _NOBODY = sha256(b"").hexdigest()
 
 
 class Tokens:
-    """Who may do what."""
+    """The tokens and their rights."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class Tokens:
         return f"compat_{id}_{secret}"
 
     def identify(self, token: str) -> Identity | None:
-        """Whose token it is; None if it is nobody's."""
+        """The owner of a token; None for one that is not known."""
         head, _, rest = token.partition("_")
         id, _, secret = rest.partition("_")
         if head != "compat" or not (id.isascii() and id.isalnum()) or len(token) > 200:
