@@ -41,7 +41,7 @@ _DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --dry-run
 _FIX = "it repairs one NEW: compat check OLD NEW --fix"
 _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
-_NAMES = "it gives names to a savepoint, and OLD is none"
+_NAMES = "it gives names to a savepoint, and OLD is not one"
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,

@@ -124,7 +124,7 @@ def list_tokens(database: str) -> None:
 @click.argument("name")
 @_DATABASE
 def revoke(name: str, database: str) -> None:
-    """Make a token worthless."""
+    """Revoke a token."""
     service = _service()
     try:
         _registry(database).tokens.revoke(name)

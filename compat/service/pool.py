@@ -61,7 +61,7 @@ class Pools:
         Raises what it raises, WorkFailed if it took more than it may, Busy if too many wait.
         """
         if self._waiting >= MOST_WAITING:
-            raise Busy("The server has more checks to do than it can at the moment. Try again in a few seconds.")
+            raise Busy("The server has more checks waiting than it can take. Try again in a few seconds.")
         pool = self._heavy if size >= self._settings.heavy_body else self._light
         timeout = self._settings.check_timeout
         self._waiting += 1

@@ -60,7 +60,7 @@ class Tokens:
             return [Token(name=row.name, role=Role(row.role), created_at=row.created_at) for row in rows]
 
     def revoke(self, name: str) -> None:
-        """Make a token worthless from now on. Raises NotFound."""
+        """Revoke a token. Raises NotFound."""
         with self._database.write() as connection:
             if connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount == 0:
                 raise NotFound(f"There is no token {name!r}.")
