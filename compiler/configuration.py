@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
@@ -148,10 +148,6 @@ class JobSettings:
     def checkpointing(self) -> bool:
         """True when the job takes checkpoints."""
         return self.checkpoint_interval is not None and self.checkpoint_interval > 0
-
-    def with_options(self, **changes: object) -> JobSettings:
-        """The same settings with fields changed."""
-        return replace(self, **changes)  # type: ignore[arg-type]
 
     @classmethod
     def from_options(

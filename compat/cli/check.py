@@ -100,7 +100,7 @@ def _checked(old: str | None, new: str | None, more: tuple[str, ...], options: d
 
 
 def _compared(olds: Sequence[str], new: str, chosen: Settings, options: dict[str, Any]) -> list[Outcomes]:
-    """Check NEW against each OLD, with all that is asked for besides."""
+    """Check NEW against each OLD, with the rollback and dry run that the options ask for."""
     if options["dry_run"]:
         for old in olds:
             require_snapshot(old)

@@ -1,4 +1,4 @@
-"""``compat explain``: why the id of an operator is another one."""
+"""``compat explain``: why an operator has another id."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from compat.report.escaping import visible
 @click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
 @loading
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
-    """Why the id of OPERATOR (its name, uid or id) is another one in NEW.
+    """Why OPERATOR (its name, uid or id) has another id in NEW.
 
     Example: compat explain job_v1.py job_v2.py count
     """

@@ -35,7 +35,7 @@ class Running:
 
 @contextmanager
 def running(server: Server, job: str) -> Iterator[Running]:
-    """What runs of a job, as long as the context lasts. Raises ServerError."""
+    """The version of a job that runs, as long as the context lasts. Raises ServerError."""
     version = server.get(f"{job_path(job)}/versions/current")
     number = int(version["number"])
     plan = server.get(f"{job_path(job)}/versions/{number}/plan")

@@ -40,7 +40,7 @@ def inspect(snapshot: str, form: str) -> None:
 
 
 def _read(snapshot: str) -> dict[str, Any]:
-    """What is in a snapshot; ends the command where it cannot be read."""
+    """The contents of a snapshot; ends the command where it cannot be read."""
     from compat.check.rules.cmp501 import RULE as SAVEPOINT_UNREADABLE
     from compat.savepoint.remote import read_savepoint
     from compat.state.delta.errors import StoreError

@@ -24,7 +24,7 @@ PATIENCE = 15.0
 
 
 class ServerError(Exception):
-    """What a server refused, or that it cannot be reached. ``status`` is HTTP's, 0 where there was no answer."""
+    """A server refused a request or cannot be reached. ``status`` is HTTP's, 0 where there was no answer."""
 
     def __init__(self, message: str, status: int = 0, document: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class Server:
         return self._call(path, None)
 
     def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        """What the server answers to a JSON value."""
+        """The server's answer to a JSON value."""
         return self._call(path, json.dumps(value).encode())
 
     def page(self, path: str) -> str:

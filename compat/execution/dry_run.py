@@ -29,7 +29,7 @@ class DryRunFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """What became of the state of one operator of the snapshot.
+    """The outcome for the state of one operator of the snapshot.
 
     ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
     is how many entries the new table has under the operator's new id, None where nobody takes them; ``migrated`` how many
@@ -57,7 +57,7 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What to restore into what: a snapshot into the jobs of a program, or into the one of a number, from 0."""
+    """A restore to try: a snapshot into the jobs of a program, or into the one of a number, from 0."""
 
     snapshot: str
     program: str
@@ -201,7 +201,7 @@ class _Counts:
 
 
 def _counts(log: Any) -> dict[str, _Counts]:
-    """What is in a snapshot, by operator; entries of tasks and the snapshot's own notes do not count."""
+    """The entries of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

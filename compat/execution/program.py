@@ -116,7 +116,7 @@ def _executor(run: Run, narrator: Narrator) -> Any:
 
 
 def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
-    """What runs the jobs of a program."""
+    """The executor that runs the jobs of a program."""
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of

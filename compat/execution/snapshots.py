@@ -10,7 +10,7 @@ from compat.execution.failures import Refused
 
 
 def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
-    """What gives the plan of a job of ``program`` (as the user named it), as Spark runs it."""
+    """A function that gives the plan of a job of ``program`` (as the user named it), as Spark runs it."""
     from compat.plan.as_run import as_run
     from compat.plan.compilation import compile_job
     from compat.plan.encode import Encoding, plan_json
@@ -24,7 +24,7 @@ def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
 
 
 def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
-    """What raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
+    """A function that raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
     ``note`` gets the report where the check cannot tell.
     """

@@ -142,7 +142,7 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
 
 
 def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
-    """What to do about a program that looks for its own ``compat`` and finds ours."""
+    """Advice for a program that looks for its own ``compat`` and finds ours."""
     if isinstance(error, ImportError):
         concerned = is_our_module(error.name or "")
     else:

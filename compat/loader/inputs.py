@@ -1,4 +1,4 @@
-"""What a topology argument may be, and the plans behind it."""
+"""The arguments that name a job or a snapshot, and the plans behind them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
 from compat.report.failure import Failure, Side
-
-MAX_PLAN = 1_000_000_000
 
 
 class InputError(Exception):
@@ -100,7 +98,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
 
 
 def request_for(given: Input, load: LoadOptions) -> Request:
-    """What to ask of a child process to load a program or a topology file."""
+    """The request to a child process that loads a program or a topology file."""
     return Request(
         path=given.path,
         shown=given.argument,

@@ -79,9 +79,9 @@ def finish(batch: Batch) -> list[Outcome]:
     return [_outcome(child, batch.timeout) for child in batch.children]
 
 
-def load_one(request: Request, *, timeout: float = DEFAULT_TIMEOUT, hash_seed: int = 0) -> Outcome:
+def load_one(request: Request, *, timeout: float = DEFAULT_TIMEOUT) -> Outcome:
     """Load one program and wait for it."""
-    (outcome,) = finish(start([request], timeout=timeout, hash_seed=hash_seed))
+    (outcome,) = finish(start([request], timeout=timeout))
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""What the parent asks of the child process, and what comes back; both travel as JSON."""
+"""Requests to child processes, and their results; both travel as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Request:
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Request:
-        """The request with these fields, as they come out of JSON."""
+        """The request with these fields, as decoded from JSON."""
         return cls(**{**fields, "arguments": tuple(fields["arguments"])})
 
 
@@ -56,7 +56,7 @@ class Crash:
 
 @frozen
 class Loaded:
-    """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did.
+    """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
     ``steady`` tells that the program holds nothing that could give another job at the next start.
     """
@@ -67,7 +67,7 @@ class Loaded:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Loaded:
-        """What a child process wrote. Raises ValueError for anything else."""
+        """The result that a child process wrote. Raises ValueError for anything else."""
         data = json.loads(text)
         crash = data["crash"]
         if crash is not None:

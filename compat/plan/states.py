@@ -42,7 +42,6 @@ _USER_CODE = frozenset(
         "window",
     }
 )
-VOID_NAMESPACE = "VoidNamespace"
 
 
 @dataclass(frozen=True, slots=True)

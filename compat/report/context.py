@@ -1,4 +1,4 @@
-"""What a renderer knows besides the report: where source text comes from, and for whom it writes."""
+"""The context of a renderer, besides the report: where source text comes from, and for whom it writes."""
 
 from __future__ import annotations
 

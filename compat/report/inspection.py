@@ -1,4 +1,4 @@
-"""What is in a snapshot, for a person: as a table, and as a tree with keys, windows and serializers.
+"""The contents of a snapshot for a person: as a table, and as a tree with keys, windows and serializers.
 
 Both take the dictionary that ``compat inspect --format json`` prints, and a width in columns (0: lines are not broken).
 """

@@ -88,7 +88,7 @@ def _outcome(case: Element, findings: Sequence[Finding], context: ReportContext)
 
 
 def _output(case: Element, lines: Sequence[str], findings: Sequence[Finding], context: ReportContext) -> None:
-    """What there is to say besides failures."""
+    """The output besides failures."""
     harmless = [finding for finding in findings if not context.fails(finding.level)]
     text = "\n".join([*map(visible, lines), *(_text(finding) for finding in harmless)])
     if text:

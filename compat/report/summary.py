@@ -1,4 +1,4 @@
-"""What all formats say alike: the verdict as a sentence, the counts, what to do next."""
+"""Sentences that all formats share: the verdict, the counts, what to do next."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ MOST_FIXES = 5
 
 
 def further(finding: Finding) -> str | None:
-    """What to say of the edits of a finding that are not shown."""
+    """A sentence about the edits of a finding that are not shown."""
     more = len(finding.fixes) - MOST_FIXES
     command = "compat check --fix" + ("" if _blocks(finding) else " --fail-on warning")
     return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."

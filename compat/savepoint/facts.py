@@ -39,7 +39,7 @@ _BUILT_IN = frozenset(
 )
 _BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
 _UNTOLD_KEY = "Long"
-"""What a topology file's key type is where it does not say one: nothing to hold against a savepoint."""
+"""The key type of a topology file that names none: nothing to hold against a savepoint."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
 

@@ -1,4 +1,4 @@
-"""What sort of operator left a state behind, from the state alone: a savepoint records no kinds."""
+"""The kind of operator that left a state behind, from the state alone: a savepoint records no kinds."""
 
 from __future__ import annotations
 

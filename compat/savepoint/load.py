@@ -32,7 +32,7 @@ class OldSavepoint:
         return facts.program(self.recorded, name, new, self.names)
 
 
-def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSavepoint:
+def read_old(given: Input, names: Names) -> OldSavepoint:
     """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
     try:
         return OldSavepoint(read(given.path), names)
@@ -42,7 +42,7 @@ def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSav
                 rule=SAVEPOINT_UNREADABLE.id,
                 message=str(error).removesuffix(f" {error.advice}"),
                 name=given.argument,
-                side=side,
+                side=Side.OLD,
                 hint=error.advice,
             )
         ) from error

@@ -1,4 +1,4 @@
-"""What clients may ask for, read from JSON field by field. An unknown field is refused: a typo must not change a gate."""
+"""Requests of clients, read from JSON field by field. An unknown field is refused: a typo must not change a gate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from compat.service.untrusted import RefusedBody
 
 JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
-"""What a job may be called: it stands in addresses, file names and logs."""
+"""Allowed names of jobs: they stand in addresses, file names and logs."""
 
 SAVEPOINT_ID = r"^[0-9a-f]{32}$"
 FLINK_VERSIONS = ("1.20", "2.3")

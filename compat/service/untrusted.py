@@ -1,4 +1,4 @@
-"""JSON from anybody: read with limits, so that only plain values of a sane shape come in."""
+"""Untrusted JSON, read with limits, so that only plain values of a sane shape come in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RefusedBody(ValueError):
 
 
 _ODD_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
-"""What NUL and halves of surrogate pairs look like in JSON; pairs that are whole, and escaped backslashes, look so too."""
+"""NUL and halves of surrogate pairs as JSON escapes them; whole pairs and escaped backslashes match too."""
 
 
 def read_json(body: bytes, max_depth: int) -> Any:

@@ -1,4 +1,4 @@
-"""What the worker processes do: read bodies, check plans. Bytes in, plain values out; no handler of the server runs it itself.
+"""The work of the worker processes: reading bodies, checking plans. Bytes in, plain values out; no handler runs it itself.
 
 A check reads the registry for versions and savepoints that it is asked about, and writes nothing: what is to be kept goes
 back to the server.
@@ -38,7 +38,7 @@ MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What a worker needs to know."""
+    """The settings of a worker process."""
 
     database: str
     database_timeout: float

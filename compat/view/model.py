@@ -106,7 +106,7 @@ def failure_section(document: Plan, next_step: str) -> Json:
 
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
-    """What all sections have."""
+    """The fields that all sections share."""
     lists = ("notes", "findings", "suppressed", "mapping", "failures")
     return {
         "kind": kind,

@@ -29,7 +29,7 @@ def new_selector() -> int:
     return next(_selectors)
 
 
-def pickled() -> Any:
+def pickled() -> TypeInformation:
     """The type of records whose type the program does not give."""
     return Types.PICKLED_BYTE_ARRAY()
 

@@ -68,7 +68,7 @@ class ConnectedStreams:
         func: CoProcessFunction | KeyedCoProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a process function yields for the records of both streams."""
+        """The records that a process function yields for those of both streams."""
         if not isinstance(func, CoProcessFunction | KeyedCoProcessFunction):
             raise TypeError(
                 "process on connected streams takes a CoProcessFunction or a KeyedCoProcessFunction, "
@@ -139,7 +139,7 @@ class BroadcastConnectedStream:
         func: BroadcastProcessFunction[Any, Any, Any] | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a broadcast process function yields for the records of both streams."""
+        """The records that a broadcast process function yields for those of both streams."""
         stream = self.non_broadcast_stream
         key_type = stream._key()
         wanted = BroadcastProcessFunction if key_type is None else KeyedBroadcastProcessFunction

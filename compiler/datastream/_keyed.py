@@ -126,7 +126,7 @@ class KeyedStream(DataStream):
         return self._origin_stream.key_by(key_selector, key_type)
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """What a :class:`KeyedProcessFunction` yields for each record and timer."""
+        """The records that a :class:`KeyedProcessFunction` yields for each record and timer."""
         if not isinstance(func, KeyedProcessFunction):
             raise TypeError(f"process on a keyed stream takes a KeyedProcessFunction, not {type(func).__name__}.")
         return self._keyed("KEYED PROCESS", "keyed_process", func, output_type)
@@ -286,7 +286,7 @@ class KeyedStream(DataStream):
 
 
 def check_key_type(key_row_type: Any) -> None:
-    """Refuse types that Flink takes for no key: arrays have no hash that holds over machines."""
+    """Refuse types that Flink does not accept as keys: the hash of an array differs between machines."""
     refused: list[Any] = []
     pending = [key_row_type]
     while pending:

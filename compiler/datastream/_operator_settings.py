@@ -1,4 +1,4 @@
-"""What can be set on the operator behind a stream or a sink."""
+"""Settings of the operator behind a stream or a sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all environments of one program share: the counter of ids, and the settings that come from outside."""
+"""State shared by all environments of one program: the counter of ids, and the settings that come from outside."""
 
 from __future__ import annotations
 

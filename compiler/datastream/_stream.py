@@ -121,7 +121,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         return self._set_chaining(ChainingStrategy.HEAD)
 
     def disable_chaining(self) -> DataStream:
-        """Run in threads of its own."""
+        """Never share a thread with neighbouring operators."""
         self._refuse_without_operator("disable_chaining")
         return self._set_chaining(ChainingStrategy.NEVER)
 
@@ -153,7 +153,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         return self._python("Filter", "filter", func, self._transformation.output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """What a process function yields for each record."""
+        """The records that a process function yields for each record."""
         return self._python("PROCESS", "process", func, output_type)
 
     def key_by(
@@ -166,7 +166,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         from compat.compiler.datastream.common.typeinfo import Types
 
         _build.require(key_selector, KeySelector, "key_by")
-        value_type = self._transformation.output_type
+        value_type: TypeInformation = self._transformation.output_type
         key_type = _build.pickled() if key_type is None else key_type
         with_key = self._python(
             KEY_BY_MAP,

@@ -36,7 +36,7 @@ WINDOW_STATE_NAME = "window-contents"
 
 
 class _Windowed:
-    """What the windows of keyed streams and of whole streams share."""
+    """The common part of windows on keyed streams and on whole streams."""
 
     _shown_as: ClassVar[str]
     _window_function: ClassVar[type]
@@ -147,12 +147,12 @@ class WindowedStream(_Windowed):
     _process_function = ProcessWindowFunction
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream:
-        """When windows fire, in the place of the assigner's default."""
+        """Set the trigger that decides when windows fire, instead of the assigner's default."""
         self._window_trigger = trigger
         return self
 
     def evictor(self, evictor: Evictor[Any]) -> WindowedStream:
-        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
         self._evictor = evictor
         return self
 
@@ -162,7 +162,7 @@ class WindowedStream(_Windowed):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowedStream:
-        """Where records go that come too late even for that."""
+        """Set the side output for records that come too late even for that."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -190,7 +190,7 @@ class WindowedStream(_Windowed):
         window_function: WindowFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a window function makes of all records of a window."""
+        """The records that a window function makes of all those of a window."""
         return self._contents("apply", window_function, output_type)
 
     def process(
@@ -213,7 +213,7 @@ class AllWindowedStream(_Windowed):
         super().__init__(data_stream.key_by(NullByteKeySelector()), window_assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream:
-        """When windows fire, in the place of the assigner's default."""
+        """Set the trigger that decides when windows fire, instead of the assigner's default."""
         if isinstance(self._window_assigner, MergingWindowAssigner) and trigger.can_merge() is not True:
             raise TypeError(
                 f"{type(self._window_assigner).__name__} merges windows, and {type(trigger).__name__} "
@@ -223,7 +223,7 @@ class AllWindowedStream(_Windowed):
         return self
 
     def evictor(self, evictor: Evictor[Any]) -> AllWindowedStream:
-        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
         self._evictor = evictor
         return self
 
@@ -233,7 +233,7 @@ class AllWindowedStream(_Windowed):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> AllWindowedStream:
-        """Where records go that come too late even for that."""
+        """Set the side output for records that come too late even for that."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -259,7 +259,7 @@ class AllWindowedStream(_Windowed):
     def apply(
         self, window_function: AllWindowFunction[Any, Any, Any], output_type: TypeInformation | None = None
     ) -> DataStream:
-        """What a window function makes of all records of a window."""
+        """The records that a window function makes of all those of a window."""
         return self._contents("apply", window_function, output_type)
 
     def process(

@@ -34,7 +34,7 @@ class Output:
 
     @property
     def pattern(self) -> DistributionPattern:
-        """Who feeds whom."""
+        """The pattern of the exchange: which subtask feeds which."""
         return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
 
 

@@ -71,7 +71,7 @@ class OperatorIdPair:
 
 @frozen
 class IntermediateDataSet:
-    """What a vertex hands to others. ``id`` is None where Flink draws it at random (1.x)."""
+    """A data set that a vertex produces for others. ``id`` is None where Flink draws it at random (1.x)."""
 
     index: int
     id: str | None

@@ -1,4 +1,4 @@
-"""What Flink refuses before it makes a JobGraph. Flink: ``StreamingJobGraphGenerator.preValidate``."""
+"""The checks before a JobGraph is made. Flink: ``StreamingJobGraphGenerator.preValidate``."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Task(Enum):
 
 
 class GlobalExchangeMode(Enum):
-    """What an exchange of undefined mode becomes (Flink: ``GlobalStreamExchangeMode``)."""
+    """The mode of exchanges that leave theirs undefined (Flink: ``GlobalStreamExchangeMode``)."""
 
     ALL_EDGES_BLOCKING = "ALL_EDGES_BLOCKING"
     ALL_EDGES_PIPELINED = "ALL_EDGES_PIPELINED"

@@ -90,7 +90,7 @@ class _Builder:
     # Parts that the calls share
 
     def common(self, entry: Entry, **changes: Any) -> dict[str, Any]:
-        """What every new transformation has: an id, a name, the job's parallelism, the entry's place."""
+        """The fields of every new transformation: an id, a name, the job's parallelism, the entry's place."""
         return {
             "id": self.pipeline.new_id(),
             "name": DEFAULT_NAMES.get(entry.kind, entry.kind),
@@ -264,9 +264,7 @@ class _Builder:
 
     # Two inputs and more
 
-    def two_inputs(
-        self, entry: Entry, inputs: list[Stream], *, first: int | None = None, kind: str | None = None
-    ) -> Stream:
+    def two_inputs(self, entry: Entry, inputs: list[Stream], *, kind: str | None = None) -> Stream:
         left, right = inputs
         if left.keyed and right.keyed and left.key_type != right.key_type:
             raise unsupported(f"Key types if input KeyedStreams don't match: {left.key_type} and {right.key_type}.")

@@ -26,7 +26,7 @@ _STRATEGIES = {
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What an entry made: the transformation, the type of its records, and its key if it is a keyed stream."""
+    """A stream that an entry made: its transformation, the type of its records, and its key if it is keyed."""
 
     id: int
     type: str = "Long"

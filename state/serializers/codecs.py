@@ -218,7 +218,7 @@ def _fields(types: Iterable[TypeInformation]) -> tuple[list[Codec], bool]:
 
 
 def _framed(type_info: TypeInformation) -> tuple[Callable[[Any], bytes], Callable[[Any], bytes]]:
-    """What writes a field behind its length: fast, which fails on what needs a closer look; and with that look."""
+    """The writers of a field behind its length: a fast one, which fails on what needs a closer look, and one with that look."""
     encode = codec_of(type_info).encode
     pack, absent = _LENGTH.pack, _LENGTH.pack(ABSENT)
 

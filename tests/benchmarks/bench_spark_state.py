@@ -1,4 +1,4 @@
-"""What held state costs: processor time of an epoch that touches 1,000 keys, memory, and bytes a key, by keys held.
+"""The cost of held state: processor time of an epoch that touches 1,000 keys, memory, and bytes a key, by keys held.
 
     python tests/benchmarks/bench_spark_state.py [--keys 10000 100000 1000000 5000000]
 

@@ -1,4 +1,4 @@
-"""What holds for every program: ids depend on what a job does, and the verdict on nothing but the ids and states."""
+"""Laws of every program: ids depend on what a job does, and the verdict on nothing but the ids and states."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def report(old: str, new: str) -> Report | Undecided:
 
 
 def told(outcome: Report | Undecided) -> Any:
-    """What a report says, but for the names of its two sides."""
+    """A report without the names of its two sides."""
     if isinstance(outcome, Undecided):
         return [(one.rule, one.side) for one in outcome.failures]
     findings = sorted(

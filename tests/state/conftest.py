@@ -1,4 +1,4 @@
-"""What the tests of state share."""
+"""Helpers of the tests of state."""
 
 from __future__ import annotations
 

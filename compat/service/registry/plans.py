@@ -33,7 +33,7 @@ class Plans:
         self._database = database
 
     def get(self, digest: str) -> Plan:
-        """What is known of a plan. Raises NotFound."""
+        """The description of a plan. Raises NotFound."""
         with self._database.read() as connection:
             row = connection.execute(select(*DESCRIPTION).where(plans.c.digest == digest)).first()
         if row is None:

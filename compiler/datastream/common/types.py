@@ -13,7 +13,7 @@ _OWN = frozenset({"_fields", "_from_dict", "_row_kind", "_values"})
 
 
 class RowKind(Enum):
-    """What a row says about a change (Flink: ``RowKind``)."""
+    """The kind of change that a row stands for (Flink: ``RowKind``)."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -56,11 +56,11 @@ class Row:
         return row
 
     def get_row_kind(self) -> RowKind:
-        """What the row says about a change."""
+        """The kind of change that the row stands for."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Let the row say another change."""
+        """Set the kind of change that the row stands for."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What all connectors share. Flink: ``pyflink.datastream.connectors.base``.
+"""The base of all connectors. Flink: ``pyflink.datastream.connectors.base``.
 
 A source or sink is a plain holder of everything the program set on it. It needs no jar: graphs are made from it as it
 is, and a runtime that knows the connector reads its settings.
@@ -144,7 +144,7 @@ class SupportsPreprocessing(ABC):
 
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes the stream, or None."""
+        """The function that changes the stream before the sink, or None."""
 
 
 class Builder:

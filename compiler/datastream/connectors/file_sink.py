@@ -66,7 +66,7 @@ class FileSink(Sink, SupportsPreprocessing):
         return FileSink.BulkFormatBuilder(base_path, writer_factory)
 
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes the stream before the sink, or None."""
+        """The function that changes the stream before the sink, or None."""
         return self._transformer
 
     def topology(self) -> SinkTopology:
@@ -97,7 +97,7 @@ class FileSink(Sink, SupportsPreprocessing):
         )
 
     class BaseBuilder(Builder):
-        """What both builders share."""
+        """The base of both builders."""
 
         def __init__(self, base_path: str, **settings: Any) -> None:
             super().__init__()
@@ -189,7 +189,7 @@ class StreamingFileSink(SinkFunction):
         return StreamingFileSink.DefaultBulkFormatBuilder(base_path, writer_factory=writer_factory)
 
     class BaseBuilder(Builder):
-        """What both builders share."""
+        """The base of both builders."""
 
         def __init__(self, base_path: str, **settings: Any) -> None:
             super().__init__()

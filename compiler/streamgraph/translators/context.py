@@ -1,10 +1,9 @@
-"""What a translator sees of the generation that calls it."""
+"""The side of a generation that its translators see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.streamgraph.builder import GraphBuilder
@@ -14,14 +13,6 @@ from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.pipeline import Pipeline
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
-
-T_contra = TypeVar("T_contra", bound=Transformation, contravariant=True)
-
-
-class Translator(Protocol[T_contra]):
-    """Makes nodes and edges of one transformation, whose inputs are translated; gives the ids that stand for it."""
-
-    def __call__(self, transformation: T_contra, context: Context, /) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)

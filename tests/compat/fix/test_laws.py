@@ -1,4 +1,4 @@
-"""What holds for every repair: the fix of a finding removes it, and pinned operators get their own state back."""
+"""Laws of every repair: the fix of a finding removes it, and pinned operators get their own state back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def topologies(draw: st.DrawFn) -> Spec:
 
 @st.composite
 def pins(draw: st.DrawFn, label: str) -> Spec:
-    """What may tie an operator: nothing, a uid, or a max parallelism."""
+    """The ties of an operator: nothing, a uid, or a max parallelism."""
     return draw(st.sampled_from([{}, {}, {"uid": f"uid-{label}"}, {"maxParallelism": 32}]))
 
 

@@ -1,4 +1,4 @@
-"""What a check says of every pair of the table."""
+"""The checks of all pairs of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a savepoint is said in the words of the new program, and what is not."""
+"""The facts of a savepoint in the words of the new program, as far as it says the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is acknowledged is there, and nothing is half there: power cuts, full disks, locked databases, two servers."""
+"""Faults: acknowledged writes are there, none is half there, after power cuts, full disks, locked databases, two servers."""
 
 from __future__ import annotations
 

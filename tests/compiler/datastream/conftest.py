@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 @dataclass
 class Recorder:
-    """What a program submitted. ``before`` are its transformations before PyFlink's passes, one pipeline a job."""
+    """Records the jobs of a program. ``before`` are its transformations before PyFlink's passes, one pipeline a job."""
 
     jobs: list[Job] = field(default_factory=list)
     graphs: list[StreamGraph] = field(default_factory=list)

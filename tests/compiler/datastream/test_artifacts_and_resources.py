@@ -1,4 +1,4 @@
-"""What a job brings and needs beside its operators: files for every task, and resources of slots."""
+"""Files for every task of a job, and resources of slots."""
 
 from __future__ import annotations
 

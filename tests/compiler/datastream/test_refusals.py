@@ -1,4 +1,4 @@
-"""What Flink and PyFlink refuse while a program is built."""
+"""Refusals of Flink and PyFlink while a program is built."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def results(env: Any, descriptor: StateDescriptor, make: Any) -> list[tuple[Any,
 
 
 def restored(cluster: Any, old: tuple[StateDescriptor, Any], new: tuple[StateDescriptor, Any]) -> dict[Any, Any]:
-    """What NEW's state holds for each key when its first record comes, after OLD read half of the numbers."""
+    """The state of NEW for each key when its first record comes, after OLD read half of the numbers."""
     results(cluster.environment(2, epochs=2, epoch_records=6, plan_of=plan_of), *old)
     path = cluster.last.master.savepoint
     first: dict[Any, Any] = {}

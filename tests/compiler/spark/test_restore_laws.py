@@ -83,7 +83,7 @@ def value_of(type_info: TypeInformation, n: int) -> Any:
 
 
 def read_as(type_info: TypeInformation, old: TypeInformation, n: int) -> Any:
-    """What a number that was stored as ``old`` is to a reader of the type: fields that were not there are None."""
+    """A number stored as ``old``, as a reader of the type sees it: fields that were not there are None."""
     value = value_of(type_info, n)
     if isinstance(type_info, RowTypeInfo) and isinstance(old, RowTypeInfo):
         if "f0" in (*type_info.field_names, *old.field_names):
@@ -120,7 +120,7 @@ class Version:
         return ValueStateDescriptor(self.state, self.type_info)
 
     def held(self, numbers: list[int], old: TypeInformation) -> Any:
-        """What the state holds after these numbers of one key, stored as ``old``, as this version reads it."""
+        """The state after these numbers of one key, stored as ``old``, as this version reads it."""
         values = {n: read_as(self.type_info, old, n) for n in numbers}
         if self.kind == "LIST":
             return list(values.values())
@@ -155,7 +155,7 @@ class Keep(KeyedProcessFunction):
 
 
 def run(cluster: Cluster, version: Version, plans: list[dict[str, Any]], **options: Any) -> list[tuple[int, Any]]:
-    """What the state held when each number came; the plan is added to ``plans``."""
+    """The contents of the state when each number came; the plan is added to ``plans``."""
 
     def plan_of(job: Any) -> dict[str, Any]:
         plans.append(as_run(plan_json(compile_job(job))))

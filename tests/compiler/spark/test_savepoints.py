@@ -1,4 +1,4 @@
-"""What the check says of a savepoint and a program is what a restore does: a law over generated pairs of programs."""
+"""The check of a savepoint and a program agrees with the restore: a law over generated pairs of programs."""
 
 from __future__ import annotations
 
