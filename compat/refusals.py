@@ -8,46 +8,62 @@ from typing import Any
 from compat.check.findings import Finding, Fix, Level, Report, Verdict
 from compat.check.rules import cmp105, cmp109
 from compat.compiler.configuration import CHECKPOINT_INTERVAL
+from compat.compiler.errors import ErrorCode
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program, SourceLine
 
-_RULES = (
-    ("Hash collision on user-specified ID", "CMP105"),
-    ("Node hash must be a 32 character String", "CMP109"),
-    ("Forward partitioning does not allow change of parallelism", "CMP202"),
-    ("not supported by default for iterative jobs", "CMP203"),
-)
-_FOUND = "Found: "
+_RULES: Mapping[str, str] = {
+    ErrorCode.DUPLICATE_UID.value: "CMP105",
+    ErrorCode.MALFORMED_UID_HASH.value: "CMP109",
+    ErrorCode.FORWARD_CHANGES_PARALLELISM.value: "CMP202",
+    ErrorCode.CHECKPOINTED_ITERATION.value: "CMP203",
+}
+_BEFORE_CODES = {
+    "Hash collision on user-specified ID": ErrorCode.DUPLICATE_UID,
+    "Node hash must be a 32 character String": ErrorCode.MALFORMED_UID_HASH,
+    "Forward partitioning does not allow change of parallelism": ErrorCode.FORWARD_CHANGES_PARALLELISM,
+    "not supported by default for iterative jobs": ErrorCode.CHECKPOINTED_ITERATION,
+}
+"""How plans that version 0.1.0 wrote tell the errors apart: they have no codes, and these words of Flink's in the message."""
 
 
 def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
     """The report on a NEW that Flink refuses by one of the rules; None for any other refusal."""
-    error = plan["error"]
+    error = _with_code(plan["error"])
     message = str(error["message"])
-    for text, rule in _RULES:
-        if text in message:
-            place = _place(error.get("source"))
-            finding = Finding(
-                rule=rule,
-                level=Level.ERROR,
-                title=message.splitlines()[0],
-                consequence=f"Flink refuses the program: {error['class']}.",
-                reason=message,
-                old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
-                new_line=place or SourceLine(name, 0),
-                fixes=_fixes(rule, plan, name, old, place),
-            )
-            new = Program(
-                name=name,
-                kind="program",
-                job_name=str(plan.get("job_name") or ""),
-                flink=str(plan.get("flink") or ""),
-                operators=(),
-                vertices=(),
-                settings={},
-            )
-            return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=(), refused=True)
-    return None
+    rule = _RULES.get(error["code"])
+    if rule is None:
+        return None
+    place = _place(error.get("source"))
+    finding = Finding(
+        rule=rule,
+        level=Level.ERROR,
+        title=message.splitlines()[0],
+        consequence=f"Flink refuses the program: {error['class']}.",
+        reason=message,
+        old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
+        new_line=place or SourceLine(name, 0),
+        fixes=_fixes(rule, plan, error["value"] or "", name, old, place),
+    )
+    new = Program(
+        name=name,
+        kind="program",
+        job_name=str(plan.get("job_name") or ""),
+        flink=str(plan.get("flink") or ""),
+        operators=(),
+        vertices=(),
+        settings={},
+    )
+    return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=(), refused=True)
+
+
+def _with_code(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The error of a plan with its code and value, also where version 0.1.0 wrote it."""
+    if error.get("code") is not None:
+        return {"value": None, **error}
+    message = str(error["message"])
+    code = next((code for words, code in _BEFORE_CODES.items() if words in message), ErrorCode.UNUSABLE)
+    return {**error, "code": code.value, "value": message.rpartition("Found: ")[2]}
 
 
 def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
@@ -57,13 +73,15 @@ def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
     return SourceLine(source["file"], source["line"], None if end is None else (end[0], end[1]))
 
 
-def _fixes(rule: str, plan: Mapping[str, Any], name: str, old: Program, place: SourceLine | None) -> tuple[Fix, ...]:
+def _fixes(
+    rule: str, plan: Mapping[str, Any], value: str, name: str, old: Program, place: SourceLine | None
+) -> tuple[Fix, ...]:
     """What to do about the refusal."""
     match rule:
         case "CMP105":
             return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
         case "CMP109":
-            return (cmp109.fix(old, plan["error"]["message"].rpartition(_FOUND)[2], place),)
+            return (cmp109.fix(old, value, place),)
         case "CMP202":
             text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
             return (Fix(text=text, code=".rebalance()"),)

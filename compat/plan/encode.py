@@ -73,6 +73,8 @@ def error_json(error: ProgramError, encoding: Encoding | None = None) -> Json:
         "op": error.operator if error.stage == "build" else None,
         "class": error.kind,
         "message": error.message,
+        "code": error.code.value,
+        "value": error.value,
         "operator": error.operator,
         "source": _source(error.location, encoding or Encoding()),
     }

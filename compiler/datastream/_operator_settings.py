@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compat.compiler.errors import ProgramError, illegal_argument, unsupported
+from compat.compiler.errors import ProgramError, illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.transformations.model import Transformation
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class OperatorSettings:
 
     def _set_uid_hash(self: Settings, uid_hash: str) -> Settings:
         if len(uid_hash) != 32 or not _HEX_DIGITS.issuperset(uid_hash):
-            raise self._wrong(f"Node hash must be a 32 character String that describes a hex code. Found: {uid_hash}")
+            transformation = self._transformation
+            raise malformed_uid_hash(uid_hash, operator=transformation.name, location=transformation.location)
         return self._update(user_hash=uid_hash)
 
     def _set_slot_sharing_group(self: Settings, group: str | SlotSharingGroup) -> Settings:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compat.compiler.errors import FlinkError, illegal_argument, unsupported
+from compat.compiler.errors import illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.topology.parse import Entry
 from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Sink, Transformation
 from compat.compiler.transformations.operators import ChainingStrategy
@@ -53,7 +53,7 @@ def apply_attributes(entry: Entry, stream: Stream, pipeline: Pipeline) -> None:
 def check_user_hash(value: str) -> str:
     """The hash. Raises Flink's refusal of what is not 32 hex digits."""
     if len(value) != 32 or not _HEX_DIGITS.issuperset(value):
-        raise illegal_argument(f"Node hash must be a 32 character String that describes a hex code. Found: {value}")
+        raise malformed_uid_hash(value)
     return value
 
 
@@ -103,8 +103,7 @@ def _buffer_timeout(transformation: Transformation, value: int, parallel: bool) 
 
 def _chaining(transformation: Transformation, value: str, parallel: bool) -> dict[str, Any]:
     if value not in _STRATEGIES:
-        raise FlinkError(
-            "java.lang.IllegalArgumentException",
+        raise illegal_argument(
             f"Unknown chaining {value!r}. Known: {', '.join(sorted(_STRATEGIES))}.",
         )
     if isinstance(transformation, PhysicalTransformation | Sink):
