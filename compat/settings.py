@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
 from compat.compiler.record import record
+from compat.compiler.versions import FLINK_VERSIONS
 from compat.report import NAMES as FORMAT_NAMES
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 OWN_FILE = "compat.toml"
 PROJECT_FILE = "pyproject.toml"
-FLINK_VERSIONS = ("1.20", "2.3")
 PARALLELISM = "parallelism.default"
 
 

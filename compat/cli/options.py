@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
+from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.process import DEFAULT_TIMEOUT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 flink_option = click.option(
-    "--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."
+    "--flink", type=click.Choice(FLINK_VERSIONS), help=f"The version of Flink to follow (default {LATEST_FLINK})."
 )
 
 

@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from compat.compiler.record import record
+from compat.compiler.versions import LATEST_FLINK
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
@@ -33,7 +34,7 @@ class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
 
     options: Mapping[str, str] = field(default_factory=dict)
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
 

@@ -11,8 +11,8 @@ from compat.compiler.topology.parse import Entry
 from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Sink, Transformation
 from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.pipeline import Pipeline
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
-UPPER_BOUND_MAX_PARALLELISM = 32768
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _STRATEGIES = {
     "disable": ChainingStrategy.NEVER,
@@ -75,10 +75,8 @@ def check_max_parallelism(value: int, parallel: bool) -> int:
         raise illegal_argument("The maximum parallelism must be greater than 0.")
     if not parallel and value != 1:
         raise illegal_argument("The maximum parallelism of non parallel operator must be 1.")
-    if value > UPPER_BOUND_MAX_PARALLELISM:
-        raise illegal_argument(
-            f"Maximum parallelism must be between 1 and {UPPER_BOUND_MAX_PARALLELISM}. Found: {value}"
-        )
+    if value > HIGHEST_MAX_PARALLELISM:
+        raise illegal_argument(f"Maximum parallelism must be between 1 and {HIGHEST_MAX_PARALLELISM}. Found: {value}")
     return value
 
 

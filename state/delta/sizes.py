@@ -12,8 +12,6 @@ from compat.state.delta.compaction import latest
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind
 
-TIMERS = "_timers"
-
 
 @dataclass(frozen=True, slots=True)
 class StateSize:
@@ -24,7 +22,7 @@ class StateSize:
 
 
 def state_sizes(log: SnapshotLog) -> dict[tuple[str, str], StateSize]:
-    """The size of each state by operator id and name; timers of both clocks are one state, :data:`TIMERS`."""
+    """The size of each state by operator id and name; timers of both clocks are one state, ``names.TIMERS``."""
     table = latest(log.read())
     kept = pc.invert(pc.or_(table["tombstone"], pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))))
     table = table.filter(kept)
