@@ -12,8 +12,6 @@ from typing import Any, Literal
 
 from compat.check.findings import Level, Report
 from compat.comparison import Comparison, Outcomes, compare
-from compat.loader.inputs import LoadOptions
-from compat.loader.process import DEFAULT_TIMEOUT
 from compat.report import ReportContext, render
 from compat.settings import Settings, find
 
@@ -83,17 +81,11 @@ def _compare(
     job: int | None,
     **more: Any,
 ) -> Outcomes:
-    load = LoadOptions(
-        options=dict(settings.options),
-        flink=settings.flink or "2.3",
-        timeout=settings.timeout or DEFAULT_TIMEOUT,
-        call_open=not settings.no_open,
-    )
     return compare(
         Comparison(
             old=os.fspath(old),
             new=os.fspath(new),
-            load=load,
+            load=settings.load_options(),
             old_arguments=tuple(old_args),
             new_arguments=tuple(new_args),
             allow_non_restored=bool(settings.allow_non_restored_state),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
+from compat.loader.inputs import LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,6 +88,16 @@ def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
             raise click.BadParameter(f"{definition!r} is not of the form key=value.", param_hint="'-D'")
         options[key] = value
     return options
+
+
+def load_options(options: Mapping[str, Any]) -> LoadOptions:
+    """How to load programs, of a command with the options of :func:`loading`."""
+    return LoadOptions.given(
+        parse_definitions(options["definitions"]),
+        flink=options["flink"],
+        timeout=options["timeout"],
+        no_open=options["no_open"],
+    )
 
 
 def split(arguments: str | None) -> tuple[str, ...]:

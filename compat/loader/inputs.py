@@ -38,6 +38,23 @@ class LoadOptions:
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
 
+    @classmethod
+    def given(
+        cls,
+        options: Mapping[str, str],
+        *,
+        flink: str | None = None,
+        timeout: float | None = None,
+        no_open: bool | None = None,
+    ) -> LoadOptions:
+        """The one builder: what was not given (None) is as the fields above say."""
+        return cls(
+            options=dict(options),
+            flink=flink or LATEST_FLINK,
+            timeout=timeout or DEFAULT_TIMEOUT,
+            call_open=not no_open,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
