@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Direction, Finding, Report
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Side
 from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program
-from compat.report.failure import Failure, Side, Undecided
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -42,6 +43,17 @@ class Comparison:
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
+
+    def reversed(self) -> Comparison:
+        """Whether OLD can restore what NEW writes."""
+        return replace(
+            self,
+            old=self.new,
+            new=self.old,
+            old_arguments=self.new_arguments,
+            new_arguments=self.old_arguments,
+            direction="rollback",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import click
 
+from compat.check.undecided import Undecided
 from compat.comparison import Outcomes
-from compat.report.failure import Failure, Side, Undecided
+from compat.loader.failure import Failure, Side
 
 _NO_JOB = "CMP903"
 

@@ -13,6 +13,7 @@ import click
 
 from compat.check.baseline import BaselineError
 from compat.check.findings import Report
+from compat.check.undecided import Undecided
 from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
@@ -21,7 +22,6 @@ from compat.cli.options import loading, origin_options, server_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.report import ReportContext, prepare, render
-from compat.report.failure import Undecided
 
 FOUND, UNDECIDED = 1, 2
 
@@ -204,19 +204,7 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
 
 def _both_ways(comparisons: list[Comparison], command: CheckCommand) -> list[Comparison]:
     """The comparisons and, where that is asked for, whether each OLD can restore what NEW writes."""
-    if not command.rollback:
-        return comparisons
-    return comparisons + [
-        replace(
-            comparison,
-            old=comparison.new,
-            new=comparison.old,
-            old_arguments=comparison.new_arguments,
-            new_arguments=comparison.old_arguments,
-            direction="rollback",
-        )
-        for comparison in comparisons
-    ]
+    return comparisons + [one.reversed() for one in comparisons] if command.rollback else comparisons
 
 
 def _code(outcome: Report | Undecided, command: CheckCommand) -> int:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import click
 
 from compat.check.findings import Report, Verdict
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes
+from compat.loader.failure import Failure, Side
 from compat.loader.inputs import InputError, opened
-from compat.report.failure import Failure, Side, Undecided
 
 
 def require_snapshot(old: str) -> None:

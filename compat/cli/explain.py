@@ -11,10 +11,10 @@ import click
 from compat.check.explain import steps
 from compat.check.mapping import map_state
 from compat.cli.options import load_options, loading, split
+from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Operator, Program
-from compat.report.escaping import visible
 
 
 @click.command("explain")

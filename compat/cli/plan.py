@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from compat.cli.options import load_options, loading, split
+from compat.loader.failure import Failure
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.report.failure import Failure
 
 LINES = (".jsonl", ".jsonl.gz")
 PAGE = "html="

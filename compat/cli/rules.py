@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import Any
 
 import click
 
+from compat.check.rule_data import as_dict
 from compat.check.rules.catalogue import FAMILIES, RULES, RuleInfo, find, similar
 
 FORMAT = click.option(
@@ -72,18 +72,3 @@ def explanation(rule: RuleInfo) -> str:
 
 def _wrapped(text: str) -> str:
     return click.wrap_text(text, width=100)
-
-
-def as_dict(rule: RuleInfo) -> dict[str, Any]:
-    """The rule as plain values, keys always in the same order."""
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "level": rule.level_text,
-        "when": rule.when or None,
-        "family": FAMILIES[rule.id[3]],
-        "summary": rule.summary,
-        "why": rule.why,
-        "example": {"old": rule.old, "new": rule.new},
-        "fix": rule.fix,
-    }

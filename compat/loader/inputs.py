@@ -13,16 +13,16 @@ from typing import Any
 
 from compat.compiler.record import record
 from compat.compiler.versions import LATEST_FLINK
+from compat.loader.failure import Failure, Side
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
-from compat.report.failure import Failure, Side
 
 MAX_PLAN = 1_000_000_000
 
 
 class InputError(Exception):
-    """An argument that gives no plan; carries the :class:`~compat.report.failure.Failure` to report."""
+    """An argument that gives no plan; carries the :class:`~compat.loader.failure.Failure` to report."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.check.findings import Report
+from compat.check.undecided import Undecided
+from compat.escaping import visible
+from compat.loader.failure import Failure
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
-from compat.report.failure import Failure, Undecided
 from compat.view.model import check_section, plan_section
 from compat.view.page import render_page
 

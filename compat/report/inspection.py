@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from compat.report.escaping import no_command, visible
+from compat.escaping import no_command, visible
 
 Json = Mapping[str, Any]
 

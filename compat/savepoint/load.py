@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compat.loader.failure import Failure, Side
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
-from compat.report.failure import Failure, Side
 from compat.savepoint import facts
 from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
 from compat.savepoint.recorded import Recorded, read

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check.similarity import FAMILIES, family
 from compat.plan.facts import Operator, Program, StateScope
+from compat.plan.families import FAMILIES, family
 from compat.savepoint.recorded import RecordedOperator
 from compat.state import names as framework
 

@@ -15,10 +15,11 @@ from typing import Any
 from compat.check.context import CheckOptions
 from compat.check.decision import check, with_findings
 from compat.check.findings import Level, Report
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Side
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
 from compat.refusals import refused
-from compat.report.failure import Failure, Side, Undecided
 from compat.report.json_report import as_dict
 from compat.service.database import Database
 from compat.service.records import CheckSide, Plan, Savepoint, Version

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compat.escaping import visible
 from compat.plan.facts import Operator, SourceLine, State
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
 from compat.report.frames import frame
 from compat.report.json_report import plain
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, key_groups_of_subtask

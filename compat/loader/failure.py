@@ -1,11 +1,9 @@
-"""A check that could not be made: what went wrong, and on which side."""
+"""Why there is no plan: what went wrong, and with which program."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
-from compat.check.findings import Direction, Verdict
 from compat.compiler.record import record
 from compat.plan.facts import SourceLine
 
@@ -32,18 +30,3 @@ class Failure:
     source: SourceLine | None = None
     traceback: str | None = None
     hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undecided:
-    """The outcome of a check that failed before there was anything to compare. ``failures`` holds at least one."""
-
-    failures: tuple[Failure, ...]
-    old: str | None = None
-    new: str | None = None
-    verdict: Verdict = Verdict.UNKNOWN
-    direction: Direction = "forward"
-
-    def __post_init__(self) -> None:
-        if not self.failures:
-            raise ValueError("an undecided check needs a failure that says why")
