@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import parse_definitions, split
+from compat.compiler.record import record
 from compat.report import ReportContext
 from compat.settings import Output, Settings, SettingsError
 
@@ -20,7 +20,7 @@ EXPLAINING = frozenset({"text", "json", "markdown"})
 """The formats that have room for a story."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckCommand:
     """A call of ``compat check``: which way, of what, how, and what besides.
 

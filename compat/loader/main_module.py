@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
+
+from compat.compiler.record import record
 
 if TYPE_CHECKING:
     from compat.compiler.job import Executor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ran:
     """A program that was run to its end: its code, and the modules that it was the first to import."""
 
@@ -56,4 +57,4 @@ def run_as_main(path: str, arguments: Sequence[str], called: str | None = None) 
     code = compile(source, path, "exec", dont_inherit=True)
     before = set(sys.modules)
     exec(code, main.__dict__)
-    return Ran(code, tuple(sys.modules[name] for name in set(sys.modules) - before))
+    return Ran(code=code, imported=tuple(sys.modules[name] for name in set(sys.modules) - before))
