@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Direction, Finding, Report
-from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
-from compat.check.rules.cmp903 import RULE as NO_JOB
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program
-from compat.report.failure import Failure, Side, Undecided
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -44,6 +43,17 @@ class Comparison:
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
+
+    def reversed(self) -> Comparison:
+        """Whether OLD can restore what NEW writes."""
+        return replace(
+            self,
+            old=self.new,
+            new=self.old,
+            old_arguments=self.new_arguments,
+            new_arguments=self.old_arguments,
+            direction="rollback",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +211,7 @@ def _reports(
         for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
             if not 0 <= comparison.job < len(jobs):
                 message = f"The program submits {len(jobs)} job(s), counted from 0: there is no job {comparison.job}."
-                raise InputError(Failure(rule=NO_JOB.id, message=message, name=name, side=side))
+                raise InputError(Failure(rule=Undecidable.NO_JOB, message=message, name=name, side=side))
         places = [comparison.job]
     elif len(olds) == len(news):
         places = list(range(len(olds)))
@@ -212,7 +222,7 @@ def _reports(
                     _program(job, name, side)  # a refused job is the better reason
         raise InputError(
             Failure(
-                rule=NO_JOB.id,
+                rule=Undecidable.NO_JOB,
                 message=f"{comparison.new} submits {len(news)} jobs, and a savepoint is of one."
                 if _SAVEPOINT in olds[0]
                 else f"{comparison.old} submits {len(olds)} jobs and {comparison.new} {len(news)}.",
@@ -276,7 +286,7 @@ def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
     if isinstance(error, dict):
         raise InputError(
             Failure(
-                rule=PROGRAM_FAILED.id,
+                rule=Undecidable.PROGRAM_FAILED,
                 message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
                 name=name,
                 side=side,
@@ -285,7 +295,9 @@ def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
     try:
         return decode(plan, name=name, kind="program")
     except PlanError as problem:
-        raise InputError(Failure(rule=PROGRAM_FAILED.id, message=str(problem), name=name, side=side)) from problem
+        raise InputError(
+            Failure(rule=Undecidable.PROGRAM_FAILED, message=str(problem), name=name, side=side)
+        ) from problem
 
 
 def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:

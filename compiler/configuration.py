@@ -13,9 +13,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from compat.compiler.errors import illegal_argument
-
-LATEST_FLINK = "2.3"
-FLINK_VERSIONS = ("1.20", "2.3")
+from compat.compiler.versions import LATEST_FLINK
 
 PARALLELISM = "parallelism.default"
 MAX_PARALLELISM = "pipeline.max-parallelism"

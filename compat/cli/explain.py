@@ -10,12 +10,11 @@ import click
 
 from compat.check.explain import steps
 from compat.check.mapping import map_state
-from compat.cli.options import loading, parse_definitions, split
+from compat.cli.options import load_options, loading, split
+from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.loader.process import DEFAULT_TIMEOUT
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Operator, Program
-from compat.report.escaping import visible
 
 
 @click.command("explain")
@@ -31,12 +30,7 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
 
     Example: compat explain job_v1.py job_v2.py count
     """
-    settings = LoadOptions(
-        options=parse_definitions(options["definitions"]),
-        flink=options["flink"] or "2.3",
-        timeout=options["timeout"] or DEFAULT_TIMEOUT,
-        call_open=not options["no_open"],
-    )
+    settings = load_options(options)
     try:
         before = _program(old, split(options["old_args"]), settings, options["job"])
         after = _program(new, split(options["new_args"]), settings, options["job"])

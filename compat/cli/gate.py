@@ -20,8 +20,8 @@ import click
 from compat.check.findings import Report
 from compat.cli.remote import Server, job_path
 from compat.comparison import Comparison, Outcomes
+from compat.escaping import visible
 from compat.loader.inputs import Input
-from compat.report.escaping import visible
 
 
 @dataclass(frozen=True, slots=True)

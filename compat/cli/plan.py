@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 
-from compat.cli.options import loading, parse_definitions, split
+from compat.cli.options import load_options, loading, split
+from compat.loader.failure import Failure
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.loader.process import DEFAULT_TIMEOUT
-from compat.report.failure import Failure
 
 LINES = (".jsonl", ".jsonl.gz")
 PAGE = "html="
@@ -38,12 +37,7 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
 
     Example: compat plan job.py --format json
     """
-    settings = LoadOptions(
-        options=parse_definitions(options["definitions"]),
-        flink=options["flink"] or "2.3",
-        timeout=options["timeout"] or DEFAULT_TIMEOUT,
-        call_open=not options["no_open"],
-    )
+    settings = load_options(options)
     several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
     if several and (options["path"] or options["form"] not in ("text", "json")):
         raise click.UsageError(

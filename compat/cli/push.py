@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
+from compat.cli.options import load_options, loading, origin_options, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
-from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.loader.process import DEFAULT_TIMEOUT
+from compat.loader.inputs import InputError, load, opened
 
 UNDECIDED = 2
 
@@ -30,12 +29,7 @@ def push(program: str, **options: Any) -> None:
     Example: compat push --server http://127.0.0.1:8642 --job word_count job.py
     """
     server = server_of(options["server"], options["token_file"])
-    settings = LoadOptions(
-        options=parse_definitions(options["definitions"]),
-        flink=options["flink"] or "2.3",
-        timeout=options["timeout"] or DEFAULT_TIMEOUT,
-        call_open=not options["no_open"],
-    )
+    settings = load_options(options)
     try:
         with opened(program, split(options["arguments"])) as given:
             plan = plan_of_job(load(given, settings), options["job"], program)

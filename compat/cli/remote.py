@@ -16,7 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import click
 
-from compat.report.escaping import visible
+from compat.escaping import visible
 
 TIMEOUT = 330.0
 PATIENCE = 15.0

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compat.execution.failures import Refused
 
+if TYPE_CHECKING:
+    from compat.compiler.driver import Compilation
 
-def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
-    """A function that gives the plan of a job of ``program`` (as the user named it), as Spark runs it."""
+
+def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
+    """A function that gives the plan of a compiled job of ``program`` (as the user named it), as Spark runs it."""
     from compat.plan.as_run import as_run
-    from compat.plan.compilation import compile_job
     from compat.plan.encode import Encoding, plan_json
 
     own, here = os.path.abspath(program), os.getcwd() + os.sep
@@ -20,7 +22,7 @@ def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda job: as_run(plan_json(compile_job(job), Encoding(show_path=show)))
+    return lambda compilation: as_run(plan_json(compilation, Encoding(show_path=show)))
 
 
 def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from compat.check.findings import Level, Report
 from compat.comparison import Outcomes
+from compat.escaping import code_line, visible
 from compat.fix import python, topology
 from compat.fix.edits import Refusal, collect, has_edit
 from compat.fix.model import refused_all
-from compat.report.escaping import code_line, visible
 
 Files = dict[Path, bytes]
 

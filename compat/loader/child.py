@@ -16,6 +16,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
+from compat.loader.main_module import prepare, run_as_main
 from compat.loader.request import Request
 from compat.loader.steadiness import is_steady
 
@@ -36,8 +37,8 @@ class _Recorder:
         from dataclasses import replace
 
         from compat.compiler.datastream.common.job_client import JobClient
+        from compat.compiler.driver import compile_job
         from compat.compiler.shipping import check_functions
-        from compat.plan.compilation import compile_job
         from compat.plan.encode import plan_json
 
         check_functions(job.pipeline)
@@ -50,7 +51,7 @@ class _Recorder:
 
     def refuse(self, error: Any) -> None:
         """Keep a refusal that came before the job was submitted."""
-        from compat.plan.compilation import Compilation
+        from compat.compiler.driver import Compilation
         from compat.plan.encode import plan_json
 
         self.refusals.append(error)
@@ -64,16 +65,10 @@ def run(request: Request) -> dict[str, Any]:
         from compat.loader.topology import load_topology
 
         return {"plans": [load_topology(request, show_path)], "crash": None, "steady": True}
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options
     from compat.compiler.errors import ProgramError
-    from compat.loader.imports import prepare_for_programs
 
-    prepare_for_programs()
-    reset()
-    set_default_options(request.options)
     recorder = _Recorder(request, show_path)
-    executor.set_executor(recorder)
+    prepare(recorder, request.options)
     crash, steady = None, False
     try:
         steady = _run_program(request)
@@ -89,20 +84,9 @@ def run(request: Request) -> dict[str, Any]:
 
 
 def _run_program(request: Request) -> bool:
-    """Run the file as ``python FILE ARGUMENTS`` would; gives whether another start must give the same."""
-    with open(request.path, "rb") as file:
-        source = file.read()
-    main = ModuleType("__main__")
-    main.__file__ = request.path
-    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"] = main
-    sys.argv = [request.path, *request.arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(request.path)))
-    code = compile(source, request.path, "exec", dont_inherit=True)
-    before = set(sys.modules)
-    exec(code, main.__dict__)
-    imported = [sys.modules[name] for name in set(sys.modules) - before]
-    return is_steady(code, [module for module in imported if not _is_ours(module)])
+    """Run the file; gives whether another start must give the same."""
+    ran = run_as_main(request.path, request.arguments)
+    return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 
 
 def _is_ours(module: ModuleType) -> bool:

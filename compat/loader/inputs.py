@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
-from compat.check.rules.cmp902 import RULE as PROGRAM_TIMEOUT
-from compat.check.rules.cmp903 import RULE as NO_JOB
 from compat.compiler.frozen import frozen
+from compat.compiler.versions import LATEST_FLINK
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.facts import SourceLine
-from compat.report.failure import Failure, Side
 
 
 class InputError(Exception):
-    """An argument that gives no plan; carries the :class:`~compat.report.failure.Failure` to report."""
+    """An argument that gives no plan; carries the :class:`~compat.loader.failure.Failure` to report."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -34,9 +32,26 @@ class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
 
     options: Mapping[str, str] = field(default_factory=dict)
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
+
+    @classmethod
+    def given(
+        cls,
+        options: Mapping[str, str],
+        *,
+        flink: str | None = None,
+        timeout: float | None = None,
+        no_open: bool | None = None,
+    ) -> LoadOptions:
+        """The one builder: what was not given (None) is as the fields above say."""
+        return cls(
+            options=dict(options),
+            flink=flink or LATEST_FLINK,
+            timeout=timeout or DEFAULT_TIMEOUT,
+            call_open=not no_open,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +85,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         if side is Side.NEW:
             raise InputError(
                 Failure(
-                    rule=PROGRAM_FAILED.id,
+                    rule=Undecidable.PROGRAM_FAILED,
                     message=f"{argument!r} is a savepoint: it can be OLD, and NEW is the program that restores it.",
                     name=argument,
                     side=side,
@@ -81,12 +96,14 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         return
     if not os.path.exists(argument):
         raise InputError(
-            Failure(rule=PROGRAM_FAILED.id, message=f"There is no file {argument!r}.", name=argument, side=side)
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED, message=f"There is no file {argument!r}.", name=argument, side=side
+            )
         )
     if os.path.isdir(argument):
         raise InputError(
             Failure(
-                rule=PROGRAM_FAILED.id,
+                rule=Undecidable.PROGRAM_FAILED,
                 message=f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
                 name=argument,
                 side=side,
@@ -119,7 +136,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
         where = "" if frame is None else f" It was at {frame.file}:{frame.line}, in {frame.function}."
         raise InputError(
             Failure(
-                rule=PROGRAM_TIMEOUT.id,
+                rule=Undecidable.PROGRAM_TIMEOUT,
                 message=f"The program did not end within {outcome.seconds:g} seconds.{where}",
                 name=given.argument,
                 side=side,
@@ -132,7 +149,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     if not outcome.plans:
         raise InputError(
             Failure(
-                rule=NO_JOB.id,
+                rule=Undecidable.NO_JOB,
                 message="The program submits no job.",
                 name=given.argument,
                 side=side,
@@ -150,12 +167,15 @@ def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             Failure(
-                rule=PROGRAM_FAILED.id, message=f"The plan cannot be read: {error}.", name=given.argument, side=side
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"The plan cannot be read: {error}.",
+                name=given.argument,
+                side=side,
             )
         ) from error
     if not isinstance(data, dict):
         raise InputError(
-            Failure(rule=PROGRAM_FAILED.id, message="A plan is a JSON object.", name=given.argument, side=side)
+            Failure(rule=Undecidable.PROGRAM_FAILED, message="A plan is a JSON object.", name=given.argument, side=side)
         )
     if _plan_of_snapshot(given.argument) == given.path:
         from compat.loader.sizes import with_sizes
@@ -170,7 +190,7 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
     if given.kind == "savepoint":
         raise InputError(
             Failure(
-                rule=PROGRAM_FAILED.id,
+                rule=Undecidable.PROGRAM_FAILED,
                 message=f"{given.argument!r} is a savepoint, which has no graphs.",
                 name=given.argument,
                 side=side,
@@ -190,7 +210,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     lines.append(f"{crash.type}: {crash.message}")
     last = crash.frames[-1] if crash.frames else None
     return Failure(
-        rule=PROGRAM_FAILED.id,
+        rule=Undecidable.PROGRAM_FAILED,
         message=f"The program failed: {crash.type}: {crash.message}",
         name=given.argument,
         side=side,
@@ -225,7 +245,12 @@ def _kind(argument: str, path: str, side: Side | None) -> str:
             head = file.read(4096)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            Failure(rule=PROGRAM_FAILED.id, message=f"{argument!r} cannot be read: {error}.", name=argument, side=side)
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"{argument!r} cannot be read: {error}.",
+                name=argument,
+                side=side,
+            )
         ) from error
     return "plan" if '"format"' in head and '"ops"' not in head else "topology"
 
@@ -238,7 +263,11 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
     def refuse(message: str) -> InputError:
         return InputError(
             Failure(
-                rule=PROGRAM_FAILED.id, message=message, name=argument, side=side, hint="Write git:REF:path/to/job.py."
+                rule=Undecidable.PROGRAM_FAILED,
+                message=message,
+                name=argument,
+                side=side,
+                hint="Write git:REF:path/to/job.py.",
             )
         )
 

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from compat.compiler.frozen import frozen
+from compat.compiler.versions import LATEST_FLINK
 
 
 @frozen
@@ -23,7 +24,7 @@ class Request:
     root_shown: str = ""
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     call_open: bool = True
     topology: bool = False
     dump_after: float = 0.0

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from compat.state.names import TIMERS
+
 
 def with_sizes(plan: Mapping[str, Any], folder: str, epoch: int | None) -> dict[str, Any]:
     """The plan with the number of keys and of bytes of each state, as of an epoch.
@@ -45,7 +47,7 @@ def _operator(operator: Any, sizes: Mapping[tuple[str, str], Any]) -> Any:
 def _state(state: Any, operator: Any, sizes: Mapping[tuple[str, str], Any]) -> Any:
     if not isinstance(state, dict):
         return state
-    size = sizes.get((operator, "_timers" if state.get("kind") == "timers" else state.get("name", "")))
+    size = sizes.get((operator, TIMERS if state.get("kind") == "timers" else state.get("name", "")))
     if size is None:
         return {**state, "keys": 0, "bytes": 0} if state.get("scope") == "keyed" else state
     counted = {"bytes": size.bytes}

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.topology.build import build_job, transformation_ids
 from compat.compiler.topology.parse import MAX_OPERATORS
 from compat.loader.request import Request
-from compat.plan.compilation import Compilation, compile_job
 from compat.plan.encode import Encoding, error_json, plan_json
 
 _ENTRY_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*")|\n')

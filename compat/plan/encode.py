@@ -14,12 +14,12 @@ from compat.compiler.configuration import (
     STATE_BACKEND,
     JobSettings,
 )
+from compat.compiler.driver import Compilation, compile_apart
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.executiongraph.model import ExecutionJobVertex
 from compat.compiler.garbage import collection_paused
 from compat.compiler.streamgraph.model import StreamGraph, StreamNode
 from compat.compiler.transformations.model import PhysicalTransformation
-from compat.plan.compilation import Compilation, compile_apart
 from compat.plan.facts import State
 from compat.plan.graphs import Json, execution_graph_json, job_graph_json, stream_graph_json
 from compat.plan.states import Discovery, discover
@@ -73,6 +73,8 @@ def error_json(error: ProgramError, encoding: Encoding | None = None) -> Json:
         "op": error.operator if error.stage == "build" else None,
         "class": error.kind,
         "message": error.message,
+        "code": error.code.value,
+        "value": error.value,
         "operator": error.operator,
         "source": _source(error.location, encoding or Encoding()),
     }

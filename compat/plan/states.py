@@ -15,6 +15,7 @@ from compat.compiler.ours import is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations.operators import Operator, PythonOperator
 from compat.plan.facts import State, StateKind, StateScope
+from compat.state import names as framework
 from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(
@@ -80,18 +81,20 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
     if operator.coordinated:
         states.append(_built_in("coordinator", StateKind.COORDINATOR, StateScope.OPERATOR))
     if node.task is Task.SOURCE:
-        states.append(_built_in("SourceReaderState", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+        states.append(_built_in(framework.SOURCE_READER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif kind == "sink_writer" and type(operator.function).__name__ in _STATEFUL_WRITERS:
-        states.append(_built_in("writer_raw_states", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+        states.append(_built_in(framework.SINK_WRITER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif kind == "sink_committer":
-        states.append(_built_in("streaming_committer_raw_states", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+        states.append(_built_in(framework.SINK_COMMITTER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif kind == "async_wait":
-        states.append(_built_in("_async_wait_operator_state_", StateKind.LIST, StateScope.OPERATOR))
+        states.append(_built_in(framework.ASYNC_WAIT, StateKind.LIST, StateScope.OPERATOR))
     elif kind in ("reduce", "sum"):
-        states.append(_built_in("_op_state", StateKind.VALUE, StateScope.KEYED, key_type=key))
+        states.append(_built_in(framework.REDUCE, StateKind.VALUE, StateScope.KEYED, key_type=key))
     elif kind in ("window", "window_all"):
         states.append(
-            _built_in("window-contents", StateKind.LIST, StateScope.KEYED, key_type=key, namespace_type=node.name)
+            _built_in(
+                framework.WINDOW_CONTENTS, StateKind.LIST, StateScope.KEYED, key_type=key, namespace_type=node.name
+            )
         )
     elif kind in ("broadcast_connect", "keyed_broadcast_connect") and operator.arguments.get("states") is None:
         states.append(_built_in("broadcast state", StateKind.MAP, StateScope.BROADCAST))
@@ -170,15 +173,15 @@ def _assigner_detail(assigner: Any) -> dict[str, Any]:
 def _built_in_python(operator: Operator, key: str | None) -> list[State]:
     states: list[State] = []
     if operator.kind == "keyed_reduce":
-        states.append(_built_in("_reduce_state", StateKind.VALUE, StateScope.KEYED, key_type=key, unstable=True))
+        states.append(
+            _built_in(framework.PYTHON_REDUCE, StateKind.VALUE, StateScope.KEYED, key_type=key, unstable=True)
+        )
     namespace = None
     if operator.kind == "window":
         namespace = _namespace(operator.arguments.get("window_serializer"))
         states += _window_states(operator, key, namespace)
     states.append(
-        _built_in(
-            "_timer_state/user-timers", StateKind.TIMERS, StateScope.KEYED, key_type=key, namespace_type=namespace
-        )
+        _built_in(framework.PYTHON_TIMERS, StateKind.TIMERS, StateScope.KEYED, key_type=key, namespace_type=namespace)
     )
     return states
 
@@ -189,7 +192,7 @@ def _window_states(operator: Operator, key: str | None, namespace: str | None) -
     contents = operator.arguments.get("state_descriptor")
     states = [
         _built_in(
-            "window-contents",
+            framework.WINDOW_CONTENTS,
             StateKind.LIST,
             StateScope.KEYED,
             type=None if contents is None else _text(contents.type_info),
@@ -199,7 +202,7 @@ def _window_states(operator: Operator, key: str | None, namespace: str | None) -
     ]
     assigner = operator.arguments.get("assigner")
     if isinstance(assigner, MergingWindowAssigner):
-        states.append(_built_in("merging-window-set", StateKind.MAP, StateScope.KEYED, key_type=key))
+        states.append(_built_in(framework.MERGING_WINDOWS, StateKind.MAP, StateScope.KEYED, key_type=key))
     return states
 
 

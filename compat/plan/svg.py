@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
+from compat.escaping import visible
 from compat.plan.drawing import Box, Drawing, columns, drawing
-from compat.report.escaping import visible
 
 _WIDEST = 40
 _CHARACTER, _LINE, _PADDING = 7.2, 16, 10

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.escaping import visible
 from compat.plan.drawing import Box, Plan, drawing
-from compat.report.escaping import visible
 
 
 def text(plan: Plan, layer: str | None = None) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.check.findings import Report
-from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
+from compat.check.undecided import Undecided
+from compat.escaping import visible
+from compat.loader.failure import Failure, Undecidable
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
-from compat.report.failure import Failure, Undecided
 from compat.view.model import check_section, plan_section
 from compat.view.page import render_page
 
@@ -41,14 +41,14 @@ def _plan(plan: Mapping[str, Any] | Failure, name: str, context: ReportContext) 
         return plan_section(decode(plan, name=name, kind="program"), plan, context)
     except PlanError as error:
         return check_section(
-            Undecided(failures=(Failure(rule=PROGRAM_FAILED.id, message=str(error), name=name),)), context
+            Undecided(failures=(Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=name),)), context
         )
 
 
 def _refusal(error: Mapping[str, Any], name: str) -> Failure:
     place = error.get("source")
     return Failure(
-        rule=PROGRAM_FAILED.id,
+        rule=Undecidable.PROGRAM_FAILED,
         message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
         name=name,
         source=None if place is None else SourceLine(place["file"], place["line"]),

@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from compat.check.rules.cmp502 import RULE as SAVEPOINT_INCOMPLETE
-from compat.report.escaping import no_command, visible
+from compat.escaping import no_command, visible
 
 Json = Mapping[str, Any]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from compat.check.findings import Finding, Level, MappingRow, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.escaping import code_line, visible
 from compat.plan.facts import Operator
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, visible
-from compat.report.failure import Undecided
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:

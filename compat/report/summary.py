@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from compat.check.catalogue import RULES
 from compat.check.findings import Change, Difference, Fate, Finding, Fix, Level, MappingRow, Report, Verdict
+from compat.check.undecided import Undecided
 from compat.plan.facts import Operator, SourceLine
 from compat.report.context import ReportContext
-from compat.report.failure import Undecided
 
 LOSSES = (Fate.REFUSED, Fate.DROPPED, Fate.LOST)
 FATE_WORDS = {

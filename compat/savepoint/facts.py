@@ -17,24 +17,24 @@ from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, St
 from compat.savepoint.evidence import contradiction
 from compat.savepoint.kinds import kind_of
 from compat.savepoint.names import Names
-from compat.savepoint.recorded import PYTHON_PREFIX, Recorded, RecordedOperator, RecordedState
+from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
 
 EXECUTION_MODE = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
-_UNSTABLE = "_reduce_state"
 _BUILT_IN = frozenset(
     {
-        "SourceReaderState",
-        "writer_raw_states",
-        "streaming_committer_raw_states",
-        "_async_wait_operator_state_",
-        "_op_state",
-        "window-contents",
-        "merging-window-set",
-        "tumble-count-assigner",
-        "slide-count-assigner",
+        framework.SOURCE_READER,
+        framework.SINK_WRITER,
+        framework.SINK_COMMITTER,
+        framework.ASYNC_WAIT,
+        framework.REDUCE,
+        framework.WINDOW_CONTENTS,
+        framework.MERGING_WINDOWS,
+        framework.TUMBLING_COUNT,
+        framework.SLIDING_COUNT,
     }
 )
 _BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
@@ -90,7 +90,7 @@ def _assignable(operator: RecordedOperator) -> Assignable:
 def _mode(recorded: Recorded, new: Program) -> str | None:
     """The mode in which PyFlink ran; None if the savepoint does not tell, or no Python ran at all."""
     states = [(operator, state) for operator in recorded.operators for state in operator.states if not state.timers]
-    if any(state.name.startswith(PYTHON_PREFIX) for _, state in states):
+    if any(state.name.startswith(framework.PYTHON_PREFIX) for _, state in states):
         return PROCESS
     python = any("python" in operator.detail for operator in new.operators)
     keyed = any(
@@ -230,16 +230,16 @@ class _Translation:
             namespace_type=None if recorded.namespace is None else self.namespace(recorded.namespace),
             ttl=self.ttl(recorded, twin),
             built_in=self.is_built_in(recorded),
-            unstable=self.declared_name(recorded).startswith(_UNSTABLE),
+            unstable=self.declared_name(recorded).startswith(framework.PYTHON_REDUCE),
             bytes=recorded.bytes,
         )
 
     def declared_name(self, state: RecordedState) -> str:
-        return state.name.removeprefix(PYTHON_PREFIX) if self.mode == PROCESS else state.name
+        return state.name.removeprefix(framework.PYTHON_PREFIX) if self.mode == PROCESS else state.name
 
     def is_built_in(self, state: RecordedState) -> bool:
         name = self.declared_name(state)
-        if state.timers or name in _BUILT_IN or name.startswith(_UNSTABLE):
+        if state.timers or name in _BUILT_IN or name.startswith(framework.PYTHON_REDUCE):
             return True
         if state.namespace is not None and name in _BUILT_IN_OF_WINDOWS:
             return True

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compat.check.rules.cmp501 import RULE as SAVEPOINT_UNREADABLE
-from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
-from compat.check.rules.cmp903 import RULE as NO_JOB
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
-from compat.report.failure import Failure, Side
 from compat.savepoint import facts
 from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
 from compat.savepoint.recorded import Recorded, read
@@ -39,7 +36,7 @@ def read_old(given: Input, names: Names) -> OldSavepoint:
     except SavepointError as error:
         raise InputError(
             Failure(
-                rule=SAVEPOINT_UNREADABLE.id,
+                rule=Undecidable.SAVEPOINT_UNREADABLE,
                 message=str(error).removesuffix(f" {error.advice}"),
                 name=given.argument,
                 side=Side.OLD,
@@ -57,13 +54,13 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None) -> N
             return read_table(argument)
         except NamesError as error:
             raise InputError(
-                Failure(rule=PROGRAM_FAILED.id, message=str(error), name=argument, side=Side.OLD)
+                Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=Side.OLD)
             ) from error
     with opened(argument, (), Side.OLD) as given:
         if given.kind == "savepoint":
             raise InputError(
                 Failure(
-                    rule=PROGRAM_FAILED.id,
+                    rule=Undecidable.PROGRAM_FAILED,
                     message="A savepoint tells no names to another one.",
                     name=argument,
                     side=Side.OLD,
@@ -78,7 +75,7 @@ def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(
         Failure(
-            rule=NO_JOB.id,
+            rule=Undecidable.NO_JOB,
             message=f"{argument} submits {len(plans)} jobs.",
             name=argument,
             side=Side.OLD,
@@ -91,4 +88,6 @@ def _decoded(plan: Mapping[str, Any], argument: str) -> Program:
     try:
         return decode(plan, name=argument, kind="program")
     except PlanError as error:
-        raise InputError(Failure(rule=PROGRAM_FAILED.id, message=str(error), name=argument, side=Side.OLD)) from error
+        raise InputError(
+            Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=Side.OLD)
+        ) from error

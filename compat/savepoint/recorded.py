@@ -22,7 +22,6 @@ from compat.state.flink import (
     summarize,
 )
 
-PYTHON_PREFIX = "python-state-"
 FULLY, PARTLY = "fully", "partly"
 
 _KINDS = {

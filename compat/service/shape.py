@@ -114,7 +114,16 @@ PLAN: Shape = {
     "format!": NUMBER,
     "flink": TEXT,
     "job_name": TEXT,
-    "error": {"stage!": TEXT, "op": TEXT, "class!": TEXT, "message!": TEXT, "operator": TEXT, "source": _SOURCE},
+    "error": {
+        "stage!": TEXT,
+        "op": TEXT,
+        "class!": TEXT,
+        "message!": TEXT,
+        "operator": TEXT,
+        "source": _SOURCE,
+        "code": TEXT,
+        "value": TEXT,
+    },
     "source": _SOURCE,
     "settings": {
         "parallelism": NUMBER,

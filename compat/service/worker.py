@@ -15,12 +15,11 @@ from typing import Any
 from compat.check.context import CheckOptions
 from compat.check.decision import check, with_findings
 from compat.check.findings import Level, Report
-from compat.check.rules.cmp501 import RULE as SAVEPOINT_UNREADABLE
-from compat.check.rules.cmp901 import RULE as PROGRAM_FAILED
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.plan.decode import PlanError, decode
 from compat.plan.facts import Program
 from compat.refusals import refused
-from compat.report.failure import Failure, Side, Undecided
 from compat.report.json_report import as_dict
 from compat.service.database import Database
 from compat.service.records import CheckSide, Plan, Savepoint, Version
@@ -220,9 +219,9 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
             assert old.savepoint is not None
             before = snapshot_program(_Worker.registry, old.savepoint, old.side.label, after)
     except PlanError as error:
-        name, rule = (old if side is Side.OLD else new).side.label, PROGRAM_FAILED.id
+        name, rule = (old if side is Side.OLD else new).side.label, Undecidable.PROGRAM_FAILED
         if side is Side.OLD and old.savepoint is not None:
-            rule = SAVEPOINT_UNREADABLE.id
+            rule = Undecidable.SAVEPOINT_UNREADABLE
         failure = Failure(rule=rule, message=str(error), name=name, side=side)
         return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
     return check(before, after, CheckOptions(request.allow_non_restored, request.flink))

@@ -2,7 +2,7 @@
 
 A page is made from the JSON of a report (:mod:`compat.report.json_report`) and the two programs, whether the check was made
 a moment ago or is kept by a service. Names, paths and texts of users are passed through
-:func:`~compat.report.escaping.visible` here, once, so that no template or script has to think of control characters; markup
+:func:`~compat.escaping.visible` here, once, so that no template or script has to think of control characters; markup
 is escaped where it is written.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.check.findings import Fate, Report
+from compat.check.undecided import Undecided
+from compat.escaping import code_line, no_command, visible
 from compat.plan.facts import Program, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, no_command, visible
-from compat.report.failure import Undecided
 from compat.report.json_report import as_dict
 from compat.view.layers import Side, joint_layers
 from compat.view.sides import Json, side_values, source_values

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compat.escaping import visible
 from compat.plan.facts import Operator, SourceLine, State
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
 from compat.report.frames import frame
 from compat.report.json_report import plain
-from compat.state.key_groups import key_groups_of_subtask
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, key_groups_of_subtask
 from compat.view.layers import Side
 
 Json = dict[str, Any]
@@ -126,7 +126,7 @@ def _max_parallelism(side: Side, index: int, members: Sequence[Sequence[int]]) -
 
 def _key_groups(max_parallelism: int, parallelism: int) -> list[list[int]] | None:
     """The first and the last key group of each subtask; None where there are too many subtasks, or nonsense."""
-    if not 0 < parallelism <= min(max_parallelism, MOST_SUBTASKS) or max_parallelism > 1 << 15:
+    if not 0 < parallelism <= min(max_parallelism, MOST_SUBTASKS) or max_parallelism > HIGHEST_MAX_PARALLELISM:
         return None
     ranges = (key_groups_of_subtask(max_parallelism, parallelism, subtask) for subtask in range(parallelism))
     return [[groups[0], groups[-1]] for groups in ranges]

@@ -22,6 +22,7 @@ from compat.compiler.datastream.state import (
 )
 from compat.compiler.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
 from compat.compiler.transformations.operators import PythonOperator
+from compat.state.names import WINDOW_CONTENTS
 
 if TYPE_CHECKING:
     from compat.compiler.datastream._keyed import KeyedStream
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"]
 
-WINDOW_STATE_NAME = "window-contents"
+WINDOW_STATE_NAME = WINDOW_CONTENTS
 
 
 class _Windowed:

@@ -11,13 +11,10 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from compat.compiler.executiongraph.generator import generate as generate_execution_graph
+from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex
-from compat.compiler.job import Job
-from compat.compiler.jobgraph.generator import generate as generate_job_graph
 from compat.compiler.jobgraph.model import JobGraph
-from compat.compiler.streamgraph.generator import generate as generate_stream_graph
-from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
+from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.transformations.model import CoFeedback, Feedback
 from compat.compiler.transformations.operators import Operator
@@ -136,19 +133,19 @@ def with_max_parallelism(plan: PhysicalPlan, adopted: Mapping[int, int]) -> Phys
     return replace(plan, tasks=tuple(task(each) for each in plan.tasks)) if adopted else plan
 
 
-def plan(job: Job) -> PhysicalPlan:
-    """The physical plan of a job. Raises a ProgramError where one of the graphs is refused."""
-    return _Planning(job).run()
+def plan(compilation: Compilation) -> PhysicalPlan:
+    """The physical plan of a compiled job. Raises a ProgramError where one of the graphs was refused."""
+    return _Planning(compilation.or_refuse()).run()
 
 
 class _Planning:
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._graph = generate_stream_graph(job)
-        self._hashes = generate_hashes(self._graph)
-        self._user_hashes = user_hashes(self._graph)
-        self._job_graph = generate_job_graph(self._graph, self._hashes)
-        self._execution = generate_execution_graph(self._job_graph)
+    def __init__(self, compilation: Compilation) -> None:
+        job, graph = compilation.job, compilation.stream_graph
+        job_graph, execution = compilation.job_graph, compilation.execution_graph
+        assert job is not None and graph is not None and job_graph is not None and execution is not None  # noqa: PT018
+        self._job, self._graph, self._job_graph, self._execution = job, graph, job_graph, execution
+        self._hashes = compilation.hashes
+        self._user_hashes = user_hashes(graph)
         self._numbers = {vertex.id: number for number, vertex in enumerate(self._execution.vertices)}
         self._vertices = {vertex.id: vertex for vertex in self._execution.vertices}
         self._edges = {

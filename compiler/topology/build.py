@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compat.compiler.configuration import LATEST_FLINK, JobSettings
+from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location, ProgramError, illegal_argument, unsupported
 from compat.compiler.garbage import collection_paused
 from compat.compiler.job import Job
@@ -26,6 +26,8 @@ from compat.compiler.transformations.partitioners import (
     Ship,
 )
 from compat.compiler.transformations.pipeline import Pipeline
+from compat.compiler.versions import LATEST_FLINK
+from compat.state.names import WINDOW_CONTENTS
 
 _PARTITIONERS = {
     "forward": FORWARD,
@@ -224,7 +226,7 @@ class _Builder:
             (246, "SimpleUdfStreamOperatorFactory") if self._settings.legacy else (230, "WindowOperatorFactory")
         )
         description = (
-            "TriggerWindow(TumblingProcessingTimeWindows(5000), ReducingStateDescriptor{name=window-contents, "
+            f"TriggerWindow(TumblingProcessingTimeWindows(5000), ReducingStateDescriptor{{name={WINDOW_CONTENTS}, "
             "defaultValue=null, serializer=org.apache.flink.api.common.typeutils.base.LongSerializer@0}, "
             f"ProcessingTimeTrigger(), AllWindowedStream.reduce(AllWindowedStream.java:{line}))"
         )

@@ -21,8 +21,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from compat.compiler.driver import compile_job
 from compat.compiler.topology.build import build_job
-from compat.plan.compilation import compile_job
 from compat.plan.encode import dump_plan, plan_json
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)

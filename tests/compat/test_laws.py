@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compat.check.findings import Level, Report, Verdict
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.process import finish, start
 from compat.loader.request import Loaded, Request
-from compat.report.failure import Undecided
 from tests.compat.programs import STYLES, Job, Step, Style, jobs, source
 
 EXAMPLES = pytest.mark.parametrize("examples", [12, pytest.param(300, marks=pytest.mark.slow)])

@@ -8,6 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.compiler.errors import ErrorCode
+from compat.loader.topology import plan_of
+from compat.plan.facts import Program
+from compat.refusals import refused
 from tests.compat.pairs.identity import two
 from tests.compat.pairs.programs import value
 
@@ -35,3 +39,50 @@ def test_a_refusal_cannot_be_ignored(
     assert result.exit_code == 1, result.output
     assert result.output.startswith("INCOMPATIBLE")
     assert "error CMP105" in result.output
+
+
+def source(id: str, **more: object) -> dict[str, object]:
+    return {"id": id, "kind": "source", **more}
+
+
+REFUSED = {
+    "CMP105": (
+        ErrorCode.DUPLICATE_UID,
+        [source("a", uid="u"), {"id": "b", "kind": "map", "inputs": ["a"], "uid": "u"}],
+    ),
+    "CMP109": (ErrorCode.MALFORMED_UID_HASH, [source("a", uidHash="abc")]),
+    "CMP202": (
+        ErrorCode.FORWARD_CHANGES_PARALLELISM,
+        [
+            source("a"),
+            {"id": "f", "kind": "forward", "inputs": ["a"]},
+            {"id": "b", "kind": "map", "inputs": ["f"], "parallelism": 3},
+        ],
+    ),
+}
+NOTHING = Program(name="old", kind="program", job_name="", flink="2.3", operators=(), vertices=(), settings={})
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_a_refusal_goes_by_its_code_and_not_by_its_sentence(rule: str) -> None:
+    code, ops = REFUSED[rule]
+    plan = plan_of({"ops": ops}, "2.3", {})
+    assert plan["error"]["code"] == code.value, plan["error"]
+    plan["error"]["message"] = "Said otherwise by the next Flink."
+    report = refused(plan, "new.py", NOTHING)
+    assert report is not None
+    assert [finding.rule for finding in report.findings] == [rule]
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_version_0_1_0_wrote_refusals_without_codes(rule: str) -> None:
+    plan = plan_of({"ops": REFUSED[rule][1]}, "2.3", {})
+    today = refused(plan, "new.py", NOTHING)
+    del plan["error"]["code"], plan["error"]["value"]
+    assert refused(plan, "new.py", NOTHING) == today
+
+
+def test_a_refusal_that_no_rule_is_about_is_no_finding() -> None:
+    plan = plan_of({"ops": []}, "2.3", {})
+    assert plan["error"]["code"] == ErrorCode.ILLEGAL_STATE.value
+    assert refused(plan, "new.py", NOTHING) is None

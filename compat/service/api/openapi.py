@@ -11,8 +11,9 @@ from starlette.responses import Response
 
 import compat
 from compat import schemas
+from compat.compiler.versions import FLINK_VERSIONS
 from compat.service.context import raw
-from compat.service.requests import FLINK_VERSIONS, JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, SAVEPOINT_ID
+from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, SAVEPOINT_ID
 from compat.service.shape import json_schema
 
 Json = dict[str, Any]

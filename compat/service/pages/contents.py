@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compat.report.escaping import visible
+from compat.escaping import visible
 from compat.report.metrics import metric_text
 from compat.service.pages.charts import Bar, bars
 from compat.service.pages.rendering import count, size

@@ -24,9 +24,9 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import Position
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
+from compat.state.names import SOURCE_READER
 from compat.state.serializers import dump, key_codec_of
 
-SOURCE_STATE = "SourceReaderState"
 COMMITTABLES = "committables"
 FEEDBACK = "feedback"
 WATERMARK = "watermark"
@@ -82,7 +82,7 @@ class CheckpointCoordinator:
             if row.value is not None:
                 by_state.setdefault((row.operator_id, row.state), {})[row.map_key] = row.value
         for id, source in self.sources.items():
-            source.restore(by_state.get((id, SOURCE_STATE), {}))
+            source.restore(by_state.get((id, SOURCE_READER), {}))
         for _, spec in self.plan.operators():
             if data := by_state.get((spec.id, STATES), {}).get(b""):
                 self.described[spec.id] = {state["name"]: state for state in json.loads(data)["states"]}
@@ -185,7 +185,7 @@ class CheckpointCoordinator:
     ) -> None:
         for id, source in self.sources.items():
             for name, value in source.changes():
-                self._put(rows, id, Kind.OPERATOR, SOURCE_STATE, name, value)
+                self._put(rows, id, Kind.OPERATOR, SOURCE_READER, name, value)
         for task, spec in self.plan.operators():
             reached = watermarks.get(spec.id, ())
             if len(reached) == task.parallelism:  # an operator has passed what all of its subtasks have

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import committer_of
 from compat.compiler.spark.driver import next_epoch
@@ -57,7 +58,7 @@ class JobMaster:
 
     def __init__(
         self,
-        job: Any,
+        compilation: Compilation,
         plan: PhysicalPlan,
         store: JobStore,
         runner: Callable[[PhysicalPlan], EpochRunner],
@@ -68,7 +69,9 @@ class JobMaster:
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
     ) -> None:
-        self.job, self.plan, self.store, self.options = job, plan, store, options
+        assert compilation.job is not None
+        settings = compilation.job.settings
+        self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
         self.job_id = uuid.uuid4().hex if before is None else before.job_id
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
@@ -80,8 +83,8 @@ class JobMaster:
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
-        self._strategy = RestartStrategy.of(plan.options, job.settings.checkpointing)
-        self._target = max((job.settings.checkpoint_interval or 1000) / 1000, 0.05)
+        self._strategy = RestartStrategy.of(plan.options, settings.checkpointing)
+        self._target = max((settings.checkpoint_interval or 1000) / 1000, 0.05)
         self._replicas = options.replicas or default_replicas()
         self._retained = int(plan.options.get(_RETAINED, "1"))
         self._plan_json: dict[str, Any] | None = None
@@ -99,7 +102,7 @@ class JobMaster:
     def prepare(self) -> None:
         """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
         if self.options.plan_of is not None:
-            self._plan_json = self.options.plan_of(self.job)
+            self._plan_json = self.options.plan_of(self.compilation)
         restoration = None
         if self._before is None and self.options.savepoint is not None:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)

@@ -24,6 +24,7 @@ from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Operator
 from compat.state.descriptors import ReducingStateDescriptor
+from compat.state.names import PYTHON_REDUCE
 from compat.state.serializers import key_codec_of
 from compat.state.types import TupleTypeInfo
 
@@ -142,7 +143,7 @@ class KeyedReduce(KeyedOperator):
             combine = accumulator(arguments["aggregate"], arguments["field"], arguments["value_type"])
         else:
             combine = call_of(self.function, "reduce")
-        self.state = self.backend.cells(ReducingStateDescriptor("_reduce_state", combine, arguments["value_type"]))
+        self.state = self.backend.cells(ReducingStateDescriptor(PYTHON_REDUCE, combine, arguments["value_type"]))
         self._combine = combine
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from compat.check.findings import Finding, Level, Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare, decide
 from compat.loader.inputs import LoadOptions
 from compat.loader.process import finish, start
 from compat.loader.request import Request
-from compat.report.failure import Undecided
 from tests.compat.pairs.model import Pair, Saved, Side, Topology
 
 CLUSTER = {"parallelism.default": "2"}

@@ -7,9 +7,9 @@ import pytest
 from compat.compiler.datastream import MemorySize, SlotSharingGroup, StreamExecutionEnvironment
 from compat.compiler.datastream._program import reset
 from compat.compiler.datastream.executor import set_executor
+from compat.compiler.driver import compile_job
 from compat.compiler.errors import ProgramError
 from compat.compiler.jobgraph.artifacts import CACHED_FILES, cached_files
-from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
 
 

@@ -7,7 +7,7 @@ import pytest
 from compat.compiler.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from compat.compiler.datastream._program import reset
 from compat.compiler.datastream.executor import set_executor
-from compat.plan.compilation import compile_job
+from compat.compiler.driver import compile_job
 
 
 class _Keep:

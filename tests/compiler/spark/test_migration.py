@@ -8,9 +8,9 @@ import pytest
 
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
+from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.state.inspection import state_rows
-from compat.plan.compilation import compile_job
 from compat.plan.encode import plan_json
 from compat.state.descriptors import (
     ListStateDescriptor,
@@ -28,8 +28,8 @@ CA = NAMED(["c", "a"], [L, Types.BIG_INT()])
 NUMBERS = list(range(24))
 
 
-def plan_of(job: Any) -> dict[str, Any]:
-    return plan_json(compile_job(job))
+def plan_of(compilation: Compilation) -> dict[str, Any]:
+    return plan_json(compilation)
 
 
 class Keep(KeyedProcessFunction):

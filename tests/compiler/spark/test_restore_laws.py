@@ -18,9 +18,9 @@ from compat.check.findings import Verdict
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.plan.as_run import as_run
-from compat.plan.compilation import compile_job
 from compat.plan.decode import decode
 from compat.plan.encode import plan_json
 from compat.state.descriptors import (
@@ -157,8 +157,8 @@ class Keep(KeyedProcessFunction):
 def run(cluster: Cluster, version: Version, plans: list[dict[str, Any]], **options: Any) -> list[tuple[int, Any]]:
     """The contents of the state when each number came; the plan is added to ``plans``."""
 
-    def plan_of(job: Any) -> dict[str, Any]:
-        plans.append(as_run(plan_json(compile_job(job))))
+    def plan_of(compilation: Compilation) -> dict[str, Any]:
+        plans.append(as_run(plan_json(compilation)))
         return plans[-1]
 
     env = cluster.environment(version.parallelism, plan_of=plan_of, **options)
