@@ -9,14 +9,33 @@ import pytest
 
 from compat.check.findings import Fate, Report
 from compat.comparison import Comparison, compare
+from compat.report.failure import Undecided
 
 DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences"
 TOLD_BY = {"batch_mode": ("CMP112", Fate.LOST)}
 """By folder, the rule that says what Flink did, and what becomes of the state."""
 
 
+REFUSED = {"maxpar_zero": "The maximum parallelism must be greater than 0."}
+"""By folder, what Flink says of a program that it does not take."""
+
+
 def test_every_folder_is_a_case() -> None:
-    assert {path.name for path in DIFFERENCES.iterdir() if path.is_dir()} == TOLD_BY.keys()
+    assert {path.name for path in DIFFERENCES.iterdir() if path.is_dir()} == TOLD_BY.keys() | REFUSED.keys()
+
+
+@pytest.mark.parametrize("old", ["old.json", "savepoint"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_program_that_flink_refuses_is_no_success(name: str, old: str) -> None:
+    folder = DIFFERENCES / name
+    did = json.loads((folder / "flink.json").read_text(encoding="utf-8"))["false"]
+    assert did["outcome"] == "build"
+    assert REFUSED[name] in did["error"]
+    (outcome,) = compare(Comparison(str(folder / old), str(folder / "new.json"))).outcomes
+    assert isinstance(outcome, Undecided)
+    (failure,) = outcome.failures
+    assert failure.rule == "CMP901"
+    assert REFUSED[name] in failure.message
 
 
 @pytest.mark.parametrize("old", ["old.json", "savepoint"])
