@@ -158,8 +158,8 @@ def _vertex(vertex: JobVertex, legacy: bool, data_sets: dict[int, str | None]) -
                 "index": operator.index,
                 "start": operator.start,
                 "end": operator.end,
-                "chained_outputs": list(operator.chained_outputs),
-                "non_chained_outputs": operator.non_chained_outputs,
+                "chained_outputs": [edge.target for edge in operator.chained_outputs],
+                "non_chained_outputs": len(operator.non_chained_outputs),
             }
             for operator in vertex.chain
         ],

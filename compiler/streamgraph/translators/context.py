@@ -122,6 +122,7 @@ class Context:
             else self.default_buffer_timeout,
             state_keys=keyed_inputs,
             key_type=key_type,
+            input_types=tuple(self.pipeline[id].output_type for id in transformation.inputs),
             output_type=transformation.output_type,
             concurrent_attempts=transformation.concurrent_attempts,
             location=transformation.location,
