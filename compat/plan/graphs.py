@@ -176,6 +176,8 @@ def execution_graph_json(graph: ExecutionGraph) -> Json:
                 "parallelism": vertex.parallelism,
                 "max_parallelism": vertex.max_parallelism,
                 "max_parallelism_configured": vertex.max_parallelism_configured,
+                "slot_sharing_group": vertex.slot_sharing_group,
+                "first_slot": vertex.slots.start,
                 "inputs": [
                     {
                         "source": edge.source,

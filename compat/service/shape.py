@@ -100,6 +100,8 @@ _EXECUTION = {
             "name!": TEXT,
             "parallelism": NUMBER,
             "max_parallelism": NUMBER,
+            "slot_sharing_group": TEXT,
+            "first_slot": NUMBER,
             "inputs!": [
                 {"source!": TEXT, "data_set_index": NUMBER, "distribution_pattern": TEXT, "connections": NUMBER}
             ],

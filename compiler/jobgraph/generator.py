@@ -135,11 +135,11 @@ class _Generation:
             leaving.setdefault(edge.source, {})[id(output)] = output
         sources = {edge.source for edge in chain.sources}
         others = sorted([node for node in chain.nodes if node != chain.head] + sorted(sources))
-        return tuple(self._config(node, chain, node in sources, leaving.get(node, {})) for node in (chain.head, *others))
+        return tuple(
+            self._config(node, chain, node in sources, leaving.get(node, {})) for node in (chain.head, *others)
+        )
 
-    def _config(
-        self, node: int, chain: Chain, inside_head: bool, leaving: dict[int, NonChainedOutput]
-    ) -> StreamConfig:
+    def _config(self, node: int, chain: Chain, inside_head: bool, leaving: dict[int, NonChainedOutput]) -> StreamConfig:
         stream_node = self._graph.nodes[node]
         chained = chain.outputs.get(node, ())
         index = CHAINED_SOURCE_INDEX if inside_head else chain.index[node]
