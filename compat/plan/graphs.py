@@ -98,6 +98,7 @@ def job_graph_json(graph: JobGraph) -> Json:
         },
         "user_artifacts": dict(graph.user_artifacts),
         "slot_sharing_group_resources": {name: dict(needs) for name, needs in graph.slot_resources.items()},
+        "scheduler": graph.scheduler.value,
     }
 
 

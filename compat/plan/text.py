@@ -44,7 +44,9 @@ def _job(plan: Plan) -> Iterator[str]:
 
 def _execution(plan: Plan) -> Iterator[str]:
     graph = plan["execution_graph"]
-    yield f"ExecutionGraph: {graph['total_subtasks']} subtasks, {graph['total_slots']} slots"
+    scheduler = plan["job_graph"].get("scheduler")
+    told = "" if scheduler is None else f", scheduler {visible(scheduler)}"
+    yield f"ExecutionGraph: {graph['total_subtasks']} subtasks, {graph['total_slots']} slots{told}"
     parallelism = {vertex["id"]: vertex["parallelism"] for vertex in graph["vertices"]}
     for vertex in graph["vertices"]:
         yield (

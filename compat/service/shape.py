@@ -92,6 +92,7 @@ _JOB = {
     ],
     "topological": [TEXT],
     "checkpointing": {"interval": NUMBER, "at_least_once": FLAG, "unaligned": FLAG},
+    "scheduler": TEXT,
 }
 _EXECUTION = {
     "vertices!": [

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
+from compat.compiler.jobgraph.scheduling import SchedulerType, scheduler_type
 from compat.compiler.record import record
 from compat.compiler.streamgraph.model import StreamEdge, Task
 from compat.compiler.transformations.operators import Operator
@@ -182,3 +183,8 @@ class JobGraph:
     checkpointing: CheckpointSettings | None
     user_artifacts: Mapping[str, str]
     slot_resources: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def scheduler(self) -> SchedulerType:
+        """The scheduler that runs the job."""
+        return scheduler_type(self.settings.options, batch=self.job_type == "BATCH", dynamic=self.dynamic)

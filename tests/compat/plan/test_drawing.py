@@ -82,6 +82,7 @@ WIDE = [
 def test_the_text_of_the_execution_layer_shows_slots_and_what_feeds_subtasks() -> None:
     shown = text(plan_of({"ops": WIDE}, "2.3", {}), "execution")
 
+    assert "ExecutionGraph: 32789 subtasks, 32770 slots, scheduler Default" in shown
     assert [line.strip() for line in shown.splitlines() if line.lstrip().startswith("in slot")] == [
         "in slots 1-2 of 'default'",
         "in slots 3-32770 of 'wide'",
