@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from compat.plan.subtasks import feeding, slots_of
+
 Plan = Mapping[str, Any]
 
 
@@ -68,20 +70,31 @@ def _execution(plan: Plan) -> Drawing:
     boxes = tuple(
         Box(
             vertex["id"],
-            (vertex["name"], f"{vertex['parallelism']} subtasks, at most {vertex['max_parallelism']}", vertex["id"]),
+            (
+                vertex["name"],
+                f"{vertex['parallelism']} subtasks, at most {vertex['max_parallelism']}",
+                *([] if (slots := slots_of(vertex)) is None else [slots]),
+                vertex["id"],
+            ),
         )
         for vertex in vertices
     )
+    parallelism = {vertex["id"]: vertex["parallelism"] for vertex in vertices}
     arrows = (
         Arrow(
             edge["source"],
             vertex["id"],
-            f"{edge['distribution_pattern'].lower().replace('_', ' ')}, {edge['connections']}",
+            f"{edge['distribution_pattern'].lower().replace('_', ' ')}, {edge['connections']}"
+            + ("" if (fed := _fed(edge, vertex, parallelism)) is None else f": {fed}"),
         )
         for vertex in vertices
         for edge in vertex["inputs"]
     )
     return Drawing(boxes, tuple(arrows))
+
+
+def _fed(edge: Plan, vertex: Plan, parallelism: Mapping[str, Any]) -> str | None:
+    return feeding(edge, parallelism.get(edge["source"]), vertex["parallelism"])
 
 
 def columns(graph: Drawing) -> list[list[str]]:

@@ -98,6 +98,7 @@ def job_graph_json(graph: JobGraph) -> Json:
         },
         "user_artifacts": dict(graph.user_artifacts),
         "slot_sharing_group_resources": {name: dict(needs) for name, needs in graph.slot_resources.items()},
+        "scheduler": graph.scheduler.value,
     }
 
 
@@ -158,8 +159,8 @@ def _vertex(vertex: JobVertex, legacy: bool, data_sets: dict[int, str | None]) -
                 "index": operator.index,
                 "start": operator.start,
                 "end": operator.end,
-                "chained_outputs": list(operator.chained_outputs),
-                "non_chained_outputs": operator.non_chained_outputs,
+                "chained_outputs": [edge.target for edge in operator.chained_outputs],
+                "non_chained_outputs": len(operator.non_chained_outputs),
             }
             for operator in vertex.chain
         ],
@@ -176,6 +177,8 @@ def execution_graph_json(graph: ExecutionGraph) -> Json:
                 "parallelism": vertex.parallelism,
                 "max_parallelism": vertex.max_parallelism,
                 "max_parallelism_configured": vertex.max_parallelism_configured,
+                "slot_sharing_group": vertex.slot_sharing_group,
+                "first_slot": vertex.slots.start,
                 "inputs": [
                     {
                         "source": edge.source,

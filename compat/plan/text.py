@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.escaping import visible
 from compat.plan.drawing import Box, Plan, drawing
+from compat.plan.subtasks import feeding, slots_of
 
 
 def text(plan: Plan, layer: str | None = None) -> str:
@@ -43,12 +44,22 @@ def _job(plan: Plan) -> Iterator[str]:
 
 def _execution(plan: Plan) -> Iterator[str]:
     graph = plan["execution_graph"]
-    yield f"ExecutionGraph: {graph['total_subtasks']} subtasks, {graph['total_slots']} slots"
+    scheduler = plan["job_graph"].get("scheduler")
+    told = "" if scheduler is None else f", scheduler {visible(scheduler)}"
+    yield f"ExecutionGraph: {graph['total_subtasks']} subtasks, {graph['total_slots']} slots{told}"
+    parallelism = {vertex["id"]: vertex["parallelism"] for vertex in graph["vertices"]}
     for vertex in graph["vertices"]:
         yield (
             f"  {vertex['id']}  x{vertex['parallelism']} of at most {vertex['max_parallelism']}  "
             f"{visible(vertex['name'])}"
         )
+        if (slots := slots_of(vertex)) is not None:
+            yield f"          in {visible(slots)}"
+        for edge in vertex["inputs"]:
+            fed = feeding(edge, parallelism.get(edge["source"]), vertex["parallelism"])
+            yield f"          from {edge['source']}  {edge['distribution_pattern']}" + (
+                "" if fed is None else f"  {fed}"
+            )
     for name, slots in graph["slots"].items():
         yield f"  slot sharing group {visible(name)!r}: {slots} slots"
 

@@ -92,6 +92,7 @@ _JOB = {
     ],
     "topological": [TEXT],
     "checkpointing": {"interval": NUMBER, "at_least_once": FLAG, "unaligned": FLAG},
+    "scheduler": TEXT,
 }
 _EXECUTION = {
     "vertices!": [
@@ -100,6 +101,8 @@ _EXECUTION = {
             "name!": TEXT,
             "parallelism": NUMBER,
             "max_parallelism": NUMBER,
+            "slot_sharing_group": TEXT,
+            "first_slot": NUMBER,
             "inputs!": [
                 {"source!": TEXT, "data_set_index": NUMBER, "distribution_pattern": TEXT, "connections": NUMBER}
             ],

@@ -49,7 +49,8 @@ class StreamNode:
     """An operator of the graph. ``id`` is its transformation's; iteration heads and tails have negative ids.
 
     ``operator`` and ``chaining`` are None for iteration heads and tails. ``state_keys`` counts the inputs with a key
-    selector and ``key_type`` is their type.
+    selector and ``key_type`` is their type. ``input_types`` and ``output_type`` are the types of the records that the
+    operator reads, input by input, and writes; None where the program gave none.
     """
 
     id: int
@@ -68,6 +69,7 @@ class StreamNode:
     buffer_timeout: int = -1
     state_keys: int = 0
     key_type: Any = None
+    input_types: tuple[Any, ...] = ()
     output_type: Any = None
     concurrent_attempts: bool = True
     location: Location | None = None

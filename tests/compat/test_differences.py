@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from compat.report.failure import Undecided
 
 from compat.check.findings import Fate, Report
 from compat.comparison import Comparison, compare
-from compat.report.failure import Undecided
 
 DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences"
 TOLD_BY = {"batch_mode": ("CMP112", Fate.LOST)}

@@ -49,7 +49,7 @@ def _problems(task: TaskSpec, spec: OperatorSpec) -> list[str]:
         return []
     if spec.is_source:
         reason = unsupported_source(operator)
-        chained = spec.task in (Task.SOURCE, Task.LEGACY_SOURCE) and task.channels
+        chained = spec.task in (Task.SOURCE, Task.LEGACY_SOURCE) and task.gates
         found = [reason] if reason is not None else []
         return [*found, "a source inside an operator with several inputs has no tasks of its own"] if chained else found
     return [problem for part in (operator, *operator.chained) if (problem := _problem(part)) is not None]

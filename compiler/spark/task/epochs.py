@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
-from compat.compiler.spark.plan import PhysicalPlan, TaskSpec
+from compat.compiler.spark.plan import PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
 from compat.compiler.spark.task.elements import Buffer
@@ -55,12 +55,14 @@ class EpochSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """A subtask that failed, in the place of its report."""
+    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks."""
 
     task: str
     operator: str | None
     record: str | None
     cause: str
+    vertex: int | None = None
+    subtask: int | None = None
 
 
 class EpochLost(Exception):
@@ -75,11 +77,22 @@ class PackedPlan:
     """
 
     tasks: tuple[TaskSpec, ...]
-    partitions: tuple[int, ...]
+    stages: tuple[Stage, ...]
     payloads: Mapping[int, bytes]
     stateful: frozenset[int]
     lasting: frozenset[int]
     batch: bool = False
+
+    def partitions_after(self, level: int) -> int:
+        """How many partitions the next stage has; what the last one gives is in one."""
+        return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
+
+    def way_of(self, buffer: Buffer, level: int) -> int:
+        """The partition of the next stage that a buffer goes to: its subtask's slot, or one that passes it on."""
+        slot = self.tasks[buffer.vertex].slots[buffer.subtask]
+        if buffer.level == level + 1:
+            return self.stages[buffer.level].partition_of(slot)
+        return slot % self.partitions_after(level)
 
 
 class EpochRunner(Protocol):
@@ -108,7 +121,7 @@ def pack(plan: PhysicalPlan) -> bytes:
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
     packed = PackedPlan(
         tasks=tuple(tasks),
-        partitions=plan.partitions,
+        stages=plan.stages,
         payloads=payloads,
         stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
         lasting=lasting_vertices(plan),
@@ -142,7 +155,8 @@ def run_partition(
     plan: PackedPlan, spec: EpochSpec, level: int, partition: int, incoming: Iterable[Parcel], run: RunSubtask
 ) -> Iterator[tuple[int, Parcel]]:
     """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
-    following = plan.partitions[level + 1] if level + 1 < len(plan.partitions) else 1
+    following = plan.partitions_after(level)
+    slot = plan.stages[level].slots[partition]
     buffers: dict[int, list[Buffer]] = {}
     failed = False
     for parcel in incoming:
@@ -150,20 +164,20 @@ def run_partition(
             if parcel.level == level:
                 buffers.setdefault(parcel.vertex, []).append(parcel)
             else:
-                yield parcel.subtask % following, parcel
+                yield plan.way_of(parcel, level), parcel
         else:
             failed = failed or isinstance(parcel, TaskFailure)
             yield partition % following, parcel
     if failed:
         return
     for task in plan.tasks:
-        if task.level != level or partition >= task.parallelism:
+        if task.level != level or slot not in task.slots:
             continue
-        made, report = run(spec, task.vertex, partition, buffers.pop(task.vertex, []))
+        made, report = run(spec, task.vertex, task.slots.index(slot), buffers.pop(task.vertex, []))
         if isinstance(report, TaskFailure):
             yield from ((target, report) for target in range(following))
             return
-        yield from ((buffer.subtask % following, buffer) for buffer in made)
+        yield from ((plan.way_of(buffer, level), buffer) for buffer in made)
         yield partition % following, report
 
 
@@ -291,10 +305,11 @@ def _clock() -> int:
 def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     import traceback
 
-    name = f"{task.name} ({subtask + 1}/{task.parallelism})"
+    name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
-        return TaskFailure(name, error.operator, error.record, error.cause)
-    return TaskFailure(name, None, None, "".join(traceback.format_exception(error)).rstrip())
+        return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    cause = "".join(traceback.format_exception(error)).rstrip()
+    return TaskFailure(name, None, None, cause, task.vertex, subtask)
 
 
 def default_replicas() -> str:
@@ -321,9 +336,9 @@ class InProcessRunner:
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         parcels: dict[int, list[Parcel]] = {}
-        for level, count in enumerate(self._plan.partitions):
+        for level, stage in enumerate(self._plan.stages):
             following: dict[int, list[Parcel]] = {}
-            for partition in range(count):
+            for partition in range(stage.partitions):
                 incoming = parcels.get(partition, [])
                 for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
                     following.setdefault(target, []).append(parcel)

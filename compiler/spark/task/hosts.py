@@ -48,7 +48,7 @@ class HostLost(Exception):
 
 
 class Host:
-    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan, ``slot`` the partition."""
+    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan."""
 
     def __init__(self, plan_id: str, slot: int, load: tuple[bytes, bytes]) -> None:
         self._plan_id, self._slot, self._load = plan_id, slot, load

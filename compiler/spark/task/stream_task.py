@@ -17,7 +17,7 @@ from compat.compiler.spark.operators.source import IterationHead, SourceOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task.channels import RecordWriter, channels_of
+from compat.compiler.spark.task.channels import RecordWriter
 from compat.compiler.spark.task.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
@@ -125,7 +125,6 @@ class StreamTask:
                         edge,
                         levels[edge.vertex],
                         self._environment.subtask,
-                        self.spec.parallelism,
                         self._environment.epoch,
                         self._emit,
                     )
@@ -139,8 +138,8 @@ class StreamTask:
         self._in_order = [operator for spec in self.spec.operators for operator in self._nodes[spec.node]]
         self._head = self._nodes[self.spec.operators[0].node][0]
         self._valves = {
-            input: WatermarkValve(channels_of(edges, self._environment.subtask, self.spec.parallelism))
-            for input, edges in self.spec.channels.items()
+            input: WatermarkValve(channel for gate in gates for channel in gate.channels(self._environment.subtask))
+            for input, gates in self.spec.gates.items()
         }
         self._combined = WatermarkValve(self._valves)
         self._input_head = next(
@@ -182,7 +181,7 @@ class StreamTask:
                 if work is not None:
                     head.run(work)
                     count += getattr(head, "count", 0)
-        inputs = {edge: input for input, edges in self.spec.channels.items() for edge, _, _ in edges}
+        inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
         for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
             for element in decode_elements(buffer.payload):

@@ -31,6 +31,7 @@ def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, 
             slot_sharing_group=context.slot_sharing_group(stream.slot_sharing_group, nodes),
             co_location_group=stream.co_location_group,
             buffer_timeout=context.default_buffer_timeout,
+            input_types=(context.type_of(cache.input),),
             location=cache.location,
         )
     )

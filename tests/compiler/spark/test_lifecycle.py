@@ -166,7 +166,7 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
             pass_fds=[listening.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-    plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+    plan = PackedPlan(tasks=(), stages=(), payloads={}, stateful=frozenset(), lasting=frozenset())
     assert host.stdin is not None
     with host.stdin:
         pickle.dump((pickle.dumps(None), pickle.dumps(plan)), host.stdin)
@@ -187,7 +187,7 @@ if os.fork():
     sys.exit()
 while os.getppid() == daemon:
     time.sleep(0.01)
-plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+plan = PackedPlan(tasks=(), stages=(), payloads={}, stateful=frozenset(), lasting=frozenset())
 try:
     hosts.Host("plan", 0, (pickle.dumps(None), pickle.dumps(plan)))._connect().close()
 except (hosts.HostLost, OSError):
