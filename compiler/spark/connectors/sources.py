@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
+from compat.compiler.transformations import operators as ops
 
 __all__ = [
     "Read",
@@ -23,13 +24,17 @@ __all__ = [
 ]
 
 
-def unsupported_source(operator: Any) -> str | None:
+SourceKind = ops.Source | ops.LegacySource | ops.InputFormat | ops.Collection
+"""The operators that read a source of a program."""
+
+
+def unsupported_source(operator: ops.Operator) -> str | None:
     """Why a source cannot be run; None for one that can."""
     source = operator.function
-    if operator.kind == "collection" or hasattr(source, "create_enumerator"):
+    if isinstance(operator, ops.Collection) or hasattr(source, "create_enumerator"):
         return None
     connector = getattr(source, "connector", None)
-    if operator.kind == "input_format":
+    if isinstance(operator, ops.InputFormat):
         known = type(source).__name__ == "AvroInputFormat"
         return None if known else f"the input format {type(source).__name__} has no reader here: use a FileSource"
     if connector not in _CONNECTORS:
@@ -40,14 +45,14 @@ def unsupported_source(operator: Any) -> str | None:
     return _CONNECTORS[connector][2](source)
 
 
-def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
+def enumerator_of(operator: ops.Operator, parallelism: int) -> SplitEnumerator:
     """The enumerator of a source operator."""
     from compat.compiler.spark.connectors import builtin
 
     source = operator.function
-    if operator.kind == "collection":
+    if isinstance(operator, ops.Collection):
         return builtin.CollectionEnumerator(source)
-    if operator.kind == "input_format":
+    if isinstance(operator, ops.InputFormat):
         from compat.compiler.spark.connectors.files.source import FileEnumerator
 
         return FileEnumerator((source.settings["path"],))
@@ -56,14 +61,14 @@ def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
     return _CONNECTORS[source.connector][0](source, parallelism)
 
 
-def reader_of(operator: Any, output_type: Any) -> SourceReader:
+def reader_of(operator: ops.Operator, output_type: Any) -> SourceReader:
     """The reader of a source operator."""
     from compat.compiler.spark.connectors import builtin
 
     source = operator.function
-    if operator.kind == "collection":
+    if isinstance(operator, ops.Collection):
         return builtin.CollectionReader(output_type)
-    if operator.kind == "input_format":
+    if isinstance(operator, ops.InputFormat):
         from compat.compiler.spark.connectors.files.formats import read_avro
         from compat.compiler.spark.connectors.files.source import FileReader
 

@@ -14,6 +14,7 @@ class SourceCoordinator:
 
     def __init__(self, task: TaskSpec, spec: OperatorSpec) -> None:
         self.task, self.spec = task, spec
+        assert spec.operator is not None
         self._enumerator = enumerator_of(spec.operator, task.parallelism)
         self._splits: dict[str, tuple[Split, bool]] = {}
         self._changed: set[str] = set()

@@ -246,26 +246,20 @@ def call_of(function: Any, method: str) -> Callable[..., Any]:
     return found if found is not None else function  # type: ignore[no-any-return]
 
 
-def functions_of(operator: Operator) -> list[Any]:
-    """The functions of an operator: its own, and those that a window folds with."""
-    arguments = operator.arguments
-    return [operator.function, arguments.get("reduce_function"), arguments.get("aggregate_function")]
-
-
 def open_functions(operator: Operator, context: OperatorContext, backend: KeyedBackend | None) -> None:
     """Call ``open`` of an operator's function objects, unless an earlier epoch did."""
     if context.opened.runtime is not None:
         context.opened.runtime.move_to(context)
         return
     runtime = context.opened.runtime = TaskRuntimeContext(context, backend)
-    for function in functions_of(operator):
+    for function in operator.functions:
         if hasattr(function, "open"):
             function.open(runtime)
 
 
 def close_functions(operator: Operator) -> None:
     """Call ``close`` of an operator's function objects."""
-    for function in functions_of(operator):
+    for function in operator.functions:
         if hasattr(function, "close"):
             function.close()
 

@@ -14,15 +14,14 @@ from compat.compiler.spark.operators.base import OperatorContext, Output, Stream
 from compat.compiler.spark.operators.texts import text_of
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Timestamps, Values
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations import operators as ops
 
 
 class ReportingSink(StreamOperator):
     """A sink whose ``published`` go to the driver with the report, as (what, data)."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output) -> None:
         super().__init__(context, output)
-        self.operator = operator
         self.published: list[tuple[str, Any]] = []
 
     def process_watermark(self, timestamp: int) -> None:
@@ -33,13 +32,13 @@ class ReportingSink(StreamOperator):
 class PrintSink(ReportingSink):
     """Lines for the standard output, marked with the subtask where there are several."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output, operator)
-        prefix = operator.arguments.get("identifier") or ""
+    def __init__(self, context: OperatorContext, output: Output, operator: ops.Print) -> None:
+        super().__init__(context, output)
+        prefix = operator.identifier or ""
         if context.parallelism > 1:
             prefix += f"{':' if prefix else ''}{context.subtask + 1}"
         self._prefix = f"{prefix}> " if prefix else ""
-        self._text = text_of(operator.arguments.get("type"))
+        self._text = text_of(operator.type)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.published.append(("print", [f"{self._prefix}{self._text(value)}" for value in values]))
@@ -62,8 +61,8 @@ class IterationTail(ReportingSink):
 class WriterOperator(ReportingSink):
     """Writes records; what is to be published goes on to the committer, or to the driver where there is none."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output, operator)
+    def __init__(self, context: OperatorContext, output: Output, operator: ops.SinkWriter | ops.LegacySink) -> None:
+        super().__init__(context, output)
         # Of an epoch that is tried again, the task that was given up may still be writing.
         attempt = f"{context.attempt}-{uuid.uuid4().hex[:12]}"
         told = WriterContext(context.spec.id, context.subtask, context.epoch, attempt, context.store)
@@ -95,9 +94,6 @@ class CommitterOperator(ReportingSink):
 
 class PassThrough(StreamOperator):
     """An operator that changes nothing, such as the parts of a compacting sink."""
-
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.output.records(values, timestamps)

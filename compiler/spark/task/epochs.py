@@ -17,11 +17,12 @@ from typing import Any, Protocol
 
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
-from compat.compiler.spark.plan import PhysicalPlan, TaskSpec
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
 from compat.state.delta.rows import write_table
@@ -102,7 +103,7 @@ def pack(plan: PhysicalPlan) -> bytes:
     for task in plan.tasks:
         for spec in task.operators:
             operator = spec.operator
-            if operator is not None and operator.kind == "collection":
+            if isinstance(operator, Collection):
                 operator = replace(operator, function=None)
             payloads[spec.node] = dumps(operator)
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
@@ -125,10 +126,11 @@ def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
 
 
 def _stateful(task: TaskSpec) -> bool:
-    return any(
-        spec.operator is not None and (spec.key_type is not None or "broadcast" in spec.operator.kind)
-        for spec in task.operators
-    )
+    return any(spec.operator is not None and _keeps_state(spec, spec.operator) for spec in task.operators)
+
+
+def _keeps_state(spec: OperatorSpec, operator: Operator) -> bool:
+    return spec.key_type is not None or isinstance(operator, BroadcastProcess | KeyedBroadcastProcess)
 
 
 Ran = tuple[list[Buffer], TaskReport | TaskFailure]

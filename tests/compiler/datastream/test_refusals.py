@@ -171,11 +171,11 @@ def test_no_executor() -> None:
 
 def test_an_id_hash_only_for_sinks_of_the_old_kind(stream: DataStream) -> None:
     from compat.compiler.transformations.model import SinkStep, SinkTopology
-    from compat.compiler.transformations.operators import Operator
+    from compat.compiler.transformations.operators import SinkWriter
 
     class Anything:
         def topology(self) -> SinkTopology:
-            return SinkTopology(writer=SinkStep(name="Writer", operator=Operator("writer")))
+            return SinkTopology(writer=SinkStep(name="Writer", operator=SinkWriter()))
 
     stream.print().set_uid_hash("0" * 32)
     with pytest.raises(ProgramError, match="Cannot set a custom UID hash on a non-legacy sink"):

@@ -23,7 +23,7 @@ from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecut
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.task.epochs import PackedPlan
 from compat.compiler.spark.task.hosts import _folder
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import KeyByMap, Map, Print
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
@@ -145,13 +145,13 @@ def test_a_job_that_is_stopped_closes_its_functions(runs: Cluster, tmp_path: Pat
 
 def test_a_plain_function_needs_no_process_of_its_own(tmp_path: Path) -> None:
     assert not has_functions_to_keep(None)
-    assert not has_functions_to_keep(Operator(kind="map", function=len))
-    assert not has_functions_to_keep(Operator(kind="map", function=lambda value: value))
-    assert not has_functions_to_keep(Operator(kind="print", function=Remembering(tmp_path)))
-    assert has_functions_to_keep(Operator(kind="map", function=Remembering(tmp_path)))
-    lone = Operator(kind="map", function=len)
+    assert not has_functions_to_keep(Map(function=len))
+    assert not has_functions_to_keep(Map(function=lambda value: value))
+    assert not has_functions_to_keep(Print(function=Remembering(tmp_path)))
+    assert has_functions_to_keep(Map(function=Remembering(tmp_path)))
+    lone = Map(function=len)
     assert has_functions_to_keep(
-        Operator(kind="key_by_map", function=len, chained=(lone, Operator(kind="map", function=Remembering(tmp_path))))
+        KeyByMap(function=len, key_type=Types.INT(), chained=(lone, Map(function=Remembering(tmp_path))))
     )
 
 
