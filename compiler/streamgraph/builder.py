@@ -117,8 +117,8 @@ class GraphBuilder:
     ) -> StreamGraph:
         """The finished graph, with the switch for unaligned checkpoints set on every edge."""
         aligned_only = {
-            id
-            for id, edges in self._in.items()
+            node
+            for node, edges in self._in.items()
             if any(not _unaligned_possible(edge.partitioner, settings) for edge in edges)
         }
 
