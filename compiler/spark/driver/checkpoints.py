@@ -6,7 +6,6 @@ Flink: ``CheckpointCoordinator``.
 from __future__ import annotations
 
 import json
-import pickle
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import Position
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
-from compat.state.serializers import dump, key_codec_of
+from compat.state.serializers import dump, key_codec_of, load
 
 SOURCE_STATE = "SourceReaderState"
 COMMITTABLES = "committables"
@@ -87,9 +86,9 @@ class CheckpointCoordinator:
             if data := by_state.get((spec.id, WATERMARK), {}).get(b""):
                 self.floors[spec.id] = json.loads(data)
             if spec.loop is not None and (data := by_state.get((spec.id, FEEDBACK), {}).get(b"")):
-                self.feedback[spec.loop] = pickle.loads(data)
+                self.feedback[spec.loop] = load(data)
             if data := by_state.get((spec.id, COMMITTABLES), {}).get(b""):
-                written, transaction, committables = pickle.loads(data)
+                written, transaction, committables = load(data)
                 if written == epoch and committables:
                     self.pending.append(Pending(spec.id, transaction, committables))
         for task in self.plan.tasks:
@@ -98,7 +97,7 @@ class CheckpointCoordinator:
             if exact and all(name in blobs for name in names):
                 for subtask, name in enumerate(names):
                     self.runtimes[(task.vertex, subtask)] = blobs[name]
-                    if pickle.loads(blobs[name])["ended"]:
+                    if load(blobs[name])["ended"]:
                         self.ended.add((task.vertex, subtask))
 
     def _read(self, epoch: int) -> list[Row]:

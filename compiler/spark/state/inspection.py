@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
-from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
 from compat.state.delta.compaction import latest
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind

@@ -5,7 +5,6 @@ initialize_state → open → process_input → (finish) → snapshot_state, and
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +29,7 @@ from compat.compiler.spark.task.elements import (
 from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.replica import Position, Reader
-from compat.state.serializers import dump
+from compat.state.serializers import dump, load
 
 
 @dataclass(slots=True)
@@ -317,4 +316,4 @@ class StreamTask:
 
 def load_runtime(data: bytes | None) -> Any:
     """What :meth:`StreamTask.snapshot_state` gave."""
-    return None if data is None else pickle.loads(data)
+    return None if data is None else load(data)
