@@ -113,16 +113,13 @@ def main(request: str, folder: str) -> None:
 
 
 def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options
+    from compat.compiler.datastream.program import Program, start
     from compat.execution.program import Run, execute
     from compat.loader.imports import prepare_for_programs
 
     prepare_for_programs()
-    reset()
-    set_default_options(wanted.options)
     restorer = _Restorer(wanted, Path(folder))
-    executor.set_executor(restorer)
+    start(Program(restorer, options=wanted.options))
     try:
         execute(Run(program=wanted.program, arguments=tuple(wanted.arguments)))
     except SystemExit as error:

@@ -86,16 +86,12 @@ def run_program(run: Run, narrator: Narrator) -> int:
 
 
 def _executor(run: Run, narrator: Narrator) -> Any:
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
+    from compat.compiler.datastream.program import Program, start
     from compat.loader.imports import prepare_for_programs
 
     prepare_for_programs()
-    reset()
-    set_default_options(run.options)
-    set_default_parallelism(run.parallelism)
     made = make_executor(run, narrator)
-    executor.set_executor(made)
+    start(Program(made, options=run.options, parallelism=run.parallelism))
     return made
 
 

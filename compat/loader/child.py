@@ -64,16 +64,13 @@ def run(request: Request) -> dict[str, Any]:
         from compat.loader.topology import load_topology
 
         return {"plans": [load_topology(request, show_path)], "crash": None, "steady": True}
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options
+    from compat.compiler.datastream.program import Program, start
     from compat.compiler.errors import ProgramError
     from compat.loader.imports import prepare_for_programs
 
     prepare_for_programs()
-    reset()
-    set_default_options(request.options)
     recorder = _Recorder(request, show_path)
-    executor.set_executor(recorder)
+    start(Program(recorder, options=request.options))
     crash, steady = None, False
     try:
         steady = _run_program(request)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.compiler.configuration import PYTHON_EXECUTION_MODE
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
     from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 Python = TypeVar("Python", bound=PythonFunction)
-
-_selectors = count(1)
-
-
-def new_selector() -> int:
-    """A number that no other key selector has."""
-    return next(_selectors)
 
 
 def pickled() -> Any:

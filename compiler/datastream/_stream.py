@@ -176,7 +176,7 @@ class DataStream(StreamOutputs, OperatorSettings):
             Types.ROW([key_type, value_type]),
             key_type=key_type,
         )
-        partitioner = partitioners.Partitioner(Ship.HASH, selector=_build.new_selector())
+        partitioner = partitioners.Partitioner(Ship.HASH, selector=self._environment.program.new_selector())
         id = _build.partition(self._environment, with_key._id, partitioner)
         check_key_type(Types.ROW([key_type]))
         return KeyedStream(self._environment, id, value_type, self, key_type, key_selector)
@@ -303,7 +303,7 @@ class DataStream(StreamOutputs, OperatorSettings):
             Types.ROW([Types.INT(), value_type]),
             key_selector=key_selector,
         )
-        ship = partitioners.Partitioner(Ship.CUSTOM, selector=_build.new_selector())
+        ship = partitioners.Partitioner(Ship.CUSTOM, selector=self._environment.program.new_selector())
         spread = DataStream(self._environment, _build.partition(self._environment, with_target._id, ship))
         return spread._python(KEYED_STREAM_VALUES, ops.PartitionCustomValues, second, value_type)
 

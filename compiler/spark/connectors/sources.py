@@ -7,8 +7,10 @@ A source of your own extends ``compat.compiler.datastream.connectors.base.Source
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from compat.compiler.spark.connectors.own import as_enumerator
 from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 from compat.compiler.transformations import operators as ops
 
@@ -42,7 +44,7 @@ def unsupported_source(operator: ops.Operator) -> str | None:
             f"there is no reader for the source {type(source).__name__}: use from_collection, a number sequence, a data "
             "generator, files, a socket, Kafka or a Delta table, or write one with create_enumerator() and create_reader()"
         )
-    return _CONNECTORS[connector][2](source)
+    return _CONNECTORS[connector].refusal(source)
 
 
 def enumerator_of(operator: ops.Operator, parallelism: int) -> SplitEnumerator:
@@ -57,8 +59,8 @@ def enumerator_of(operator: ops.Operator, parallelism: int) -> SplitEnumerator:
 
         return FileEnumerator((source.settings["path"],))
     if hasattr(source, "create_enumerator"):
-        return source.create_enumerator(parallelism)  # type: ignore[no-any-return]
-    return _CONNECTORS[source.connector][0](source, parallelism)
+        return as_enumerator(source.create_enumerator(parallelism))
+    return _CONNECTORS[source.connector].enumerator(source, parallelism)
 
 
 def reader_of(operator: ops.Operator, output_type: Any) -> SourceReader:
@@ -75,11 +77,7 @@ def reader_of(operator: ops.Operator, output_type: Any) -> SourceReader:
         return FileReader(read_avro)
     if hasattr(source, "create_reader"):
         return source.create_reader()  # type: ignore[no-any-return]
-    return _CONNECTORS[source.connector][1](source)
-
-
-def _anything(source: Any) -> str | None:
-    return None
+    return _CONNECTORS[source.connector].reader(source)
 
 
 def _numbers(source: Any, parallelism: int) -> SplitEnumerator:
@@ -171,15 +169,21 @@ def _delta_reader(source: Any) -> SourceReader:
     return DeltaReader(source.get_produced_type(), source.settings.get("column_names"))
 
 
-_CONNECTORS: dict[
-    str,
-    tuple[Callable[[Any, int], SplitEnumerator], Callable[[Any], SourceReader], Callable[[Any], str | None]],
-] = {
-    "number-sequence": (_numbers, _number_reader, _anything),
-    "data-generator": (_generated, _generator_reader, _anything),
-    "filesystem": (_files, _file_reader, _unknown_format),
-    "socket": (_socket, _socket_reader, _anything),
-    "delta": (_delta, _delta_reader, _anything),
-    "kafka": (_kafka, _kafka_reader, _unreadable_kafka),
+@dataclass(frozen=True, slots=True)
+class _Connector:
+    """What reads the sources of a connector; ``refusal`` tells why one of them cannot be run, None for one that can."""
+
+    enumerator: Callable[[Any, int], SplitEnumerator]
+    reader: Callable[[Any], SourceReader]
+    refusal: Callable[[Any], str | None] = lambda source: None
+
+
+_CONNECTORS = {
+    "number-sequence": _Connector(_numbers, _number_reader),
+    "data-generator": _Connector(_generated, _generator_reader),
+    "filesystem": _Connector(_files, _file_reader, _unknown_format),
+    "socket": _Connector(_socket, _socket_reader),
+    "delta": _Connector(_delta, _delta_reader),
+    "kafka": _Connector(_kafka, _kafka_reader, _unreadable_kafka),
 }
-"""By connector: the enumerator, the reader, and why a source of it cannot be run."""
+"""The connectors by name."""

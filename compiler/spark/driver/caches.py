@@ -21,7 +21,7 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.base import Sink
 from compat.compiler.datastream.connectors.base import Source as SourceConnector
 from compat.compiler.job import Job
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
 from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
 from compat.compiler.transformations.model import Sink as SinkTransformation
@@ -206,7 +206,7 @@ class CachedRecords(SourceConnector):
         return Read(values, times, {**split, "next": split["next"] + len(part)}, end >= len(records))
 
 
-class _CachedFiles:
+class _CachedFiles(SplitEnumerator):
     complete = True
 
     def __init__(self, path: Path) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.state import ValueStateDescriptor
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.operators.factory import has_functions_to_keep
@@ -91,7 +91,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         patch.setenv("TMPDIR", folder)  # hosts of others are not looked at
         patch.setattr(tempfile, "tempdir", folder)
         yield made
-        set_executor(None)
+        start(Program())
         if made.executor is not None:
             made.executor.close()
 
