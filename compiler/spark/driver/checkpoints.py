@@ -9,10 +9,11 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.compaction import COMPACT_AFTER, compact
@@ -135,12 +136,16 @@ class CheckpointCoordinator:
                 known.update({state["name"]: state for state in states})
             if report.source is not None:
                 self.sources[report.source].report(report.splits, report.records)
-            for what, data in report.published:
-                if what == "feedback":
-                    loop, subtask, values, timestamps = data
-                    feedback.setdefault(loop, []).append((subtask, values, timestamps))
-                elif what == "commit":
-                    pending.setdefault(data[0], []).extend(data[1])
+            for each in report.published:
+                match each:
+                    case SentBack(loop, subtask, values, timestamps):
+                        feedback.setdefault(loop, []).append((subtask, values, timestamps))
+                    case Written(operator_id, committables):
+                        pending.setdefault(operator_id, []).extend(committables)
+                    case Printed() | Collected():
+                        pass  # handed out once the epoch is committed
+                    case _:
+                        assert_never(each)
         self._add_small_state(rows, watermarks, feedback, pending, epoch)
         if rows:
             files.append(write_rows(self.log.path, rows, epoch))

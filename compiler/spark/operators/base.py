@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compat.compiler.spark.task.published import Published
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.replica import Reader
 from compat.state.serializers import dump
@@ -117,6 +118,9 @@ def _immutable(value: Any) -> bool:
 
 class StreamOperator:
     """An operator in a task: initialize_state, open, records and watermarks, finish, snapshot_state, close."""
+
+    published: Sequence[Published] = ()
+    """What leaves the job with the epoch."""
 
     def __init__(self, context: OperatorContext, output: Output) -> None:
         self.context = context

@@ -14,15 +14,16 @@ from compat.compiler.spark.operators.base import OperatorContext, Output, Stream
 from compat.compiler.spark.operators.texts import text_of
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Timestamps, Values
+from compat.compiler.spark.task.published import Collected, Printed, Published, SentBack, Written
 from compat.compiler.transformations import operators as ops
 
 
 class ReportingSink(StreamOperator):
-    """A sink whose ``published`` go to the driver with the report, as (what, data)."""
+    """A sink whose ``published`` go to the driver with the report."""
 
     def __init__(self, context: OperatorContext, output: Output) -> None:
         super().__init__(context, output)
-        self.published: list[tuple[str, Any]] = []
+        self.published: list[Published] = []
 
     def process_watermark(self, timestamp: int) -> None:
         self.watermark_now = timestamp
@@ -41,21 +42,22 @@ class PrintSink(ReportingSink):
         self._text = text_of(operator.type)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("print", [f"{self._prefix}{self._text(value)}" for value in values]))
+        self.published.append(Printed([f"{self._prefix}{self._text(value)}" for value in values]))
 
 
 class CollectSink(ReportingSink):
     """Records for the program."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("collect", list(values)))
+        self.published.append(Collected(list(values)))
 
 
 class IterationTail(ReportingSink):
     """Records that go back to the head of a loop, in the next epoch."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("feedback", (self.context.spec.loop, self.context.subtask, values, timestamps)))
+        assert self.context.spec.loop is not None
+        self.published.append(SentBack(self.context.spec.loop, self.context.subtask, values, timestamps))
 
 
 class WriterOperator(ReportingSink):
@@ -82,14 +84,14 @@ class WriterOperator(ReportingSink):
         if committables and self.output.main:
             self.output.records(committables, None)
         elif committables:
-            self.published.append(("commit", (self.context.spec.id, committables)))
+            self.published.append(Written(self.context.spec.id, committables))
 
 
 class CommitterOperator(ReportingSink):
     """Hands what writers made to the driver, which publishes it after the commit."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("commit", (self.context.spec.id, list(values))))
+        self.published.append(Written(self.context.spec.id, list(values)))
 
 
 class PassThrough(StreamOperator):

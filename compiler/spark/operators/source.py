@@ -18,6 +18,7 @@ from compat.compiler.spark.task.elements import (
     Values,
 )
 from compat.compiler.spark.task.valve import WatermarkValve
+from compat.compiler.spark.task.work import IterationWork
 from compat.compiler.transformations.operators import Source
 
 LATENCY_INTERVAL = "metrics.latency.interval"
@@ -158,11 +159,10 @@ class _OfSplit(Output):
 class IterationHead(StreamOperator):
     """Gives the records of a loop back, in the epoch after the one in which they reached its tail."""
 
-    def run(self, work: tuple[list[tuple[list[Any], Any]], bool]) -> None:
-        """Feedback, and whether the loop ends with it."""
-        feedback, last = work
-        for values, timestamps in feedback:
+    def run(self, work: IterationWork) -> None:
+        """Emit what was sent back, and the last watermark where the loop ends with it."""
+        for values, timestamps in work.feedback:
             self.output.records(values, timestamps)
-        if last:
+        if work.last:
             self.output.watermark(MAX_WATERMARK)
             self.watermark_now = MAX_WATERMARK

@@ -22,7 +22,7 @@ from compat.compiler.datastream.state import ValueStateDescriptor
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.task.epochs import PackedPlan
-from compat.compiler.spark.task.hosts import _folder
+from compat.compiler.spark.task.hosts import HostLoad, _folder
 from compat.compiler.transformations.operators import KeyByMap, Map, Print
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -169,7 +169,7 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
     plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
     assert host.stdin is not None
     with host.stdin:
-        pickle.dump((pickle.dumps(None), pickle.dumps(plan)), host.stdin)
+        pickle.dump(HostLoad(pickle.dumps(None), pickle.dumps(plan)), host.stdin)
     time.sleep(0.2)
     assert host.poll() is None
     parent.kill()
@@ -189,7 +189,7 @@ while os.getppid() == daemon:
     time.sleep(0.01)
 plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
 try:
-    hosts.Host("plan", 0, (pickle.dumps(None), pickle.dumps(plan)))._connect().close()
+    hosts.Host("plan", 0, hosts.HostLoad(pickle.dumps(None), pickle.dumps(plan)))._connect().close()
 except (hosts.HostLost, OSError):
     pass
 print(hosts._started[0].wait(30))
