@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
@@ -28,6 +28,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
@@ -310,12 +311,17 @@ class JobMaster:
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
-            for what, data in report.published:
-                if what == "print":
-                    for line in data:
-                        self._printer(line)
-                elif what == "collect":
-                    self._collector(data)
+            for each in report.published:
+                match each:
+                    case Printed(lines):
+                        for line in lines:
+                            self._printer(line)
+                    case Collected(values):
+                        self._collector(values)
+                    case SentBack() | Written():
+                        pass  # in the commit
+                    case _:
+                        assert_never(each)
 
     def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
         if self._claimed is not None:

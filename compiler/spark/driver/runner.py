@@ -25,7 +25,7 @@ from compat.compiler.spark.task.epochs import (
     pack,
     run_partition,
 )
-from compat.compiler.spark.task.hosts import Host, close_hosts
+from compat.compiler.spark.task.hosts import Host, HostLoad, close_hosts
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, Any] = {}
@@ -43,7 +43,7 @@ class SparkRunner:
         self._widest = plan.widest
         self._id = uuid.uuid4().hex
         dumps: Any = cloudpickle.dumps
-        self._packed = (dumps(setup), pack(plan))
+        self._packed = HostLoad(dumps(setup), pack(plan))
         self._has_hosts = bool(lasting_vertices(plan))
         self._known: Any = None
         self._plan: Any = None

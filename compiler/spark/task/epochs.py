@@ -17,21 +17,20 @@ from typing import Any, Protocol
 
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
-from compat.compiler.spark.plan import PhysicalPlan, Stage, TaskSpec
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.compiler.spark.task.work import WorkOfSubtask
+from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
+from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
 from compat.state.serializers import key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
-
-Parcel = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class EpochSpec:
     replicas: str
     options: Mapping[str, str]
     runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
-    work: Mapping[tuple[int, int], Mapping[int, Any]] = field(default_factory=dict)
+    work: Mapping[tuple[int, int], WorkOfSubtask] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clock: Callable[[], int] | None = None
@@ -63,6 +62,10 @@ class TaskFailure:
     cause: str
     vertex: int | None = None
     subtask: int | None = None
+
+
+Parcel = Buffer | TaskReport | TaskFailure
+"""What a partition of a level gives to one of the next."""
 
 
 class EpochLost(Exception):
@@ -115,7 +118,7 @@ def pack(plan: PhysicalPlan) -> bytes:
     for task in plan.tasks:
         for spec in task.operators:
             operator = spec.operator
-            if operator is not None and operator.kind == "collection":
+            if isinstance(operator, Collection):
                 operator = replace(operator, function=None)
             payloads[spec.node] = dumps(operator)
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
@@ -138,10 +141,11 @@ def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
 
 
 def _stateful(task: TaskSpec) -> bool:
-    return any(
-        spec.operator is not None and (spec.key_type is not None or "broadcast" in spec.operator.kind)
-        for spec in task.operators
-    )
+    return any(spec.operator is not None and _keeps_state(spec, spec.operator) for spec in task.operators)
+
+
+def _keeps_state(spec: OperatorSpec, operator: Operator) -> bool:
+    return spec.key_type is not None or isinstance(operator, BroadcastProcess | KeyedBroadcastProcess)
 
 
 Ran = tuple[list[Buffer], TaskReport | TaskFailure]
@@ -230,6 +234,7 @@ class Subtasks:
         made: list[Buffer],
     ) -> TaskReport:
         stateful = task.vertex in self._plan.stateful
+        replica: Replica
         replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
         try:
             environment = TaskEnvironment(
@@ -269,7 +274,7 @@ class Subtasks:
             replica.close()
 
 
-def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Any, str]:
+def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
     name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
     replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
     if replica.position == spec.committed:
@@ -343,7 +348,7 @@ class InProcessRunner:
                 for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
                     following.setdefault(target, []).append(parcel)
             parcels = following
-        return [parcel for many in parcels.values() for parcel in many]
+        return [parcel for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
 
     def close(self) -> None:
         self._subtasks.close()

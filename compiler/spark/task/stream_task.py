@@ -5,11 +5,11 @@ initialize_state → open → process_input → (finish) → snapshot_state, and
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from compat.compiler.spark.connectors.splits import SourceWork
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.factory import build, link
 from compat.compiler.spark.operators.metrics import Metrics
@@ -27,10 +27,13 @@ from compat.compiler.spark.task.elements import (
     Watermark,
     decode_elements,
 )
+from compat.compiler.spark.task.published import Published
 from compat.compiler.spark.task.valve import WatermarkValve
+from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.replica import Position, Reader
-from compat.state.serializers import dump
+from compat.state.delta.rows import DataFile, Row
+from compat.state.serializers import dump, load
 
 
 @dataclass(slots=True)
@@ -67,7 +70,7 @@ class TaskEnvironment:
     runtime: Any = None
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    work: Any = None
+    work: WorkOfSubtask | None = None
     batch: bool = False
     store: str = ""
 
@@ -83,12 +86,12 @@ class TaskReport:
     watermark: int
     runtime: bytes
     splits: list[tuple[dict[str, Any], bool]]
-    published: list[tuple[str, Any]]
+    published: list[Published]
     states: dict[str, list[dict[str, Any]]]
     watermarks: dict[str, int]
     next_timer: int | None
     source: str | None = None
-    rows: Any = None
+    rows: DataFile | list[Row] = field(default_factory=list)
     replica: str = "current"
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -178,9 +181,11 @@ class StreamTask:
             head = self._nodes[spec.node][0]
             if isinstance(head, (SourceOperator, IterationHead)) and self._environment.work is not None:
                 work = self._environment.work.get(spec.node)
-                if work is not None:
+                if isinstance(head, SourceOperator) and isinstance(work, SourceWork):
                     head.run(work)
-                    count += getattr(head, "count", 0)
+                    count += head.count
+                elif isinstance(head, IterationHead) and isinstance(work, IterationWork):
+                    head.run(work)
         inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
         for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
@@ -231,7 +236,7 @@ class StreamTask:
             watermark=self._combined.watermark if self._valves else MAX_WATERMARK,
             runtime=runtime,
             splits=[split for source in sources for split in source.splits],
-            published=[item for operator in self._in_order for item in getattr(operator, "published", ())],
+            published=[item for operator in self._in_order for item in operator.published],
             states={
                 spec.id: described
                 for spec in self.spec.operators
@@ -316,4 +321,4 @@ class StreamTask:
 
 def load_runtime(data: bytes | None) -> Any:
     """What :meth:`StreamTask.snapshot_state` gave."""
-    return None if data is None else pickle.loads(data)
+    return None if data is None else load(data)

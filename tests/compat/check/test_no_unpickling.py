@@ -11,8 +11,8 @@ import pytest
 
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restore import prepare_restore
@@ -89,7 +89,7 @@ def _plan(compilation: Compilation) -> dict[str, Any]:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     yield Cluster(tmp_path)
-    set_executor(None)
+    start(Program())
 
 
 def test_the_mine_works(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.store import JobEntry, JobStore
@@ -84,7 +84,7 @@ def compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     sys.modules["__main__"], sys.path[:], sys.argv[:], sys.meta_path[:] = before
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyflink"]:
         del sys.modules[name]
-    set_executor(None)
+    start(Program())
 
 
 def counts(text: str) -> dict[str, int]:

@@ -11,8 +11,8 @@ import pytest
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.compiler.datastream.common.types import Row
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
 from compat.plan.as_run import as_run
 from compat.plan.encode import plan_json
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
@@ -65,7 +65,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     keyed.process(Keep(), L).uid("keep").print()
     env.execute("numbers")
     yield cluster.last.master.savepoint
-    set_executor(None)
+    start(Program())
 
 
 def report(snapshot: str, folder: Path, declare: str, uid: str = "keep", **options: Any) -> Report:

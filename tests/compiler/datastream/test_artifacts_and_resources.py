@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.compiler.datastream import MemorySize, SlotSharingGroup, StreamExecutionEnvironment
-from compat.compiler.datastream._program import reset
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, running
 from compat.compiler.driver import compile_job
 from compat.compiler.errors import ProgramError
 from compat.compiler.jobgraph.artifacts import CACHED_FILES, cached_files
@@ -22,11 +21,9 @@ class _Keep:
 
 @pytest.fixture
 def keep():
-    reset()
     executor = _Keep()
-    set_executor(executor)
-    yield executor
-    set_executor(None)
+    with running(Program(executor)):
+        yield executor
 
 
 def test_the_plan_tells_files_and_resources(keep):

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from compat.check.decision import check
 from compat.check.findings import Verdict
 from compat.compiler.datastream.common.types import Row
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.plan.as_run import as_run
@@ -210,7 +210,7 @@ def cluster_of() -> Iterator[Any]:
         return Cluster(Path(folders[-1]))
 
     yield make
-    set_executor(None)
+    start(Program())
     for folder in folders:
         shutil.rmtree(folder)
 
