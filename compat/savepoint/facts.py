@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compat.check.mapping import partners
+from compat.plan.claims import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.savepoint.evidence import contradiction
 from compat.savepoint.kinds import kind_of
