@@ -17,7 +17,7 @@ from compat.view.model import check_section, plan_section
 from tests.compat.browser.samples import NEW, OLD, all_fates, plan, wide_plan
 from tests.compat.builders import moved_report, operator, program
 from tests.compat.report.cases import CASES, CONTEXT
-from tests.compat.report.test_escaping import NASTY, is_clean, nasty_failure, nasty_report
+from tests.compat.test_escaping import NASTY, is_clean, nasty_failure, nasty_report
 
 
 def section(old=OLD, new=NEW):
