@@ -30,6 +30,7 @@ from compat.compiler.jobgraph.topological import sort_from_sources
 from compat.compiler.jobgraph.validation import validate
 from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
+from compat.compiler.streamgraph.resources import merged
 
 
 def generate(graph: StreamGraph, hashes: dict[int, str] | None = None) -> JobGraph:
@@ -112,6 +113,8 @@ class _Generation:
             co_location_group=groups.co_location,
             concurrent_attempts=all(graph.nodes[node].concurrent_attempts for node in members),
             coordinators=sum(operator is not None and operator.coordinated for operator in operators),
+            min_resources=merged(graph.nodes[node].min_resources for node in members),
+            preferred_resources=merged(graph.nodes[node].preferred_resources for node in members),
             operators=tuple(self._id_pair(node) for node in chain.nodes),
             chain=self._chain(chain),
             inputs=tuple(self._edge(edge, output) for edge, output in self._inputs[chain.head]),

@@ -11,6 +11,7 @@ from compat.compiler.configuration import JobSettings
 from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.scheduling import SchedulerType, scheduler_type
 from compat.compiler.streamgraph.model import StreamEdge, Task
+from compat.compiler.streamgraph.resources import ResourceSpec
 from compat.compiler.transformations.operators import Operator
 from compat.compiler.transformations.partitioners import Partitioner, Ship
 
@@ -139,7 +140,8 @@ class JobVertex:
     """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
 
     ``parallelism`` is -1 where the scheduler of a batch job decides. ``slot_sharing_group`` and ``co_location_group``
-    number the group objects in order of appearance.
+    number the group objects in order of appearance. ``min_resources`` and ``preferred_resources`` are those of all operators of
+    the chain together.
     """
 
     id: str
@@ -154,6 +156,8 @@ class JobVertex:
     co_location_group: int | None
     concurrent_attempts: bool
     coordinators: int
+    min_resources: ResourceSpec
+    preferred_resources: ResourceSpec
     operators: tuple[OperatorIdPair, ...]
     chain: tuple[StreamConfig, ...]
     inputs: tuple[JobEdge, ...]

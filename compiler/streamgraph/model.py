@@ -13,6 +13,7 @@ from typing import Any
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
 from compat.compiler.frozen import frozen
+from compat.compiler.streamgraph.resources import UNKNOWN, ResourceSpec
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
@@ -72,6 +73,8 @@ class StreamNode:
     input_types: tuple[Any, ...] = ()
     output_type: Any = None
     concurrent_attempts: bool = True
+    min_resources: ResourceSpec = UNKNOWN
+    preferred_resources: ResourceSpec = UNKNOWN
     location: Location | None = None
 
     @property
