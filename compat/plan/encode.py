@@ -21,7 +21,7 @@ from compat.compiler.streamgraph.model import StreamGraph, StreamNode
 from compat.compiler.transformations.model import PhysicalTransformation
 from compat.plan.compilation import Compilation, compile_apart
 from compat.plan.facts import State
-from compat.plan.graphs import Json, execution_graph_json, job_graph_json, stream_graph_json
+from compat.plan.encode_graphs import Json, execution_graph_json, job_graph_json, stream_graph_json
 from compat.plan.states import Discovery, discover
 
 FORMAT = 1
