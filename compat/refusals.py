@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from compat.check.findings import Finding, Fix, Level, Report, Verdict
 from compat.check.rules import cmp105, cmp109
 from compat.compiler.configuration import CHECKPOINT_INTERVAL
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program, SourceLine
+from compat.plan.facts import Program, SourceLine, facts_of
+from compat.plan.model import Refused
 
 _RULES = (
     ("Hash collision on user-specified ID", "CMP105"),
@@ -20,28 +17,26 @@ _RULES = (
 _FOUND = "Found: "
 
 
-def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
+def refused(plan: Refused, name: str, old: Program) -> Report | None:
     """The report on a NEW that Flink refuses by one of the rules; None for any other refusal."""
-    error = plan["error"]
-    message = str(error["message"])
+    message = plan.error.message
     for text, rule in _RULES:
         if text in message:
-            place = _place(error.get("source"))
             finding = Finding(
                 rule=rule,
                 level=Level.ERROR,
                 title=message.splitlines()[0],
-                consequence=f"Flink refuses the program: {error['class']}.",
+                consequence=f"Flink refuses the program: {plan.error.class_name}.",
                 reason=message,
                 old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
-                new_line=place or SourceLine(name, 0),
-                fixes=_fixes(rule, plan, name, old, place),
+                new_line=plan.error.source or SourceLine(name, 0),
+                fixes=_fixes(rule, plan, name, old),
             )
             new = Program(
                 name=name,
                 kind="program",
-                job_name=str(plan.get("job_name") or ""),
-                flink=str(plan.get("flink") or ""),
+                job_name=plan.job_name or "",
+                flink=plan.flink,
                 operators=(),
                 vertices=(),
                 settings={},
@@ -50,20 +45,13 @@ def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
     return None
 
 
-def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
-    if source is None:
-        return None
-    end = source.get("end")
-    return SourceLine(source["file"], source["line"], None if end is None else (end[0], end[1]))
-
-
-def _fixes(rule: str, plan: Mapping[str, Any], name: str, old: Program, place: SourceLine | None) -> tuple[Fix, ...]:
+def _fixes(rule: str, plan: Refused, name: str, old: Program) -> tuple[Fix, ...]:
     """What to do about the refusal."""
     match rule:
         case "CMP105":
             return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
         case "CMP109":
-            return (cmp109.fix(old, plan["error"]["message"].rpartition(_FOUND)[2], place),)
+            return (cmp109.fix(old, plan.error.message.rpartition(_FOUND)[2], plan.error.source),)
         case "CMP202":
             text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
             return (Fix(text=text, code=".rebalance()"),)
@@ -72,10 +60,9 @@ def _fixes(rule: str, plan: Mapping[str, Any], name: str, old: Program, place: S
             return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
 
 
-def _apart(plan: Mapping[str, Any], name: str, old: Program) -> tuple[Fix, ...]:
+def _apart(plan: Refused, name: str, old: Program) -> tuple[Fix, ...]:
     """Edits for uids that several operators have; none where the job is refused for more than that."""
-    try:
-        apart = decode(plan["apart"], name=name, kind="program")
-    except (KeyError, PlanError):
+    if plan.apart is None:
         return ()
-    return tuple(cmp105.fixes(old, apart, {int(node): uid for node, uid in plan["apart"]["shared_uids"].items()}))
+    uids = {int(node): uid for node, uid in plan.apart.shared_uids.items()}
+    return tuple(cmp105.fixes(old, facts_of(plan.apart, name=name, kind="program"), uids))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from compat.cli.options import loading, origin_options, parse_definitions, serve
 from compat.cli.remote import ServerError, job_path, origin, server_of
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.loader.process import DEFAULT_TIMEOUT
+
+if TYPE_CHECKING:
+    from compat.plan.model import Plan, Refused
 
 UNDECIDED = 2
 
@@ -48,9 +51,9 @@ def push(program: str, **options: Any) -> None:
     click.echo(f"{version['label']} registered. Next: compat promote --job {options['job']!r}")
 
 
-def plan_of_job(plans: tuple[dict[str, Any], ...], job: str, program: str) -> dict[str, Any]:
+def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:
     """The only plan of a program, or the one whose job has that name. Raises a usage error."""
-    named = [plan for plan in plans if plan.get("job_name") == job] if len(plans) > 1 else list(plans)
+    named = [plan for plan in plans if plan.job_name == job] if len(plans) > 1 else list(plans)
     if len(named) != 1:
         raise click.UsageError(f"{program} submits {len(plans)} jobs, of which {len(named)} are called {job!r}.")
     return named[0]

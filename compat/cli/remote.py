@@ -16,6 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import click
 
+from compat.plan.writing import encoded
 from compat.report.escaping import visible
 
 TIMEOUT = 330.0
@@ -52,7 +53,7 @@ class Server:
 
     def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """What the server answers to a JSON value."""
-        return self._call(path, json.dumps(value).encode())
+        return self._call(path, encoded(value))
 
     def page(self, path: str) -> str:
         """The address of a page for people."""

@@ -10,17 +10,18 @@ from compat.execution.failures import Refused
 
 
 def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
-    """What gives the plan of a job of ``program`` (as the user named it), as Spark runs it."""
+    """What gives the plan of a job of ``program`` (as the user named it), as Spark runs it: its JSON, to be kept."""
     from compat.plan.as_run import as_run
     from compat.plan.compilation import compile_job
-    from compat.plan.encode import Encoding, plan_json
+    from compat.plan.encode import Encoding, encode
+    from compat.plan.writing import plain
 
     own, here = os.path.abspath(program), os.getcwd() + os.sep
 
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda job: as_run(plan_json(compile_job(job), Encoding(show_path=show)))
+    return lambda job: plain(as_run(encode(compile_job(job), Encoding(show_path=show))))
 
 
 def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
@@ -33,13 +34,14 @@ def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[st
         from compat.check.findings import Verdict
         from compat.comparison import Comparison, decide
         from compat.loader.inputs import InputError
+        from compat.plan.reading import PlanError, from_plain
         from compat.report import ReportContext, render
 
         sources = {program: _lines(program)}
         comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored)
         try:
-            report = decide(dict(old), dict(new), comparison, sources)
-        except InputError as error:
+            report = decide(from_plain(old), from_plain(new), comparison, sources)
+        except (InputError, PlanError) as error:
             raise Refused(f"{snapshot}: {error}") from error
         if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
             return

@@ -240,7 +240,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
     goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
     gave. Of a topology file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
-    for it. ``statements`` are those of a job in SQL.
+    for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
     """
 
     job_name: str
@@ -290,7 +290,7 @@ class Refused(_Job, frozen=True, kw_only=True):
     transformations: dict[str, Int] | None = None
     stream_plan: str | None = None
     nodes: Index | None = None
-
-
-Outcome = Plan | Refused
-"""What compiling a job gives."""
+    vertices: Index | None = None
+    vertex_ids: tuple[Id, ...] | None = None
+    vertex_operators: tuple[Index, ...] | None = None
+    vertex_inputs: tuple[Index, ...] | None = None

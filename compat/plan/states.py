@@ -14,7 +14,7 @@ from typing import Any
 from compat.compiler.ours import is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations.operators import Operator, PythonOperator
-from compat.plan.facts import State, StateKind, StateScope
+from compat.plan.model import Detail, State, StateKind, StateScope
 from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(
@@ -52,7 +52,7 @@ class Discovery:
     states: tuple[State, ...] | None
     unknown: str | None
     has_state: bool
-    detail: dict[str, Any]
+    detail: Detail
 
 
 def discover(node: StreamNode, *, call_open: bool) -> Discovery:
@@ -101,7 +101,7 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
     return states
 
 
-def _java_detail(operator: Operator) -> dict[str, Any]:
+def _java_detail(operator: Operator) -> Detail:
     return {} if operator.function is None else {"class": type(operator.function).__name__}
 
 
@@ -141,8 +141,8 @@ def _python(node: StreamNode, operator: Operator, call_open: bool) -> Discovery:
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
 
 
-def _python_detail(operator: Operator) -> dict[str, Any]:
-    detail: dict[str, Any] = {"python": operator.python.value if operator.python else None}
+def _python_detail(operator: Operator) -> Detail:
+    detail: Detail = {"python": operator.python.value if operator.python else None}
     if operator.function is not None:
         detail["function"] = _function_name(operator.function)
         detail["timers"] = bool(_names_used(operator.function) & _TIMER_CALLS)
@@ -156,7 +156,7 @@ def _python_detail(operator: Operator) -> dict[str, Any]:
     return detail
 
 
-def _assigner_detail(assigner: Any) -> dict[str, Any]:
+def _assigner_detail(assigner: Any) -> Detail:
     """A window assigner: its text and class, the clock that ends its windows, and whether windows melt into each other."""
     from compat.compiler.datastream.window import MergingWindowAssigner
 

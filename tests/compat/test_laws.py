@@ -14,6 +14,7 @@ from compat.check.findings import Level, Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.loader.process import finish, start
 from compat.loader.request import Loaded, Request
+from compat.plan.writing import plain
 from compat.report.failure import Undecided
 from tests.compat.programs import STYLES, Job, Step, Style, jobs, source
 
@@ -36,7 +37,7 @@ def plans(folder: Path, sources: list[str], hash_seed: int = 0) -> list[dict[str
     for outcome in finish(start(requests, hash_seed=hash_seed)):
         assert isinstance(outcome, Loaded)
         assert outcome.crash is None, outcome.crash
-        result.append(outcome.plans[0])
+        result.append(plain(outcome.plans[0]))
     return result
 
 

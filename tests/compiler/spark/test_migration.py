@@ -11,7 +11,8 @@ from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, 
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.state.inspection import state_rows
 from compat.plan.compilation import compile_job
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -29,7 +30,7 @@ NUMBERS = list(range(24))
 
 
 def plan_of(job: Any) -> dict[str, Any]:
-    return plan_json(compile_job(job))
+    return plain(encode(compile_job(job)))
 
 
 class Keep(KeyedProcessFunction):
