@@ -40,7 +40,7 @@ def read_json(body: bytes, max_depth: int) -> Any:
     databases cannot keep. Of a key that comes twice in an object the last counts, here as for all who read it later. Raises
     RefusedBody.
     """
-    if _nesting(body) > max_depth:
+    if nesting(body) > max_depth:
         raise _too_deep(max_depth)
     try:
         value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
@@ -62,7 +62,7 @@ def _no_constant(name: str) -> Any:
     raise RefusedBody(f"{name} is not JSON.")
 
 
-def _nesting(body: bytes) -> int:
+def nesting(body: bytes) -> int:
     """How deep the lists and objects of a JSON text are nested, told from its brackets before anything is made of it."""
     steps = _STRING.sub(b"", body).translate(_STEPS, _OTHERS)
     return max(accumulate(memoryview(steps).cast("b")), default=0)
