@@ -16,15 +16,21 @@ LARGEST = 1_000_000_000
 """A plan has at most so many bytes."""
 
 _AT = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
+_OTHER_TYPE = re.compile(r"Expected `[^`]*`, got `")
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 
 
 class PlanError(ValueError):
-    """What is not a plan of a format that this version reads. ``field`` is where in it, empty for the whole."""
+    """What is not a plan of a format that this version reads.
 
-    def __init__(self, message: str, field: str = "") -> None:
+    ``field`` is where in it, empty for the whole. ``misshapen`` tells a field that is missing or of another type from one
+    whose value no plan has.
+    """
+
+    def __init__(self, message: str, field: str = "", misshapen: bool = True) -> None:
         super().__init__(message)
         self.field = field
+        self.misshapen = misshapen
 
 
 class _Head(Record, frozen=True, kw_only=True):
@@ -81,6 +87,7 @@ def _kind(format: Any, error: Any) -> type[Plan] | type[Refused]:
             f"The plan has format {shown}; this version reads {FORMAT}. "
             "Write it again with 'compat plan -o', or update compat.",
             "format",
+            misshapen=type(format) is not int,
         )
     return Plan if error is None else Refused
 
@@ -103,4 +110,5 @@ def _problem(error: msgspec.ValidationError) -> PlanError:
         return PlanError(f"Field {field!r} of the plan is missing.", field)
     if not field:
         return PlanError("A plan is a JSON object.")
-    return PlanError(f"Field {field!r} of the plan: {problem[:1].lower()}{problem[1:]}.", field)
+    message = f"Field {field!r} of the plan: {problem[:1].lower()}{problem[1:]}."
+    return PlanError(message, field, misshapen=_OTHER_TYPE.match(problem) is not None)

@@ -107,9 +107,9 @@ def push(body: bytes) -> Pushed:
     request = push_request(read_json(body, _Worker.settings.max_depth))
     packed, plan = _packed(request.plan, "plan")
     try:
-        accepted(plan)
+        accepted(_valid(plan))
     except PlanError as error:
-        raise RefusedBody(str(error), "plan") from None
+        raise RefusedBody(str(error), f"plan.{error.field}".rstrip(".")) from None
     return Pushed(packed, request.commit, request.author)
 
 
@@ -161,11 +161,11 @@ def _check(request: CheckRequest) -> Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A side of a check: its description, and its plan, or the snapshot."""
+    """A side of a check: its description, and its plan, or why what was sent is none, or the snapshot."""
 
     side: CheckSide
     job: str | None
-    plan: model.Plan | model.Refused | None = None
+    plan: model.Plan | model.Refused | PlanError | None = None
     version: Version | None = None
     savepoint: Savepoint | None = None
     packed: PackedPlan | None = None
@@ -190,17 +190,23 @@ def _side(reference: Reference, side: Side) -> _Given:
     return _Given(described, savepoint.job, savepoint=savepoint)
 
 
-def _packed(sent: dict[str, Any], where: str) -> tuple[PackedPlan, model.Plan | model.Refused]:
-    """A plan ready to be kept, as it was sent, and as a record. Raises RefusedBody for what is none."""
+def _packed(sent: dict[str, Any], where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
+    """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
+
+    Raises RefusedBody for what does not have the shape of a plan.
+    """
+    plan: model.Plan | model.Refused | PlanError
     try:
         plan = from_plain(sent)
     except PlanError as error:
-        raise RefusedBody(str(error), f"{where}.{error.field}".rstrip(".")) from None
+        if error.misshapen:
+            raise RefusedBody(str(error), f"{where}.{error.field}".rstrip(".")) from None
+        plan = error
     text = canonical(sent)
     described = Plan(
         digest=digest_of(text),
-        job_name=plan.job_name or "",
-        flink=plan.flink,
+        job_name="" if isinstance(plan, PlanError) else plan.job_name or "",
+        flink="" if isinstance(plan, PlanError) else plan.flink,
         operators=len(plan.operators) if isinstance(plan, model.Plan) else 0,
         size=len(text),
     )
@@ -233,7 +239,7 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
 def _program(given: _Given) -> Program:
     """The facts of a side; those of versions are kept for the next check, unless they are large."""
     if given.plan is not None:
-        return facts_of(accepted(given.plan), name=given.side.label, kind="plan")
+        return facts_of(accepted(_valid(given.plan)), name=given.side.label, kind="plan")
     assert given.version is not None
     described = given.version.plan
     known = _Worker.programs.pop(described.digest, None)
@@ -245,6 +251,12 @@ def _program(given: _Given) -> Program:
         if len(_Worker.programs) > MOST_KEPT:
             _Worker.programs.popitem(last=False)
     return replace(known, name=given.side.label)
+
+
+def _valid(plan: model.Plan | model.Refused | PlanError) -> model.Plan | model.Refused:
+    if isinstance(plan, PlanError):
+        raise plan
+    return plan
 
 
 def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report | Undecided:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from state.flink import HeaderReader, inspect, read_metadata
-from state.flink.handles import KeyGroups
+from compat.state.flink import HeaderReader, inspect, read_metadata
+from compat.state.flink.handles import KeyGroups
 
 NOT_COMPARED = {
     "offsets",
