@@ -181,9 +181,12 @@ def _build_again(inputs: Mapping[Side, Input], load: LoadOptions) -> dict[Side, 
 
 
 def _import_the_check() -> None:
-    """Import what the check needs, while the programs run in their own processes."""
+    """Import what the check needs, and make what reads the programs' plans, while they run in their own processes."""
     import compat.check.decision
     import compat.check.ignores  # noqa: F401
+    from compat.loader.request import decoder
+
+    decoder()
 
 
 def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:

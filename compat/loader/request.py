@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 
 import msgspec
 from msgspec import field
@@ -66,6 +67,12 @@ class _Result(Record, frozen=True, kw_only=True):
     steady: bool = False
 
 
+@cache
+def decoder() -> msgspec.json.Decoder[_Result]:
+    """What reads results. It takes some milliseconds to make: best done while the programs run."""
+    return msgspec.json.Decoder(_Result)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did.
@@ -87,7 +94,7 @@ class Loaded:
     def from_json(cls, text: bytes) -> Loaded:
         """What a child process wrote. Raises ValueError for anything else."""
         try:
-            result = msgspec.json.decode(text, type=_Result)
+            result = decoder().decode(text)
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:  # as for half of a surrogate pair in a text
