@@ -16,7 +16,7 @@ from compat.compiler.ours import is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
-from compat.plan.facts import State, StateKind, StateScope
+from compat.plan.model import Detail, State, StateKind, StateScope
 from compat.state import names as framework
 from compat.state.time import milliseconds_of
 
@@ -54,7 +54,7 @@ class Discovery:
     states: tuple[State, ...] | None
     unknown: str | None
     has_state: bool
-    detail: dict[str, Any]
+    detail: Detail
 
 
 def discover(node: StreamNode, *, call_open: bool) -> Discovery:
@@ -115,7 +115,7 @@ def _built_in_described(node: StreamNode, operator: Described) -> list[State]:
     return states
 
 
-def _java_detail(operator: Operator) -> dict[str, Any]:
+def _java_detail(operator: Operator) -> Detail:
     return {} if operator.function is None else {"class": type(operator.function).__name__}
 
 
@@ -154,8 +154,8 @@ def _python(node: StreamNode, operator: PythonFunction, call_open: bool) -> Disc
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
 
 
-def _python_detail(operator: PythonFunction) -> dict[str, Any]:
-    detail: dict[str, Any] = {"python": operator.python.value}
+def _python_detail(operator: PythonFunction) -> Detail:
+    detail: Detail = {"python": operator.python.value}
     if operator.function is not None:
         detail["function"] = _function_name(operator.function)
         detail["timers"] = bool(_names_used(operator.function) & _TIMER_CALLS)
@@ -168,7 +168,7 @@ def _python_detail(operator: PythonFunction) -> dict[str, Any]:
     return detail
 
 
-def _assigner_detail(assigner: Any) -> dict[str, Any]:
+def _assigner_detail(assigner: Any) -> Detail:
     """A window assigner: its text and class, the clock that ends its windows, and whether windows melt into each other."""
     from compat.compiler.datastream.window import MergingWindowAssigner
 

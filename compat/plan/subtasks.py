@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.jobgraph.model import DistributionPattern
+from compat.plan.graphs import ExecutionEdge, ExecutionVertex
 
 SHOWN = 4
 """So many ranges of an exchange are written out; the others are counted."""
 
 
-def slots_of(vertex: Mapping[str, Any]) -> str | None:
+def slots_of(vertex: ExecutionVertex) -> str | None:
     """The slots of a vertex's subtasks: ``slots 1-4 of 'default'``; None for a plan that does not tell them."""
-    group, first, count = vertex.get("slot_sharing_group"), vertex.get("first_slot"), vertex.get("parallelism")
-    if not isinstance(group, str) or not isinstance(first, int) or not isinstance(count, int) or count < 1:
+    group, first, count = vertex.slot_sharing_group, vertex.first_slot, vertex.parallelism
+    if group is None or first is None or count < 1:
         return None
     return f"slot{'' if count == 1 else 's'} {_numbers(range(first, first + count))} of {group!r}"
 
 
-def feeding(edge: Mapping[str, Any], producers: Any, consumers: Any) -> str | None:
+def feeding(edge: ExecutionEdge, producers: int | None, consumers: int) -> str | None:
     """Which subtasks read which of an exchange: ``1-3 read 1-2``; None where the plan does not say enough."""
     known = {pattern.value: pattern for pattern in DistributionPattern}
-    pattern = known.get(str(edge.get("distribution_pattern")))
-    if pattern is None or not _positive(producers) or not _positive(consumers):
+    pattern = known.get(edge.distribution_pattern)
+    if pattern is None or producers is None or producers < 1 or consumers < 1:
         return None
     group = EdgeGroup(pattern, producers, consumers)
     if group.one_to_one and producers > 1:
@@ -37,10 +36,6 @@ def feeding(edge: Mapping[str, Any], producers: Any, consumers: Any) -> str | No
     ]
     rest = group.run_count - SHOWN
     return ", ".join([*parts, f"… {rest:,} more"] if rest > 0 else parts)
-
-
-def _positive(number: Any) -> bool:
-    return isinstance(number, int) and number > 0
 
 
 def _numbers(of: range) -> str:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from compat.report.failure import Undecided
 
 from compat.check.findings import Fate, Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 
 DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences"

@@ -17,7 +17,8 @@ from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restore import prepare_restore
 from compat.plan.as_run import as_run
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import ListStateDescriptor, ValueStateDescriptor
 from compat.state.types import Types
@@ -83,7 +84,7 @@ def run(cluster: Cluster, function: Keep, **options: Any) -> None:
 
 
 def _plan(compilation: Compilation) -> dict[str, Any]:
-    return as_run(plan_json(compilation))
+    return plain(as_run(encode(compilation)))
 
 
 @pytest.fixture
