@@ -14,9 +14,9 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, is_snapshot, opened, plans_of, read_plan, request_for
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
-from compat.loader.sides import Job, Jobs, Kept, New, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
+from compat.sides import Job, Jobs, Kept, New, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule

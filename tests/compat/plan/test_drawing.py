@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from compat.loader.topology import plan_of
 from compat.plan.drawing import Arrow, Box, Drawing, columns, drawing
+from compat.plan.model import Plan
+from compat.plan.reading import from_plain
 from compat.plan.svg import svg
 from compat.plan.text import dot, text
+from compat.plan.writing import plain
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYERS = ("stream", "job", "execution")
@@ -110,12 +113,14 @@ def test_the_picture_of_the_execution_layer_shows_them_too() -> None:
 
 def test_a_plan_that_does_not_tell_its_slots_is_drawn() -> None:
     """Plans of version 0.1.0 do not, and a plan that somebody sends may say anything."""
-    plan = plan_of({"ops": WIDE}, "2.3", {})
-    for vertex in plan["execution_graph"]["vertices"]:
+    data = plain(plan_of({"ops": WIDE}, "2.3", {}))
+    for vertex in data["execution_graph"]["vertices"]:
         del vertex["slot_sharing_group"], vertex["first_slot"]
         vertex["parallelism"] = 0
         for edge in vertex["inputs"]:
             edge["distribution_pattern"] = "SIDEWAYS"
+    plan = from_plain(data)
+    assert isinstance(plan, Plan)
 
     assert "in slot" not in text(plan, "execution")
     assert [arrow.label for arrow in drawing(plan, "execution").arrows][2:] == ["sideways, 45", "sideways, 5"]
