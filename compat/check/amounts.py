@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compat.plan.facts import Operator, State
+from compat.plan.facts import Operator, State, StateKind
 
 
 def amount(states: Iterable[State]) -> str | None:
@@ -27,3 +27,13 @@ def lost(operator: Operator) -> str:
     """A sentence on what an operator's own states hold: ``" 12,408 keys would be lost."``, or nothing."""
     known = amount(state for state in operator.states or () if not state.built_in) or amount(operator.states or ())
     return "" if known is None or known.startswith("0 ") else f" {known} would be lost."
+
+
+def only_timers(operator: Operator) -> bool:
+    """True for an operator whose only state is timer queues that its function never fills, or that are seen to be empty."""
+    states = operator.states
+    return (
+        states is not None
+        and all(state.kind is StateKind.TIMERS for state in states)
+        and operator.detail.get("timers", False) is False
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compat.check.findings import Direction, Finding, Fix, Level
+from compat.check.identity import find_rightful
 from compat.check.mapping import Pair, StateMapping
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors
@@ -56,6 +57,16 @@ class Check:
     def successor(self, operator: Operator) -> Operator | None:
         """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
         return self.mapping.successors.get(operator.id) or self._displaced.get(operator.id)
+
+    @cached_property
+    def rightful(self) -> Mapping[str, Operator]:
+        """The operator of NEW that state in wrong hands belongs to, where there is one, by OLD's id."""
+        wrong = [pair for pair in self.mapping.stateful_pairs() if pair.old.id in self.wrong_hands]
+        if not wrong:
+            return {}
+        settled = {pair.new.id for pair in self.right_pairs}
+        settled |= {new.id for old in self.mapping.lost if (new := self.successor(old)) is not None}
+        return find_rightful(wrong, settled, self.new)
 
     @cached_property
     def _displaced(self) -> dict[str, Operator]:

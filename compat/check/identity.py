@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from compat.check.amounts import only_timers
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
-from compat.check.similarity import Index, own_name, recorded, similarity, state_names
+from compat.check.similarity import Index, own_function, own_name, recorded, similarity, state_names
 from compat.plan.facts import Operator, Program
 from compat.plan.families import family
 
@@ -34,7 +35,7 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
 def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | None:
     old, new = pair.old, pair.new
     if family(old) != family(new):
-        if pair.by != BY_GENERATED_ID and (not new.has_state or _takes_over(old, new)):
+        if pair.by != BY_GENERATED_ID and (_takes_over(old, new) or (not new.has_state and not _keeps(old))):
             return None
         return f"OLD's is a {family(old)}, NEW's is a {family(new)}"
     if pair.by != BY_GENERATED_ID:
@@ -45,9 +46,42 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
             better = other.id != new.id and similarity(old, other) > here
             if better and not _belongs_to_its_own(old, other, takes):
                 return f"the operator {old.label} is still there, in another place, with another id"
-    if here == _ONLY_THE_SORT and state_names(old) and new.states is not None and _comparable(old, new):
+    if here == _ONLY_THE_SORT and _differs_throughout(old, new):
         return "name, function and declared states all differ"
     return None
+
+
+def _differs_throughout(old: Operator, new: Operator) -> bool:
+    """True if nothing but the sort of operator speaks for the two being one.
+
+    Some states in common do, as long as neither a name nor a function says otherwise: an operator gains and loses states.
+    """
+    if not state_names(old) or new.states is None or not _comparable(old, new):
+        return False
+    named_otherwise = None not in (own_name(old), own_name(new)) or None not in (own_function(old), own_function(new))
+    kept = {name for name, _ in state_names(old)} & {name for name, _ in state_names(new)}
+    return named_otherwise or not kept
+
+
+def find_rightful(wrong: Iterable[Pair], settled: Iterable[str], new: Program) -> dict[str, Operator]:
+    """By OLD's id, the operator of NEW that the state of a wrong pair belongs to: the one most like OLD's, if there is one.
+
+    None serves twice, and none of those in ``settled``, ids of operators that have other state to take.
+    """
+    index = Index(new.operators)
+    taken = set(settled)
+    owners: dict[str, Operator] = {}
+    for pair in wrong:
+        best, best_score = None, similarity(pair.old, pair.new)
+        for group in index.alike(pair.old):
+            for other in group[:_LOOK_AT]:
+                score = similarity(pair.old, other)
+                if other.id != pair.new.id and other.id not in taken and score > best_score:
+                    best, best_score = other, score
+        if best is not None:
+            owners[pair.old.id] = best
+            taken.add(best.id)
+    return owners
 
 
 def _takes_over(old: Operator, new: Operator) -> bool:
@@ -55,6 +89,11 @@ def _takes_over(old: Operator, new: Operator) -> bool:
     kept = {state.name for state in old.states or () if not state.built_in}
     declared = {state.name for state in new.states or () if not state.built_in}
     return bool(kept) and kept <= declared and _window_types(old) == _window_types(new)
+
+
+def _keeps(operator: Operator) -> bool:
+    """True if more than empty timer queues is kept for an operator, as far as its program tells."""
+    return not recorded(operator) and operator.has_state and not only_timers(operator)
 
 
 def _window_types(operator: Operator) -> set[str]:

@@ -7,22 +7,12 @@ from collections.abc import Set
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fix
-from compat.plan.facts import Operator, StateKind
+from compat.plan.facts import Operator
 
 WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
 """Kinds of operators that a program cannot give a user hash."""
 
 _PART_OF_SINK = "Sink Committer: "
-
-
-def only_timers(operator: Operator) -> bool:
-    """True for an operator whose only state is timer queues that its function never fills, or that are seen to be empty."""
-    states = operator.states
-    return (
-        states is not None
-        and all(state.kind is StateKind.TIMERS for state in states)
-        and operator.detail.get("timers", False) is False
-    )
 
 
 def hidden(operator: Operator) -> bool:
@@ -79,6 +69,16 @@ def _named(operator: Operator, check: Check) -> Operator | None:
     return operator
 
 
+def leave_own_id(operator: Operator, recorded: int, taken: set[str]) -> Fix:
+    """The uid that takes an operator of NEW off its own id, under which OLD recorded another max parallelism.
+
+    ``taken`` are the uids in use; the one that the fix gives joins them.
+    """
+    uid = fresh_uid(operator, taken)
+    taken.add(uid)
+    return edit(operator, "uid", uid, f", as the max parallelism recorded under its own id is {recorded}")
+
+
 def fresh_uid(operator: Operator, taken: Set[str]) -> str:
     """A uid made of the operator's name that is not among ``taken``."""
     words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
@@ -119,3 +119,21 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
             ),
         )
     return (edit(new, "set_uid_hash", old.id),)
+
+
+def tie(old: Operator, new: Operator, check: Check, taken: set[str], *, uid_is_free: bool = True) -> tuple[Fix, ...]:
+    """:func:`pin`, and what it takes that Flink then accepts the max parallelism of ``new``.
+
+    Flink compares that with what is recorded under either id of an operator. Where OLD recorded two, no setting fits both,
+    and the operator has to leave its own id. ``taken`` are the uids in use.
+    """
+    fixes = pin(old, new, uid_is_free=uid_is_free)
+    under_own_id = check.old.by_id.get(new.id)
+    if (
+        not new.max_parallelism_configured
+        or under_own_id is None
+        or under_own_id.max_parallelism == old.max_parallelism
+        or not any(fix.call is not None and fix.call.startswith(".set_uid_hash(") for fix in fixes)
+    ):
+        return fixes
+    return (*fixes, leave_own_id(new, under_own_id.max_parallelism, taken))

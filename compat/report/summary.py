@@ -200,12 +200,11 @@ def next_step(report: Report, context: ReportContext) -> str:
         if report.new.kind != "program":
             return f"Next: start {report.new.name} from {snapshot}{flag and ' with -n'}."
         return f"Next: compat run {shlex.quote(new)} -s {snapshot}{flag}"
-    fixes = _fixes(report)
-    if fixes:
-        first = fixes[0]
-        assert first.at is not None
-        more = f" (and {_number(len(fixes) - 1, 'more edit')} above)" if len(fixes) > 1 else ""
-        return f"Next: add {first.call} at {first.at}{more}, then: {again}"
+    edits = _edits(report)
+    if edits:
+        more = len(edits) - MOST_EDITS
+        named = edits if more <= 0 else [*edits[:MOST_EDITS], f"{_number(more, 'more edit')} (--fix writes all)"]
+        return f"Next: add {' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))}, then: {again}"
     words = [fix.text for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes]
     if words:
         return f"Next: {_uncapitalized(words[0]).rstrip('.')}, then: {again}"
@@ -226,6 +225,9 @@ def fix_line(fix: Fix) -> str:
     return f"Fix: {fix.text}{code}"
 
 
+MOST_EDITS = 6
+"""Edits that the last line of a report names."""
+
 MOST_FIXES = 5
 """Edits of one finding that are shown."""
 
@@ -237,9 +239,11 @@ def further(finding: Finding) -> str | None:
     return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."
 
 
-def _fixes(report: Report) -> list[Fix]:
-    found = [fix for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes[:1]]
-    return list(dict.fromkeys(fix for fix in found if fix.call is not None and fix.at is not None))
+def _edits(report: Report) -> list[str]:
+    """The calls to add and where, of all findings that block: they belong together, one alone can make things worse."""
+    blocking = [finding for finding in ordered(report.findings) if _blocks(finding)]
+    fixes = [fix for finding in blocking for fix in finding.fixes if fix.call is not None]
+    return list(dict.fromkeys(f"{fix.call} at {fix.at}" if fix.at is not None else str(fix.call) for fix in fixes))
 
 
 def _blocks(finding: Finding) -> bool:

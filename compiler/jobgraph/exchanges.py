@@ -39,10 +39,11 @@ def chain_outputs(
     found = []
     for edge in chain.leaving:
         partitioner = _final_partitioner(edge)
-        type = _partition_type(edge, graph, blocking)
+        type = _kept(_partition_type(edge, graph, blocking), edge)
+        persistent = type is ResultPartitionType.BLOCKING_PERSISTENT
         output = NonChainedOutput(
             source=edge.source,
-            id=None if graph.settings.legacy else _data_set_id(hashes[chain.head], edge, graph),
+            id=None if graph.settings.legacy or persistent else _data_set_id(hashes[chain.head], edge, graph),
             type=type,
             partitioner=partitioner,
         )
@@ -54,6 +55,7 @@ def chain_outputs(
                 type,
                 edge.side_output,
                 partitioner.identity,
+                edge.target if persistent else None,
             )
             output = shared.setdefault(key, output)
         found.append((edge, output))
@@ -85,6 +87,12 @@ def _partition_type(edge: StreamEdge, graph: StreamGraph, blocking: set[int]) ->
             location=graph.nodes[edge.source].location,
         )
     return type
+
+
+def _kept(type: ResultPartitionType, edge: StreamEdge) -> ResultPartitionType:
+    """What is written to the end before it is read, and that a cache keeps, outlives the job."""
+    kept = edge.data_set and type is ResultPartitionType.BLOCKING
+    return ResultPartitionType.BLOCKING_PERSISTENT if kept else type
 
 
 def _described(edge: StreamEdge, graph: StreamGraph) -> str:

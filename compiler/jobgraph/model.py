@@ -22,13 +22,14 @@ class ResultPartitionType(Enum):
     PIPELINED_BOUNDED = "PIPELINED_BOUNDED"
     PIPELINED_APPROXIMATE = "PIPELINED_APPROXIMATE"
     BLOCKING = "BLOCKING"
+    BLOCKING_PERSISTENT = "BLOCKING_PERSISTENT"
     HYBRID_FULL = "HYBRID_FULL"
     HYBRID_SELECTIVE = "HYBRID_SELECTIVE"
 
     @property
     def pipelined(self) -> bool:
         """True if a consumer may read while the producer writes."""
-        return self is not ResultPartitionType.BLOCKING
+        return not self.value.startswith("BLOCKING")
 
     @property
     def shareable(self) -> bool:

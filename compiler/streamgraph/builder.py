@@ -60,9 +60,9 @@ class GraphBuilder:
             id = self._virtual[id].origin
         return self.nodes[id].slot_sharing_group
 
-    def add_edge(self, upstream: int, target: int, type_number: int) -> None:
+    def add_edge(self, upstream: int, target: int, type_number: int, *, data_set: bool = False) -> None:
         """Connect two nodes, looking through the virtual ones. Of several partitionings the last
-        one counts, but the exchange mode is the first one's."""
+        one counts, but the exchange mode is the first one's. ``data_set`` marks an edge that writes a cached stream."""
         partitioner: Partitioner | None = None
         exchange_mode: ExchangeMode | None = None
         side_output: str | None = None
@@ -84,6 +84,7 @@ class GraphBuilder:
             side_output=side_output,
             buffer_timeout=source_node.buffer_timeout,
             index=self._between[between],
+            data_set=data_set,
         )
         self._between[between] += 1
         self._out[upstream].append(edge)

@@ -104,6 +104,7 @@ class StreamEdge:
     side_output: str | None
     buffer_timeout: int
     index: int
+    data_set: bool = False
     unaligned_checkpoints: bool = False
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import hidden, only_timers
+from compat.check.pinning import hidden
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
@@ -20,7 +20,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _finding(old: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
-    empty = only_timers(old)
+    empty = amounts.only_timers(old)
     if allowed:
         consequence = f"The state of {old.label} is dropped{amounts.of(*old.states or ())}, as -n allows."
     else:

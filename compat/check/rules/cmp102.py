@@ -9,29 +9,30 @@ from compat.check import amounts
 from compat.check.context import Check
 from compat.check.explain import why_moved
 from compat.check.findings import Fate, Finding, Level
-from compat.check.pinning import only_timers, pin
+from compat.check.pinning import tie
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:
+    uids = set(check.uids)
     for old in check.mapping.lost:
         new = check.successor(old)
         if new is not None:
-            yield _finding(old, new, check)
+            yield _finding(old, new, uids, check)
 
 
-def _finding(old: Operator, new: Operator, check: Check) -> Finding:
+def _finding(old: Operator, new: Operator, uids: set[str], check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     if not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)
-    elif only_timers(old):
+    elif amounts.only_timers(old):
         consequence = "The empty timer queues of the operator are left behind, as -n allows; nothing is lost."
     else:
         consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, as -n allows."
     guessed = old.id in check.mapping.guessed
-    fixes = pin(old, new)
+    fixes = tie(old, new, check, uids)
     return check.finding(
         RULE,
         f"{old.label} has state and nowhere to go; {new.label} may be the same operator"

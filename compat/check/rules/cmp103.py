@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
-from compat.check.pinning import free_id, pin, uid_call
+from compat.check.pinning import free_id, tie, uid_call
 from compat.check.rule import Rule
-from compat.check.similarity import Index, similarity
 from compat.plan.facts import Operator
 
 
@@ -17,7 +16,7 @@ def _find(check: Check) -> Iterator[Finding]:
     if not check.wrong_hands:
         return
     wrong = [pair for pair in check.mapping.stateful_pairs() if pair.old.id in check.wrong_hands]
-    rightful = _rightful_owners(wrong, check)
+    rightful = check.rightful
     pinned = {operator.id for operator in rightful.values()}
     pinned |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
     uids = set(check.uids)
@@ -29,7 +28,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:
-        fixes = pin(old, rightful, uid_is_free=False)
+        fixes = tie(old, rightful, check, uids, uid_is_free=False)
         if new.id not in pinned:
             # Two operators that claim one state would leave it to chance which of them gets it.
             fixes += free_id(new, old, check, uids)
@@ -64,28 +63,6 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[
         fixes=fixes,
         silent=True,
     )
-
-
-def _rightful_owners(wrong: list[Pair], check: Check) -> dict[str, Operator]:
-    """By OLD's id, the operator of NEW that the state belongs to: the one most like OLD's, if another gets the state.
-
-    None serves twice, and none that gets the state of its own.
-    """
-    index = Index(check.new.operators)
-    settled = {pair.new.id for pair in check.right_pairs}
-    settled |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
-    owners: dict[str, Operator] = {}
-    for pair in wrong:
-        best, best_score = None, similarity(pair.old, pair.new)
-        for group in index.alike(pair.old):
-            for other in group[:16]:
-                score = similarity(pair.old, other)
-                if other.id != pair.new.id and other.id not in settled and score > best_score:
-                    best, best_score = other, score
-        if best is not None:
-            owners[pair.old.id] = best
-            settled.add(best.id)
-    return owners
 
 
 RULE = Rule(

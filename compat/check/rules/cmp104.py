@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import WITHOUT_USER_HASH, edit, fresh_uid, hidden, only_timers
+from compat.check.pinning import WITHOUT_USER_HASH, edit, fresh_uid, hidden
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.pinning import edit, hidden
+from compat.check.pinning import edit, hidden, leave_own_id
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 from compat.state.assignment import Refusal
@@ -19,9 +19,15 @@ from compat.state.assignment import Refusal
 def _find(check: Check) -> Iterator[Finding]:
     changed: dict[tuple[int, int], list[Pair]] = {}
     leaving = _leaving(check)
+    passed_over = {(pair.old.id, pair.new.id) for pair in check.mapping.shadowed}
+    uids = set(check.uids)
     for conflict in check.mapping.refused(Refusal.CONFIGURED):
         pair = conflict.pair
-        if pair.new.id not in leaving:
+        if pair.new.id in leaving:
+            continue
+        if (pair.old.id, pair.new.id) in passed_over:
+            yield _under_the_other_id(pair, uids, check)
+        else:
             changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(pair)
     environment = _on_the_environment(changed, check)
     for (before, after), pairs in changed.items():
@@ -39,6 +45,21 @@ def _find(check: Check) -> Iterator[Finding]:
         )
 
 
+def _under_the_other_id(pair: Pair, uids: set[str], check: Check) -> Finding:
+    """What is recorded under an operator's own id counts too, though its user hash brings it other state."""
+    before = pair.old.max_parallelism
+    return check.finding(
+        RULE,
+        f"the max parallelism under the own id of {pair.new.label} is {before} in OLD and {pair.new.max_parallelism} in NEW",
+        consequence="Flink refuses the restore; allowing non-restored state does not help.",
+        reason=f"The state comes by its user hash {pair.new.user_hash}, but Flink compares the max parallelism with what OLD "
+        f"recorded under its own id {pair.new.id} too, which is {pair.old.label}.",
+        old=pair.old,
+        new=pair.new,
+        fixes=(leave_own_id(pair.new, before, uids),),
+    )
+
+
 def _for(count: int) -> str:
     return "" if count == 1 else f", for {count} operators"
 
@@ -48,6 +69,7 @@ def _leaving(check: Check) -> set[str]:
     moved: set[str] = set()
     if not check.options.allow_non_restored:
         moved = {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
+    moved |= {operator.id for operator in check.rightful.values()}
     return moved | {pair.new.id for pair in check.mapping.stateful_pairs() if pair.old.id in check.doubtful}
 
 

@@ -24,7 +24,7 @@ def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, 
             description="CacheWrite",
             task=Task.ONE_INPUT,
             operator=CacheWrite(),
-            chaining=ChainingStrategy.ALWAYS,
+            chaining=ChainingStrategy.HEAD,
             parallelism=context.settings.parallelism if stream.parallelism == -1 else stream.parallelism,
             parallelism_configured=stream.parallelism_configured,
             max_parallelism=context.max_parallelism(stream),
@@ -36,5 +36,5 @@ def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, 
         )
     )
     for node in nodes:
-        context.builder.add_edge(node, cache.id, 0)
+        context.builder.add_edge(node, cache.id, 0, data_set=True)
     return nodes

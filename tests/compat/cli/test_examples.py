@@ -1,6 +1,7 @@
 """The commands of the README, on the shipped examples."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,20 @@ def test_a_program_is_compatible_with_itself_and_with_its_snapshot(tmp_path):
     assert run("check", OLD, OLD).exit_code == 0
     assert run("check", snapshot, OLD).exit_code == 0
     assert run("check", snapshot, NEW).exit_code == 1
+
+
+@pytest.mark.parametrize("example", ["word_count", "window_word_count"])
+def test_what_next_names_is_all_that_is_needed(example, tmp_path):
+    old, new = EXAMPLES / example / "v1.py", tmp_path / "v2.py"
+    lines = (EXAMPLES / example / "v2.py").read_text(encoding="utf-8").splitlines()
+    new.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (step,) = [line for line in run("check", str(old), str(new)).output.splitlines() if line.startswith("Next: ")]
+    for call, line in re.findall(rf"(\.\w+\([^)]*\)) at {re.escape(str(new))}:(\d+)", step):
+        lines[int(line) - 1] += call
+    new.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = run("check", str(old), str(new))
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("COMPATIBLE")
 
 
 def test_explain_tells_where_it_began():

@@ -282,6 +282,24 @@ TOPOLOGY = {
         '{"kind":"keyed_process","inputs":["k"],"id":"c"}]}',
         ['{"env":{"maxParallelism":64},'],
     ),
+    "a user hash, and a uid where the own id has another max parallelism": (
+        '{"ops": [\n  {"id": "s", "kind": "source", "uid": "s"},\n  {"id": "f", "kind": "flat_map", "inputs": ["s"]},\n'
+        '  {"id": "k", "kind": "key_by", "inputs": ["s"]},\n'
+        '  {"id": "c", "kind": "keyed_process", "name": "count", "maxParallelism": 32, "inputs": ["k"]}\n]}\n',
+        '{"ops": [\n  {"id": "s", "kind": "source", "uid": "s"},\n  {"id": "k", "kind": "key_by", "inputs": ["s"]},\n'
+        '  {"id": "c", "kind": "keyed_process", "name": "count", "maxParallelism": 32, "inputs": ["k"]},\n'
+        '  {"id": "f", "kind": "flat_map", "inputs": ["s"]}\n]}\n',
+        ['{"id": "c", "uid": "count", "uidHash": "', '{"id": "f", "uid": "flat-map", '],
+    ),
+    "a uid for an operator with a user hash": (
+        '{"ops": [\n  {"id": "s", "kind": "source", "uid": "s"},\n  {"id": "f", "kind": "flat_map", "uid": "f", "inputs": ["s"]'
+        '},\n  {"id": "k", "kind": "key_by", "inputs": ["f"]},\n'
+        '  {"id": "c", "kind": "keyed_process", "uid": "c", "maxParallelism": 32, "inputs": ["k"]}\n]}\n',
+        '{"ops": [\n  {"id": "s", "kind": "source", "uid": "s"},\n  {"id": "k", "kind": "key_by", "inputs": ["s"]},\n'
+        '  {"id": "c", "kind": "keyed_process", "uid": "f", "uidHash": "d7741f4a6cdf388e747557749a0f0d21", '
+        '"maxParallelism": 32, "inputs": ["k"]}\n]}\n',
+        ['{"id": "c", "kind": "keyed_process", "uid": "keyedprocess", '],
+    ),
 }  # fmt: skip
 
 
