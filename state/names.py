@@ -22,6 +22,44 @@ MERGING_WINDOWS = "merging-window-set"
 TUMBLING_COUNT = "tumble-count-assigner"
 SLIDING_COUNT = "slide-count-assigner"
 
+OF_OPERATORS = frozenset(
+    {
+        SOURCE_READER,
+        SINK_WRITER,
+        SINK_COMMITTER,
+        ASYNC_WAIT,
+        REDUCE,
+        WINDOW_CONTENTS,
+        MERGING_WINDOWS,
+        TUMBLING_COUNT,
+        SLIDING_COUNT,
+    }
+)
+"""What Flink's own operators keep."""
+
+OF_TRIGGERS = frozenset({"count", "fire-time"})
+"""What the triggers of windows keep for each window."""
+
+OF_CONNECTORS = frozenset(
+    {
+        "_default_",
+        "bucket-states",
+        "file-monitoring-state",
+        "from-elements-state",
+        "left-buffer",
+        "max-part-counter",
+        "message-acknowledging-source-state",
+        "next-transactional-id-hint",
+        "next-transactional-id-hint-v2",
+        "pending-checkpoints",
+        "right-buffer",
+        "state",
+        "stateful-sequence-source-state",
+        "topic-partition-offset-states",
+    }
+)
+"""What sources, sinks and joins of Flink's libraries keep in operators that run functions. A program may use such a name."""
+
 PYTHON_TIMERS = "_timer_state/user-timers"
 """The timers of an operator that runs in Python."""
 

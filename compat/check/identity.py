@@ -92,8 +92,8 @@ def _takes_over(old: Operator, new: Operator) -> bool:
 
 
 def _keeps(operator: Operator) -> bool:
-    """True if more than empty timer queues is kept for an operator, as far as its program tells."""
-    return not recorded(operator) and operator.has_state and not only_timers(operator)
+    """True if more than empty timer queues is kept for an operator."""
+    return operator.has_state and not only_timers(operator)
 
 
 def _window_types(operator: Operator) -> set[str]:

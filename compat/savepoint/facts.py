@@ -18,7 +18,7 @@ from compat.plan.claims import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
 from compat.savepoint.evidence import contradiction
-from compat.savepoint.kinds import kind_of
+from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
@@ -27,22 +27,6 @@ from compat.state.assignment import Recorded as Assignable
 
 EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
-_BUILT_IN = frozenset(
-    {
-        framework.SOURCE_READER,
-        framework.SINK_WRITER,
-        framework.SINK_COMMITTER,
-        framework.ASYNC_WAIT,
-        framework.REDUCE,
-        framework.WINDOW_CONTENTS,
-        framework.MERGING_WINDOWS,
-        framework.TUMBLING_COUNT,
-        framework.SLIDING_COUNT,
-    }
-)
-_BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
-_UNTOLD_KEY = "Long"
-"""The key type of a topology file that names none: nothing to hold against a savepoint."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
 
@@ -52,8 +36,11 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     names = names or Names()
     mode = _mode(recorded, new)
     heirs = partners(map(_assignable, recorded.operators), new)
+    owners = served(heirs, {operator.id: operator for operator in recorded.operators})
     operators = tuple(
-        _Translation(operator, position, heirs.get(operator.id), names.operator(operator.id), mode, new).operator(names)
+        _Translation(
+            operator, position, heirs.get(operator.id), names.operator(operator.id), mode, new, owners
+        ).operator(names)
         for position, operator in enumerate(recorded.operators)
     )
     settings: Settings = {} if names.program is None else {**names.program.settings}
@@ -95,19 +82,22 @@ def _mode(recorded: Recorded, new: Program) -> str | None:
     states = [(operator, state) for operator in recorded.operators for state in operator.states if not state.timers]
     if any(state.name.startswith(framework.PYTHON_PREFIX) for _, state in states):
         return PROCESS
-    python = any("python" in operator.detail for operator in new.operators)
-    keyed = any(
-        state.scope is StateScope.KEYED and operator.key is not None and operator.key.name == "Row"
+    python = any(is_python(operator) for operator in new.operators)
+    # In thread mode the program's own states stand under their own names, in operators whose keys are rows.
+    own = any(
+        state.scope is StateScope.BROADCAST
+        or (state.scope is StateScope.KEYED and operator.key is not None and operator.key.name == "Row")
         for operator, state in states
     )
-    return THREAD if python and keyed else None
+    return THREAD if python and own else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
     """One operator of a savepoint on its way to facts.
 
-    ``partner`` is the operator of NEW that finds this one's state, ``known`` the operator of the program that wrote it.
+    ``partner`` is the operator of NEW that finds this one's state, ``known`` the operator of the program that wrote it;
+    ``served`` are the ids of the operators of NEW that find what they declare.
     """
 
     recorded: RecordedOperator
@@ -116,6 +106,7 @@ class _Translation:
     known: Operator | None
     mode: str | None
     new: Program
+    served: frozenset[str]
 
     def operator(self, names: Names) -> Operator:
         recorded, known = self.recorded, self.known
@@ -137,7 +128,7 @@ class _Translation:
             **facts,
             name=name or f"operator {recorded.id[:8]}",
             user_hash=None,
-            kind=kind_of(recorded, self.partner, self.new),
+            kind=kind_of(recorded, self.partner, self.new, self.served),
             parallelism_configured=False,
             max_parallelism_configured=False,
             vertex=recorded.id,
@@ -241,13 +232,12 @@ class _Translation:
 
     def is_built_in(self, state: RecordedState) -> bool:
         name = self.declared_name(state)
-        if state.timers or name in _BUILT_IN or name.startswith(framework.PYTHON_REDUCE):
+        if state.timers or name.startswith(framework.PYTHON_REDUCE):
             return True
-        if state.namespace is not None and name in _BUILT_IN_OF_WINDOWS:
+        if state.namespace is not None and name in framework.OF_TRIGGERS:
             return True
-        # A topology file that declares no states of an operator says nothing about them.
-        partner = self.partner
-        return partner is not None and "python" not in partner.detail and not self.declared()
+        declared = (name, state.scope is StateScope.KEYED) in self.declared()
+        return name in framework.OF_OPERATORS or (name in framework.OF_CONNECTORS and not declared)
 
     def stored_alike(self, recorded: RecordedState, declared: State) -> bool:
         """Whether the declared state would be in the same kind of container."""
@@ -287,8 +277,6 @@ class _Translation:
             declared = None if operator is None else _key_type(operator)
             if operator is None or declared is None:
                 continue
-            if declared == _UNTOLD_KEY and "python" not in operator.detail:
-                return declared
             shape = of_type(declared)
             if shape is None or shape == key:
                 return declared

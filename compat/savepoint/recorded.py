@@ -163,6 +163,9 @@ def _state(meta: StateMeta, size: int | None) -> RecordedState:
     if meta.type in ("OPERATOR", "BROADCAST"):
         scope = _SCOPES.get(meta.option("OPERATOR_STATE_DISTRIBUTION_MODE") or meta.type, StateScope.OPERATOR)
         kind = StateKind.MAP if scope is StateScope.BROADCAST else StateKind.LIST
+        if scope is StateScope.BROADCAST:
+            key = of_snapshot(meta.serializer("KEY_SERIALIZER"))
+            value = None if key is None or value is None else Shape("Map", (key, value))
         return RecordedState(meta.name, kind, scope, value, None, False, size)
     plain, ttl = _without_ttl(value)
     kind_name = meta.option("KEYED_STATE_TYPE") or ""

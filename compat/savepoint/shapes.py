@@ -89,6 +89,7 @@ _WORDS = {
     "PickledBytesTypeInfo": "byte[]",
     "long": "Long",
     "int": "Integer",
+    "Int": "Integer",
     "integer": "Integer",
     "string": "String",
     "short": "Short",

@@ -29,6 +29,8 @@ from compat.compiler.transformations.pipeline import Pipeline
 from compat.compiler.versions import LATEST_FLINK
 from compat.state.names import WINDOW_CONTENTS
 
+_UNTOLD_KEY = "Long"
+"""The key's type that a stream has to have in common with another one, where the topology tells none."""
 _PARTITIONERS = {
     "forward": FORWARD,
     "rebalance": REBALANCE,
@@ -267,8 +269,9 @@ class _Builder:
 
     def two_inputs(self, entry: Entry, inputs: list[Stream], *, call: Call | None = None) -> Stream:
         left, right = inputs
-        if left.keyed and right.keyed and left.key_type != right.key_type:
-            raise unsupported(f"Key types if input KeyedStreams don't match: {left.key_type} and {right.key_type}.")
+        first, second = left.key_type or _UNTOLD_KEY, right.key_type or _UNTOLD_KEY
+        if left.keyed and right.keyed and first != second:
+            raise unsupported(f"Key types if input KeyedStreams don't match: {first} and {second}.")
         transformation = model.TwoInputTransformation(
             **self.common(entry, output_type="Long"),
             operator=self.operator(entry, call),
@@ -331,7 +334,8 @@ class _Builder:
     def key_by(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
         partition = self.partition(stream, Partitioner(Ship.HASH, self.selector()), entry)
-        key_type = entry.get("keyType", "long").capitalize()
+        told = entry.get("keyType")
+        key_type = None if told is None else told[:1].upper() + told[1:]
         return Stream(partition.id, stream.type, keyed=True, key_type=key_type)
 
     def repartition(self, entry: Entry, inputs: list[Stream]) -> Stream:

@@ -26,7 +26,8 @@ _STRATEGIES = {
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream that an entry made: its transformation, the type of its records, and its key if it is keyed."""
+    """A stream that an entry made: its transformation, the type of its records, whether it is keyed, and its key's type
+    where the topology tells it."""
 
     id: int
     type: str = "Long"

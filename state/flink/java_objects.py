@@ -1,7 +1,8 @@
 """Objects in Java's serialization format, read by its grammar as plain values: no class is looked up, none instantiated.
 
 The grammar is that of the "Java Object Serialization Specification", chapter 6. A class that writes data of its own without
-saying how long it is cannot be read by anybody else; all that Flink keeps in metadata can.
+saying how long it is cannot be read by anybody else; all that Flink keeps in metadata can. What lists and maps of Java's
+library write in this way are their items.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class _Code(IntEnum):
 _FIRST_HANDLE = 0x7E0000
 _WRITES_DATA, _SERIALIZABLE, _EXTERNALIZABLE, _IN_BLOCKS = 1, 2, 4, 8
 _PRIMITIVES = {"B": 1, "C": 2, "D": 8, "F": 4, "I": 4, "J": 8, "S": 2, "Z": 1}
-_DEEPEST = 50
-"""How deep objects may hold objects. Flink's own go less than ten deep."""
+_DEEPEST = 64
+"""How deep objects may hold objects. Flink's own go less than ten deep, a row within a row takes three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,14 @@ class JavaClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JavaObject:
-    """An object: the name of its class, and its fields by name. What it wrote beside its fields is passed over."""
+    """An object: the name of its class, its fields by name, and what its classes wrote beside them, blocks as bytes.
+
+    Of two fields of one name in a class and in one that extends it, it has the latter's.
+    """
 
     class_name: str
     fields: dict[str, JavaValue] = field(default_factory=dict, repr=False)
+    data: list[JavaValue] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +191,7 @@ class _Stream:
             place = self._begin()
             flags = self._reader.byte()
             fields = tuple(self._field() for _ in range(self._reader.short()))
-        self._pass_over_data()
+        self._data([])
         described = JavaClass(name, flags, fields, self._class())
         self._known[place] = described
         return described
@@ -222,26 +227,26 @@ class _Stream:
             for kind, name in part.fields:
                 made.fields[name] = self._field_value(kind)
             if part.flags & _WRITES_DATA:
-                self._pass_over_data()
+                self._data(made.data)
         elif part.flags & _EXTERNALIZABLE:
             if not part.flags & _IN_BLOCKS:
                 self._reader.damaged(f"a Java object of {part.name}", "nobody else can tell where its data end")
-            self._pass_over_data()
+            self._data(made.data)
 
     def _field_value(self, kind: str) -> JavaValue:
         if kind in _PRIMITIVES:
             return self._reader.raw(_PRIMITIVES[kind], "a field of a Java object")
         return self.value()
 
-    def _pass_over_data(self) -> None:
+    def _data(self, found: list[JavaValue]) -> None:
         """What a class writes by itself: blocks of bytes and objects, up to their end."""
         while (code := self._code()) != _Code.END_OF_BLOCKS:
             if code == _Code.BLOCK:
-                self._reader.raw(self._reader.byte(), "a block of data")
+                found.append(self._reader.raw(self._reader.byte(), "a block of data"))
             elif code == _Code.LONG_BLOCK:
-                self._reader.raw(self._reader.integer(), "a block of data")
+                found.append(self._reader.raw(self._reader.integer(), "a block of data"))
             else:
-                self._value_of(code)
+                found.append(self._value_of(code))
 
     def _array(self) -> JavaArray:
         described = self._described()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.logical_types import read_data_type
 
 OuterField = tuple[str, Callable[[ByteReader, int], object]]
 """A name, and how to read it given the outer snapshot's version; None if that version has no such field."""
@@ -44,6 +45,7 @@ SIMPLE = frozenset(
         _RUNTIME + "Tuple0SerializerSnapshot",
         _SCALA + "NothingSerializerSnapshot",
         _SCALA + "UnitSerializerSnapshot",
+        _CEP + "sharedbuffer.EventId$EventIdSerializer$EventIdSerializerSnapshot",
         _CEP + "DeweyNumber$DeweyNumberSerializer$DeweyNumberSerializerSnapshot",
         *(
             f"{_STREAMING}windowing.windows.{name}Window$Serializer${name}WindowSerializerSnapshot"
@@ -90,6 +92,10 @@ def _null_transactions(reader: ByteReader, outer_version: int) -> object:
     return reader.boolean() if outer_version >= 4 else outer_version == 3
 
 
+def _data_type(reader: ByteReader, _: int) -> object:
+    return read_data_type(reader)
+
+
 _NO_FIELDS: tuple[OuterField, ...] = ()
 
 COMPOSITE: dict[str, tuple[OuterField, ...]] = {
@@ -132,6 +138,10 @@ COMPOSITE: dict[str, tuple[OuterField, ...]] = {
     _SCALA + "Tuple2CaseClassSerializerSnapshot": (("case_class", _utf),),
     _SCALA + "TraversableSerializerSnapshot": (("builder_code", _utf),),
     _CEP + "NFAStateSerializerSnapshot": (("previous_timestamp", _previous_timestamp),),
+    _TABLE + "typeutils.ExternalSerializer$ExternalSerializerSnapshot": (
+        ("data_type", _data_type),
+        ("internal_input", _boolean),
+    ),
     _TABLE + "typeutils.LinkedListSerializer$LinkedListSerializerSnapshot": (("null_mask", _boolean),),
 }
 """`CompositeTypeSerializerSnapshot`: what the class adds before its nested snapshots."""
@@ -143,6 +153,7 @@ _OTHER_SERIALIZERS = {
     _SCALA + "ScalaTrySerializerSnapshot": _SCALA + "TrySerializer",
     _SCALA + "ScalaCaseClassSerializerSnapshot": _SCALA + "ScalaCaseClassSerializer",
     _SCALA + "ScalaEnumSerializerSnapshot": _SCALA + "EnumValueSerializer",
+    _CEP + "sharedbuffer.LockableTypeSerializerSnapshot": _CEP + "sharedbuffer.Lockable$LockableTypeSerializer",
     _CEP + "sharedbuffer.SharedBufferNodeSerializerSnapshotV2": _CEP + "sharedbuffer.SharedBufferNodeSerializer",
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.logical_types import read_logical_type
 from compat.state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, serializer_of
 
 MAX_DEPTH = 48
@@ -23,6 +24,7 @@ _NESTED_MAGIC = 1333245
 _OPTIONAL_MAP_MAGIC = 0x4F2C69A3D70
 
 _SMALLEST_SNAPSHOT = 6
+_SMALLEST_JAVA_OBJECT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,18 @@ def _read_ttl_aware(reader: ByteReader, head: SerializerSnapshot, depth: int) ->
     return replace(head, nested=(inner,), complete=inner.complete)
 
 
+def _read_row_data(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
+    """The layout of `RowDataSerializerSnapshot`: a stream of Java objects for each type, serializers, field names."""
+    if head.version not in (3, 4):
+        return _unknown_version(head)
+    number = reader.count("types of fields", _SMALLEST_JAVA_OBJECT)
+    head = _with(head, types=tuple(read_logical_type(reader) for _ in range(number)))
+    head = _read_nested(reader, head, depth)
+    if not head.complete or head.version < 4 or not reader.boolean():
+        return head
+    return _with(head, fields=tuple(reader.utf() for _ in range(number)))
+
+
 def _integers(*names: str) -> Body:
     """A body that is one integer for each name."""
 
@@ -198,6 +212,7 @@ _BODIES: dict[str, Body] = {
     _RUNTIME + "kryo.KryoSerializerSnapshot": _read_kryo,
     "org.apache.flink.formats.avro.typeutils.AvroSerializerSnapshot": _read_avro,
     "org.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot": _read_ttl_aware,
+    _TABLE + "RowDataSerializer$RowDataSerializerSnapshot": _read_row_data,
     _TABLE + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _integers("fields"),
     _TABLE + "DecimalDataSerializer$DecimalSerializerSnapshot": _integers("precision", "scale"),
     _TABLE + "TimestampDataSerializer$TimestampDataSerializerSnapshot": _integers("precision"),
