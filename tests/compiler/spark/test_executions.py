@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.functions import MapFunction
+from compat.compiler.driver import compile_job
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import InputGate, PhysicalPlan, plan
@@ -177,4 +178,4 @@ def test_the_fingerprint_of_a_plan_is_the_one_that_jobs_have_kept() -> None:
     ]
     job = build_job({"env": {"parallelism": 3}, "ops": ops}, flink="2.3")
 
-    assert plan(job).fingerprint == "30a06f7a3d67a69106c44bbf9adec501"
+    assert plan(compile_job(job)).fingerprint == "30a06f7a3d67a69106c44bbf9adec501"

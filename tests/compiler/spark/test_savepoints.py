@@ -20,6 +20,7 @@ from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.datastream.program import Program, start
 from compat.execution.failures import Refused
 from compat.execution.snapshots import checker, plan_of
+from compat.plan.reading import from_plain
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -141,9 +142,8 @@ def obey(folder: Path, old: Shape, new: Shape, allow: bool) -> Verdict:
         verdicts: list[Verdict] = []
 
         def told(*arguments: Any) -> None:
-            report = decide(
-                arguments[1], arguments[2], Comparison(old=path, new="job.py", allow_non_restored=allow), {}
-            )
+            comparison = Comparison(old=path, new="job.py", allow_non_restored=allow)
+            report = decide(from_plain(arguments[1]), from_plain(arguments[2]), comparison, {})
             verdicts.append(report.verdict)
             lost.append(not whole(report))
             check(*arguments)
