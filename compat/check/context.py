@@ -89,6 +89,7 @@ class Check:
         silent: bool = False,
         related: tuple[tuple[str, SourceLine], ...] = (),
         subject: str | None = None,
+        cause: str | None = None,
     ) -> Finding:
         """A finding of ``rule``, at its usual level unless another one is given.
 
@@ -109,6 +110,7 @@ class Check:
             silent=silent,
             related=related,
             subject=subject,
+            cause=cause,
             direction=self.options.direction,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compat.check import amounts
 from compat.check.context import Check
-from compat.check.explain import why_moved
+from compat.check.explain import common_cause, why_moved
 from compat.check.findings import Fate, Finding, Level
 from compat.check.pinning import tie
 from compat.check.rule import Rule
@@ -46,6 +46,7 @@ def _finding(old: Operator, new: Operator, uids: set[str], check: Check) -> Find
         fixes=tuple(replace(fix, text=f"If it is the same operator: {_begun(fix.text)}") for fix in fixes)
         if guessed
         else fixes,
+        cause=None if guessed else common_cause(old, new, check.old, check.new),
     )
 
 
