@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
 from compat.compiler.frozen import frozen
+from compat.compiler.versions import FLINK_VERSIONS
+from compat.loader.inputs import LoadOptions
 from compat.report import NAMES as FORMAT_NAMES
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 OWN_FILE = "compat.toml"
 PROJECT_FILE = "pyproject.toml"
-FLINK_VERSIONS = ("1.20", "2.3")
 PARALLELISM = "parallelism.default"
 
 
@@ -60,6 +61,10 @@ class Settings:
         said["options"] = MappingProxyType({**self.options, **command_line.options})
         said["ignore"] = (*self.ignore, *command_line.ignore)
         return replace(self, **said)
+
+    def load_options(self) -> LoadOptions:
+        """How programs are loaded by these settings."""
+        return LoadOptions.given(self.options, flink=self.flink, timeout=self.timeout, no_open=self.no_open)
 
 
 def parse_output(text: str, folder: Path | None = None) -> Output:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
 from compat.check import rules
 from compat.check.rule import Rule
@@ -40,3 +41,18 @@ def similar(text: str) -> list[str]:
     ids = get_close_matches(wanted.upper().replace("O", "0"), RULES, n=3, cutoff=0.6)
     names = [rule.name for rule in RULES.values()]
     return [*ids, *get_close_matches(wanted.lower(), names, n=3, cutoff=0.5)][:4]
+
+
+def as_dict(rule: Rule) -> dict[str, Any]:
+    """The rule as plain values, for JSON; keys always in the same order."""
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "level": rule.level_text,
+        "when": rule.when or None,
+        "family": rule.family.title,
+        "summary": rule.summary,
+        "why": rule.why,
+        "example": {"old": rule.old, "new": rule.new},
+        "fix": rule.fix,
+    }

@@ -11,6 +11,7 @@ from compat.check.identity import find_rightful
 from compat.check.mapping import Pair, StateMapping
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors
+from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
 
 
@@ -19,7 +20,7 @@ class CheckOptions:
     """What the user decided: whether state may be left behind, the version of Flink to restore with, and which way."""
 
     allow_non_restored: bool = False
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     direction: Direction = "forward"
 
 

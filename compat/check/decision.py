@@ -60,13 +60,16 @@ def with_findings(report: Report, findings: Iterable[Finding], suppressed: Itera
 
 def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
     worst: dict[str, Finding] = {}
+    of_the_job: Finding | None = None
     for finding in findings:
         if finding.old is not None:
             worst.setdefault(finding.old.id, finding)
+        elif finding.new is None and finding.level.rank <= Level.MIGRATE.rank:
+            of_the_job = of_the_job or finding
     mapping: StateMapping = context.mapping
     for pair in mapping.stateful_pairs():
-        found = worst.get(pair.old.id)
-        if pair.old.id in context.wrong_hands:
+        found = of_the_job or worst.get(pair.old.id)
+        if of_the_job is None and pair.old.id in context.wrong_hands:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by)
         elif found is None or found.level.rank > Level.MIGRATE.rank:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.RESTORED, by=pair.by)

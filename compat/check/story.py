@@ -8,7 +8,7 @@ from dataclasses import replace
 from compat.check.catalogue import RULES
 from compat.check.difference import difference
 from compat.check.explain import Step, steps
-from compat.check.findings import Fate, MappingRow, Passage, Report
+from compat.check.findings import Fate, Finding, Level, MappingRow, Passage, Report
 from compat.check.mapping import BY_GENERATED_ID, BY_UID, map_state
 from compat.check.rule import Family
 from compat.check.rules import cmp103
@@ -80,11 +80,20 @@ def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
 
 def _problems(report: Report) -> dict[str, list[str]]:
     """What findings say of the states themselves, by the operator's id in OLD."""
-    found: dict[str, list[str]] = {}
+    of_the_job = [
+        _problem(finding)
+        for finding in report.findings
+        if finding.old is None and finding.new is None and finding.level is Level.ERROR
+    ]
+    found = {row.old.id: list(of_the_job) for row in report.mapping if row.old is not None}
     for finding in report.findings:
         if finding.old is not None and RULES[finding.rule].family in _ABOUT_STATES:
-            found.setdefault(finding.old.id, []).append(f"{finding.rule}: {finding.title}. {finding.consequence}")
+            found.setdefault(finding.old.id, []).append(_problem(finding))
     return found
+
+
+def _problem(finding: Finding) -> str:
+    return f"{finding.rule}: {finding.title}. {finding.consequence}"
 
 
 def _step(step: Step) -> str:

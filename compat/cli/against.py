@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import click
 
-from compat.check.rules.cmp903 import RULE as NO_JOB
+from compat.check.undecided import Undecided
 from compat.comparison import Outcomes
-from compat.report.failure import Failure, Side, Undecided
+from compat.loader.failure import Failure, Side, Undecidable
 
 
 def pairs(reference: str, files: Sequence[str]) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ def jobs_only(results: Sequence[Outcomes]) -> list[Outcomes]:
 
 
 def _had_no_job(failures: Sequence[Failure]) -> bool:
-    return failures[0].side is Side.OLD and all(failure.rule == NO_JOB.id for failure in failures)
+    return failures[0].side is Side.OLD and all(failure.rule == Undecidable.NO_JOB for failure in failures)
 
 
 def _git(*arguments: str) -> bool:

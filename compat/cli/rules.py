@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import Any
 
 import click
 
-from compat.check.catalogue import RULES, find, similar
+from compat.check.catalogue import RULES, as_dict, find, similar
 from compat.check.rule import Rule
 
 FORMAT = click.option(
@@ -73,18 +72,3 @@ def explanation(rule: Rule) -> str:
 
 def _wrapped(text: str) -> str:
     return click.wrap_text(text, width=100)
-
-
-def as_dict(rule: Rule) -> dict[str, Any]:
-    """The rule as plain values, keys always in the same order."""
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "level": rule.level_text,
-        "when": rule.when or None,
-        "family": rule.family.title,
-        "summary": rule.summary,
-        "why": rule.why,
-        "example": {"old": rule.old, "new": rule.new},
-        "fix": rule.fix,
-    }

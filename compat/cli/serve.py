@@ -75,7 +75,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Listen, and print the address. Who calls before the rest is there waits, and is not turned away."""
+    """Listen, and print the address. Clients that call before the service is ready wait instead of being turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -124,7 +124,7 @@ def list_tokens(database: str) -> None:
 @click.argument("name")
 @_DATABASE
 def revoke(name: str, database: str) -> None:
-    """Make a token worthless."""
+    """Revoke a token."""
     service = _service()
     try:
         _registry(database).tokens.revoke(name)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from compat.compiler.ours import is_machinery, namesake
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
+from compat.loader.main_module import prepare, run_as_main
 
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.executor import SparkExecutor
@@ -61,11 +59,12 @@ def run_program(run: Run, narrator: Narrator) -> int:
     if hidden is not None:
         narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
         return REFUSED
-    executor = _executor(run, narrator)
+    executor = make_executor(run, narrator)
+    prepare(executor, run.options, run.parallelism)
     code = 0
     try:
         try:
-            execute(run)
+            run_as_main(os.path.abspath(run.program), run.arguments, called=run.program)
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
@@ -101,22 +100,8 @@ def _hidden_by(run: Run) -> str | None:
     return path if is_found else None
 
 
-def _executor(run: Run, narrator: Narrator) -> Any:
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
-    from compat.loader.imports import prepare_for_programs
-
-    prepare_for_programs()
-    reset()
-    set_default_options(run.options)
-    set_default_parallelism(run.parallelism)
-    made = make_executor(run, narrator)
-    executor.set_executor(made)
-    return made
-
-
 def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
-    """What runs the jobs of a program."""
+    """The executor that runs the jobs of a program."""
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
@@ -144,18 +129,6 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
         listener=narrator.tell,
         printer=narrator.printed,
     )
-
-
-def execute(run: Run) -> None:
-    """Run the file as ``python PROGRAM ARGUMENTS`` would."""
-    path = os.path.abspath(run.program)
-    main = ModuleType("__main__")
-    main.__file__ = path
-    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"] = main
-    sys.argv = [run.program, *run.arguments]
-    sys.path.insert(0, os.path.dirname(path))
-    exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), main.__dict__)
 
 
 def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: str) -> int:

@@ -1,4 +1,4 @@
-"""What the fixes of findings ask of which file: edits by place, and the fixes that are refused, with the reason."""
+"""From the fixes of findings to edits of files, by place, and the fixes that are refused, with the reason."""
 
 from __future__ import annotations
 

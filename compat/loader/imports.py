@@ -12,8 +12,7 @@ from types import ModuleType
 
 from compat.compiler.errors import ProgramError
 from compat.compiler.ours import hide_checkout
-
-PYFLINK_VERSION = "2.3.0"
+from compat.compiler.versions import PYFLINK_VERSION
 
 _TABLE = (
     "This is a Table or SQL program: its operators are made by Flink's planner, which only a JVM has. compat checks "

@@ -1,4 +1,4 @@
-"""What is in a snapshot, for a person: as a table, and as a tree with keys, windows and serializers.
+"""The contents of a snapshot for a person: as a table, and as a tree with keys, windows and serializers.
 
 Both take the dictionary that ``compat inspect --format json`` prints, and a width in columns (0: lines are not broken).
 """
@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from compat.check.rules.cmp502 import RULE as SAVEPOINT_INCOMPLETE
-from compat.report.escaping import no_command, visible
+from compat.escaping import no_command, visible
 
 Json = Mapping[str, Any]
 

@@ -1,22 +1,23 @@
-"""What sort of operator left a state behind, from the state alone: a savepoint records no kinds."""
+"""The kind of operator that left a state behind, from the state alone: a savepoint records no kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check.similarity import FAMILIES, family
 from compat.plan.facts import Operator, Program, StateScope
-from compat.savepoint.recorded import PYTHON_PREFIX, RecordedOperator
+from compat.plan.families import FAMILIES, family
+from compat.savepoint.recorded import RecordedOperator
+from compat.state import names as framework
 
 UNKNOWN = "unknown"
 
 _BY_STATE = {
-    "SourceReaderState": "source",
-    "writer_raw_states": "sink_writer",
-    "streaming_committer_raw_states": "sink_committer",
-    "window-contents": "window",
-    "_op_state": "reduce",
-    "_async_wait_operator_state_": "async_wait",
+    framework.SOURCE_READER: "source",
+    framework.SINK_WRITER: "sink_writer",
+    framework.SINK_COMMITTER: "sink_committer",
+    framework.WINDOW_CONTENTS: "window",
+    framework.REDUCE: "reduce",
+    framework.ASYNC_WAIT: "async_wait",
 }
 _KEYED = ("keyed_process", "keyed_co_process", "keyed_broadcast_process", "keyed_reduce")
 
@@ -41,7 +42,7 @@ def _candidates(recorded: RecordedOperator, partner: Operator | None, new: Progr
     if recorded.name is not None:
         first = recorded.name.partition(", ")[0]
         yield from (operator for operator in new.operators if operator.name.partition(", ")[0] == first)
-    names = {state.name.removeprefix(PYTHON_PREFIX) for state in recorded.states if not state.timers}
+    names = {state.name.removeprefix(framework.PYTHON_PREFIX) for state in recorded.states if not state.timers}
     for operator in new.operators:
         if any(state.name in names and not state.built_in for state in operator.states or ()):
             yield operator
@@ -49,11 +50,11 @@ def _candidates(recorded: RecordedOperator, partner: Operator | None, new: Progr
 
 def possible_kinds(recorded: RecordedOperator) -> tuple[str, ...]:
     """The kinds of operators that keep such state, the likeliest first; none if any may."""
-    names = {state.name.removeprefix(PYTHON_PREFIX) for state in recorded.states}
+    names = {state.name.removeprefix(framework.PYTHON_PREFIX) for state in recorded.states}
     for name, kind in _BY_STATE.items():
         if name in names:
             return (kind,)
-    if any(name.startswith("_reduce_state") for name in names):
+    if any(name.startswith(framework.PYTHON_REDUCE) for name in names):
         return ("keyed_reduce",)
     if recorded.unreadable:  # what was not read might tell of another sort
         return ()

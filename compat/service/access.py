@@ -1,4 +1,4 @@
-"""What every request passes first: its host, where it comes from, who sends it; and what every answer carries.
+"""Access control: each request's host, origin and sender are checked first, and each answer gets protective headers.
 
 - **Host**: only names that the operator allowed. A page elsewhere whose name was pointed at this machine is turned away.
 - **Origin**: what changes something is taken from our own pages and from programs, not from pages of others; moreover a cookie
@@ -40,14 +40,14 @@ HEADERS = {
 }
 """Browsers name no origin in a form's request where no referrer may be sent at all, and then the login is turned away."""
 OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
-"""What may be asked for by everybody; a name that ends with a slash stands for all below it."""
+"""Paths that are open to everybody; one that ends with a slash stands for all below it."""
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _ANONYMOUS = "anonymous"
 
 
 def require(request: Request, role: Role) -> Identity:
-    """Who sends the request. Raises an HTTPException (401, 403) if that role is more than theirs."""
+    """The sender of the request. Raises an HTTPException (401, 403) if their role is below ``role``."""
     identity: Identity = request.state.identity
     if identity.role >= role:
         return identity

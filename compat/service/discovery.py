@@ -1,4 +1,4 @@
-"""What is in a folder: finding savepoints, checkpoints and jobs' state tables, and reading what they say of themselves.
+"""Finding savepoints, checkpoints and jobs' state tables below a folder, and reading their descriptions.
 
 A folder may be written by jobs that the operator does not trust. So no symbolic link is followed, and nothing outside of it
 is opened; the readers hold that line for the files that metadata names. No bytes are unpickled.
@@ -84,7 +84,7 @@ def _place(path: str, kind: str, job: str | None, entry: os.DirEntry[str]) -> Pl
 
 
 def read(place: Place) -> SeenSavepoint:
-    """What a snapshot says of itself. One that cannot be read is told with the reason."""
+    """The description of a snapshot. For one that cannot be read, the reason."""
     reader = {FLINK: _flink, DELTA_SAVEPOINT: _delta_savepoint, DELTA_JOB: _delta_job}[place.kind]
     try:
         return reader(place)
@@ -93,7 +93,7 @@ def read(place: Place) -> SeenSavepoint:
 
 
 def unreadable(place: Place, reason: str) -> SeenSavepoint:
-    """A snapshot of which nothing is known but why."""
+    """A snapshot that could not be read, with the reason."""
     return _seen(place, status="unreadable", error=reason)
 
 

@@ -1,4 +1,4 @@
-"""Looking with a browser where a token is needed: a form takes the token, a cookie keeps it.
+"""Login for browsers where a token is needed: a form takes the token, a cookie keeps it.
 
 The cookie only lets look (see :mod:`compat.service.access`), no script can read it, and no request from another site carries
 it.

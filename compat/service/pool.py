@@ -27,7 +27,7 @@ TASKS_A_PROCESS = 20_000
 
 
 class Busy(RuntimeError):
-    """More is asked at the moment than the processes can do."""
+    """More tasks wait than the processes can take."""
 
 
 class WorkFailed(RuntimeError):
@@ -56,12 +56,12 @@ class Pools:
         await asyncio.gather(self.run(worker.ping, size=0), self.run(worker.ping, size=self._settings.heavy_body))
 
     async def run(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
-        """What ``function`` gives, called in a process chosen by the ``size`` of its arguments in bytes.
+        """Call ``function`` in a process chosen by the ``size`` of its arguments in bytes; gives its result.
 
         Raises what it raises, WorkFailed if it took more than it may, Busy if too many wait.
         """
         if self._waiting >= MOST_WAITING:
-            raise Busy("The server has more checks to do than it can at the moment. Try again in a few seconds.")
+            raise Busy("The server has more checks waiting than it can take. Try again in a few seconds.")
         pool = self._heavy if size >= self._settings.heavy_body else self._light
         timeout = self._settings.check_timeout
         self._waiting += 1

@@ -1,4 +1,4 @@
-"""Looking through the operator's folders for savepoints and checkpoints, again and again.
+"""Scanning the operator's folders for savepoints and checkpoints, periodically.
 
 A look every few seconds instead of the kernel's notifications, as these do not tell of changes on network file systems, where
 savepoints usually are. Only what changed since is read, by a worker process.
@@ -28,7 +28,7 @@ async def keep_scanning(parts: Service) -> None:
 
 
 async def scan(parts: Service) -> int:
-    """Look through all folders once; gives how many savepoints there are."""
+    """Scan all folders once; gives the number of savepoints."""
     registry = parts.registry
     known = await blocking(registry.savepoints.fingerprints)
     found: set[str] = set()

@@ -51,7 +51,7 @@ class _Lines(logging.Formatter):
 
 
 class Metrics:
-    """What Prometheus reads. Labels are few and never a client's text: routes by their template."""
+    """The metrics, for Prometheus. Labels are few and never a client's text: routes by their template."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

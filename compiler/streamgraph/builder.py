@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
-from compat.compiler.errors import illegal_state, unsupported
+from compat.compiler.errors import ErrorCode, illegal_state, unsupported
 from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
 from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, ExchangeMode, Partitioner, Ship
 
@@ -102,6 +102,7 @@ class GraphBuilder:
                 f"Upstream operation: {source.name}-{source.id} parallelism: {source.parallelism}, "
                 f"downstream operation: {target.name}-{target.id} parallelism: {target.parallelism} "
                 "You must use another partitioning strategy, such as broadcast, rebalance, shuffle or global.",
+                code=ErrorCode.FORWARD_CHANGES_PARALLELISM,
                 stage="streamGraph",
                 operator=target.name,
                 location=target.location,

@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 
 class Kind:
-    """What a row belongs to."""
+    """The kind of thing that a row belongs to."""
 
     VALUE = "value"
     LIST = "list"

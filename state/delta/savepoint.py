@@ -70,7 +70,7 @@ def _stats(file: LogFile, place: int) -> dict[str, Any]:
 
 
 def read_description(path: str | Path) -> dict[str, Any]:
-    """What a savepoint says about itself. Raises StoreError for a directory that holds none."""
+    """The description of a savepoint. Raises StoreError for a directory that holds none."""
     file = Path(path) / METADATA
     try:
         found: dict[str, Any] = json.loads(file.read_text())
@@ -80,7 +80,7 @@ def read_description(path: str | Path) -> dict[str, Any]:
 
 
 Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
-"""What makes new values of old ones, by operator, kind of the rows, and name of the state."""
+"""Functions from old values to new ones, by operator, kind of the rows, and name of the state."""
 
 
 def import_snapshot(

@@ -13,8 +13,6 @@ from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind
 
-TIMERS = "_timers"
-
 
 @dataclass(frozen=True, slots=True)
 class StateSize:

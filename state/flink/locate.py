@@ -23,7 +23,7 @@ REMOTE = "remote"
 REFUSED = "outside the savepoint"
 
 _SHARED_FOLDERS = ("shared", "taskowned")
-"""What Flink calls the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
+"""Flink's names for the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
 
 _DEEPEST = 2
 """Files lie in a shared folder itself or, with file merging, in one below it."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from compat.check.findings import Fate, Level
 from compat.check.rule import Rule
+from compat.loader.failure import Undecidable
 
 RULE = Rule(
-    id="CMP501",
+    id=Undecidable.SAVEPOINT_UNREADABLE,
     name="savepoint-unreadable",
     level=Level.ERROR,
     failure=True,

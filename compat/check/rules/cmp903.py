@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from compat.check.findings import Fate, Level
 from compat.check.rule import Rule
+from compat.loader.failure import Undecidable
 
 RULE = Rule(
-    id="CMP903",
+    id=Undecidable.NO_JOB,
     name="no-job",
     level=Level.ERROR,
     failure=True,

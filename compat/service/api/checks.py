@@ -1,4 +1,4 @@
-"""Checks: make one, list them, look at one."""
+"""Checks: make one, list them, get one."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from compat.service.requests import PromoteRequest, promote_request
 from compat.service.untrusted import read_json
 
 SMALL_BODY = 64 * 1024
-"""What a request without a plan may have."""
+"""The largest body of a request without a plan, in bytes."""
 
 
 async def listing(request: Request) -> Response:
@@ -99,7 +99,7 @@ async def push(request: Request) -> Response:
 
 
 async def promotions(request: Request) -> Response:
-    """What ran when, newest first."""
+    """The versions that ran and when, newest first."""
     found = await blocking(service(request).registry.jobs.promotions, path_job(request), page_size(request))
     return answer({"promotions": [promotion_json(promotion) for promotion in found]})
 

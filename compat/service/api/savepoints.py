@@ -34,12 +34,12 @@ async def get(request: Request) -> Response:
 
 
 async def inspection(request: Request) -> Response:
-    """What is in a savepoint."""
+    """The contents of a savepoint."""
     return answer(await blocking(service(request).registry.savepoints.inspection, _id(request)))
 
 
 async def rescan(request: Request) -> Response:
-    """Look through the folders now."""
+    """Scan the folders now."""
     require(request, Role.ADMIN)
     found = await scan(service(request))
     return answer({"savepoints": found})

@@ -15,6 +15,7 @@ from compat.compiler.datastream.common.job_client import JobClient
 from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
 from compat.compiler.datastream.common.job_id import JobID
 from compat.compiler.datastream.common.job_status import JobStatus as ClientStatus
+from compat.compiler.driver import compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
@@ -127,14 +128,15 @@ class SparkExecutor:
         if self.options.flink is not None:
             job = replace(job, settings=replace(job.settings, flink=self.options.flink))
         job = self.caches.reading(job)
-        made = plan(job)
+        compilation = compile_job(job)
+        made = plan(compilation)
         refuse_unsupported(made)
         made, caches = self.caches.writing(made)
         options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
             return JobMaster(
-                job,
+                compilation,
                 made,
                 self._store,
                 self.runner,

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from compat.compiler.driver import Compilation
+
 Listener = Callable[[dict[str, Any]], None]
 """Is told what happens to a job: an object with ``event``, ``job_id`` and what belongs to the event."""
 
-PlanOf = Callable[[Any], dict[str, Any]]
-"""Gives the plan of a job as JSON, for the snapshots that it writes."""
+PlanOf = Callable[[Compilation], dict[str, Any]]
+"""Gives the plan of a compiled job as JSON, for the snapshots that it writes."""
 
 Check = Callable[[str, dict[str, Any], dict[str, Any], bool], None]
 """Is called before a restore with a snapshot's path, its plan, the new plan and whether state may be left behind.

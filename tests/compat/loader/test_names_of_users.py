@@ -20,7 +20,7 @@ FORMS = ("module", "package", "namespace")
 NEVER = "raise RuntimeError('nobody asked for this module')\n"
 
 SCRIPT = "import sys\nfrom compat.__main__ import main\nsys.exit(main())\n"
-"""What an installer writes for the command; as a file, so that its folder and not the working directory is searched."""
+"""The script that an installer writes for the command; as a file, so that Python searches its folder first."""
 
 JOB = """
 from pyflink.common import Types, WatermarkStrategy

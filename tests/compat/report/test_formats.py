@@ -1,4 +1,4 @@
-"""What the formats for machines promise."""
+"""The promises of the formats for machines."""
 
 from __future__ import annotations
 

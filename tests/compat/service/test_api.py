@@ -1,4 +1,4 @@
-"""What the API does, thing by thing."""
+"""The API, one resource after the other."""
 
 from __future__ import annotations
 

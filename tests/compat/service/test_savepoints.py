@@ -19,7 +19,7 @@ FLINK = sorted(path.parent for path in GOLDEN.rglob("_metadata"))[0]
 
 
 def write_snapshot(folder: Path, *names: str, description: object = None, job: bool = False) -> Path:
-    """What a job on Spark leaves behind: a savepoint, or the job's own directory."""
+    """Write what a job on Spark leaves behind: a savepoint, or the job's own directory."""
     (folder / "state" / "_delta_log" if job else folder / "_delta_log").mkdir(parents=True)
     (folder / "plan.json").write_text(json.dumps(plan(*names)))
     told = (

@@ -47,7 +47,7 @@ def code_line(text: str) -> str:
 
 
 def no_command(line: str) -> str:
-    """``line`` such that no CI runner takes it for a workflow command (``::error …``), whatever it starts with."""
+    """``line``, changed so that no CI runner takes it for a workflow command (``::error …``)."""
     stripped = line.lstrip()
     if not stripped.startswith("::"):
         return line
@@ -74,8 +74,8 @@ def markdown_code(text: str) -> str:
     return f"<code>{markdown(text)}</code>"
 
 
-def fence(lines: list[str], language: str = "") -> list[str]:
+def fence(lines: list[str]) -> list[str]:
     """A fenced block of ``lines``, whose fence is longer than any run of backticks in them."""
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * max(3, longest + 1)
-    return [ticks + language, *lines, ticks]
+    return [ticks, *lines, ticks]

@@ -1,4 +1,7 @@
-"""From a job to its graphs, as far as they can be made."""
+"""The one way from a job to its graphs: plans, checks and runs all compile here, and each job once.
+
+The steps are the layers of this package: ``streamgraph``, its hashes, ``jobgraph``, ``executiongraph``.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,12 @@ class Compilation:
     job_graph: JobGraph | None = None
     execution_graph: ExecutionGraph | None = None
     error: ProgramError | None = None
+
+    def or_refuse(self) -> Compilation:
+        """The compilation, if all graphs could be made. Raises the refusal otherwise."""
+        if self.error is not None:
+            raise self.error
+        return self
 
 
 @collection_paused()
