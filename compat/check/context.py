@@ -11,6 +11,7 @@ from compat.check.identity import find_rightful
 from compat.check.mapping import Pair, StateMapping
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors
+from compat.check.writing import fresh_uid
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
 
@@ -53,6 +54,17 @@ class Check:
     def uids(self) -> frozenset[str]:
         """All uids that one of the programs uses: a new one must be another."""
         return self.old.uids | self.new.uids
+
+    def fresh_uid(self, operator: Operator) -> str:
+        """A uid for an operator of NEW that no other operator has or is given: the same one, whichever rule asks."""
+        uid = self._given.get(operator.id)
+        if uid is None:
+            uid = self._given[operator.id] = fresh_uid(operator, self.uids.union(self._given.values()))
+        return uid
+
+    @cached_property
+    def _given(self) -> dict[str, str]:
+        return {}
 
     def successor(self, operator: Operator) -> Operator | None:
         """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
