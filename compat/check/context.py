@@ -11,6 +11,7 @@ from compat.check.identity import find_rightful
 from compat.check.mapping import Pair, StateMapping
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors
+from compat.check.writing import fresh_uid
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
 
@@ -54,6 +55,17 @@ class Check:
         """All uids that one of the programs uses: a new one must be another."""
         return self.old.uids | self.new.uids
 
+    def fresh_uid(self, operator: Operator) -> str:
+        """A uid for an operator of NEW that no other operator has or is given: the same one, whichever rule asks."""
+        uid = self._given.get(operator.id)
+        if uid is None:
+            uid = self._given[operator.id] = fresh_uid(operator, self.uids.union(self._given.values()))
+        return uid
+
+    @cached_property
+    def _given(self) -> dict[str, str]:
+        return {}
+
     def successor(self, operator: Operator) -> Operator | None:
         """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
         return self.mapping.successors.get(operator.id) or self._displaced.get(operator.id)
@@ -90,6 +102,7 @@ class Check:
         silent: bool = False,
         related: tuple[tuple[str, SourceLine], ...] = (),
         subject: str | None = None,
+        cause: str | None = None,
     ) -> Finding:
         """A finding of ``rule``, at its usual level unless another one is given.
 
@@ -110,6 +123,7 @@ class Check:
             silent=silent,
             related=related,
             subject=subject,
+            cause=cause,
             direction=self.options.direction,
         )
 

@@ -58,6 +58,29 @@ def why_moved(old: Operator, new: Operator, old_program: Program, new_program: P
     return f"{own[0].upper()}{own[1:]}. It began at {cause.new.label}: {began}."
 
 
+def common_cause(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str | None:
+    """What moved the ids of this operator and of others, said of all of them; None where nothing is known to.
+
+    Operators that moved only because others were put in before them have that in common; those behind an operator that is
+    another one now have that.
+    """
+    if recorded(old):
+        return None
+    began = next((step for step in reversed(list(steps(old, new, old_program, new_program))) if step.differences), None)
+    if began is None:
+        return None
+    moved = began.new.position - began.old.position
+    if began.differences == tuple(_place(began.old, began.new)):
+        places = f"{abs(moved)} place{'s' * (abs(moved) != 1)}"
+        return f"have other ids, as they stand {places} {'later' if moved > 0 else 'earlier'} in the graph"
+    return f"have other ids; it began at {began.new.label}: {'; '.join(began.differences)}"
+
+
+def _place(old: Operator, new: Operator) -> Iterator[str]:
+    if old.position != new.position:
+        yield f"it is operator number {new.position} of the graph, it was number {old.position}"
+
+
 def _differences(old: Operator, new: Operator, reads: str | None) -> Iterator[str]:
     if old.uid != new.uid:
         if old.uid is None:
@@ -67,8 +90,7 @@ def _differences(old: Operator, new: Operator, reads: str | None) -> Iterator[st
         else:
             yield f"its uid was {old.uid!r} and is {new.uid!r}"
         return
-    if old.position != new.position:
-        yield f"it is operator number {new.position} of the graph, it was number {old.position}"
+    yield from _place(old, new)
     if old.chained_outputs != new.chained_outputs:
         yield f"the outputs chained to it are {new.chained_outputs}, they were {old.chained_outputs}"
     if len(old.inputs) != len(new.inputs):

@@ -73,6 +73,7 @@ class Finding:
     ``title`` is one line; ``consequence`` what would happen at the restore, ``reason`` why. ``old`` and ``new`` are the
     operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report. ``subject``
     is what it is about besides operators and state (an option, a uid), where one operator can have several of its rule.
+    ``cause`` is what it has in common with others of its rule, said of all operators concerned ("run with parallelism 200").
     """
 
     rule: str
@@ -90,6 +91,7 @@ class Finding:
     related: tuple[tuple[str, SourceLine], ...] = ()
     ignored: str | None = None
     subject: str | None = None
+    cause: str | None = None
     direction: Direction = "forward"
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fix
@@ -29,18 +27,18 @@ def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -
     return Fix(text=f"{text}{purpose}.", call=call, at=operator.source, operator_id=operator.id)
 
 
-def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) -> tuple[Fix, ...]:
+def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
     """How to make an operator of NEW give up the id of ``old`` that another one needs.
 
-    ``taken`` are the uids in use; the one that the fix gives joins them. An operator that PyFlink put in gets another id
-    when the one before it does; if that one has state, it keeps it by its user hash.
+    An operator that PyFlink put in gets another id when the one before it does; if that one has state, it keeps it by its
+    user hash.
     """
     if operator.user_hash == old.id:
         return (
             Fix(
                 text=f"Remove .set_uid_hash({writing.text_of(operator.user_hash)}) from {operator.label}: the state is not "
                 "its own.",
-                code=uid_call(operator, taken) if operator.uid is None else f".uid({writing.text_of(operator.uid)})",
+                code=uid_call(operator, check) if operator.uid is None else f".uid({writing.text_of(operator.uid)})",
             ),
         )
     named = _named(operator, check)
@@ -50,9 +48,7 @@ def free_id(operator: Operator, old: Operator, check: Check, taken: set[str]) ->
                 text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it."
             ),
         )
-    uid = fresh_uid(named, taken)
-    taken.add(uid)
-    fixes = [edit(named, "uid", uid, ", to free the id")]
+    fixes = [edit(named, "uid", check.fresh_uid(named), ", to free the id")]
     own = next((pair for pair in check.mapping.stateful_pairs() if pair.new.id == named.id), None)
     if named is not operator and own is not None and named.user_hash is None:
         fixes.append(edit(named, "set_uid_hash", own.old.id, ", to keep its own state"))
@@ -69,30 +65,16 @@ def _named(operator: Operator, check: Check) -> Operator | None:
     return operator
 
 
-def leave_own_id(operator: Operator, recorded: int, taken: set[str]) -> Fix:
-    """The uid that takes an operator of NEW off its own id, under which OLD recorded another max parallelism.
-
-    ``taken`` are the uids in use; the one that the fix gives joins them.
-    """
-    uid = fresh_uid(operator, taken)
-    taken.add(uid)
-    return edit(operator, "uid", uid, f", as the max parallelism recorded under its own id is {recorded}")
+def leave_own_id(operator: Operator, recorded: int, check: Check) -> Fix:
+    """The uid that takes an operator of NEW off its own id, under which OLD recorded another max parallelism."""
+    return edit(
+        operator, "uid", check.fresh_uid(operator), f", as the max parallelism recorded under its own id is {recorded}"
+    )
 
 
-def fresh_uid(operator: Operator, taken: Set[str]) -> str:
-    """A uid made of the operator's name that is not among ``taken``."""
-    words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
-    base = "-".join(word for word in words.split("-") if word) or "operator"
-    uid, number = base, 1
-    while uid in taken:
-        number += 1
-        uid = f"{base}-{number}"
-    return uid
-
-
-def uid_call(operator: Operator, taken: Set[str]) -> str:
-    """The call that gives an operator a uid of its own."""
-    return f".uid({writing.text_of(fresh_uid(operator, taken))})"
+def uid_call(operator: Operator, check: Check) -> str:
+    """The call that gives an operator of NEW a uid of its own."""
+    return f".uid({writing.text_of(check.fresh_uid(operator))})"
 
 
 def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
@@ -121,11 +103,11 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
     return (edit(new, "set_uid_hash", old.id),)
 
 
-def tie(old: Operator, new: Operator, check: Check, taken: set[str], *, uid_is_free: bool = True) -> tuple[Fix, ...]:
+def tie(old: Operator, new: Operator, check: Check, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
     """:func:`pin`, and what it takes that Flink then accepts the max parallelism of ``new``.
 
     Flink compares that with what is recorded under either id of an operator. Where OLD recorded two, no setting fits both,
-    and the operator has to leave its own id. ``taken`` are the uids in use.
+    and the operator has to leave its own id.
     """
     fixes = pin(old, new, uid_is_free=uid_is_free)
     under_own_id = check.old.by_id.get(new.id)
@@ -136,4 +118,4 @@ def tie(old: Operator, new: Operator, check: Check, taken: set[str], *, uid_is_f
         or not any(fix.call is not None and fix.call.startswith(".set_uid_hash(") for fix in fixes)
     ):
         return fixes
-    return (*fixes, leave_own_id(new, under_own_id.max_parallelism, taken))
+    return (*fixes, leave_own_id(new, under_own_id.max_parallelism, check))

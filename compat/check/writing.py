@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set
 
-from compat.plan.facts import State, StateKind, StateScope
+from compat.plan.facts import Operator, State, StateKind, StateScope
 from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
 from compat.state.types.python import expression_of
 from compat.state.types.spelling import parse_type
@@ -26,6 +27,17 @@ _ASSIGNER = re.compile(r"(?P<name>\w+)\((?P<numbers>\d+(?:, -?\d+)*)?\)")
 def text_of(value: str | int) -> str:
     """A value as Python writes it, in double quotes."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def fresh_uid(operator: Operator, taken: Set[str]) -> str:
+    """A uid made of the operator's name that is not among ``taken``."""
+    words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
+    base = "-".join(word for word in words.split("-") if word) or "operator"
+    uid, number = base, 1
+    while uid in taken:
+        number += 1
+        uid = f"{base}-{number}"
+    return uid
 
 
 def descriptor(state: State, name: str | None = None) -> str | None:

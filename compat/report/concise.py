@@ -22,7 +22,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 def _findings(report: Report) -> list[str]:
     lines = []
-    for finding in summary.ordered(report.findings):
+    for finding in summary.by_cause(report):
         where = summary.place(finding) or report.new.name
         lines.append(f"{where}: {finding.rule} {finding.level.value} {finding.title}")
     if not lines and report.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):

@@ -31,7 +31,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 def _findings(report: Report, tag: str, context: ReportContext) -> list[str]:
     lines = []
-    for finding in summary.ordered(report.findings):
+    for finding in summary.by_cause(report):
         level = "warning" if finding.level is Level.UNKNOWN and context.allow_unknown else COMMANDS[finding.level]
         title = f"{finding.rule} {summary.rule_name(finding.rule)}".strip()
         lines.append(_command(level, summary.place(finding), title, _message(finding) + tag, context))

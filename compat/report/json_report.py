@@ -120,6 +120,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fixes": [_fix(fix) for fix in finding.fixes],
         "fingerprint": finding.fingerprint,
         "ignored": finding.ignored,
+        "cause": finding.cause,
     }
 
 

@@ -37,7 +37,7 @@ def _report(report: Report, context: ReportContext) -> list[str]:
     lines = [f"### {SIGNS[report.verdict]} {markdown(summary.sentence(report))}", "", markdown(summary.tally(report))]
     roles = summary.roles(report)
     lines += [] if roles is None else ["", markdown(roles)]
-    findings = summary.ordered(report.findings)
+    findings = summary.by_cause(report)
     if findings:
         lines += ["", "| level | rule | what | where |", "| --- | --- | --- | --- |"]
         for finding in findings:

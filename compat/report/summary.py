@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from compat.check.catalogue import RULES
 from compat.check.findings import Change, Difference, Fate, Finding, Fix, Level, MappingRow, Report, Verdict
@@ -85,7 +86,7 @@ def _detail(report: Report) -> str:
     if strays:
         parts.append(f"{_number(strays, 'operator')} {'hands its' if strays == 1 else 'hand their'} state to another")
     if report.verdict is Verdict.INCOMPATIBLE and not parts:
-        parts.append(_number(sum(f.level is Level.ERROR for f in report.findings), "error"))
+        parts.append(_number(sum(f.level is Level.ERROR for f in by_cause(report)), "error"))
     if report.verdict is Verdict.UNKNOWN:
         parts.append(f"{_number(sum(f.level is Level.UNKNOWN for f in report.findings), 'open question')}")
     if report.verdict is Verdict.COMPATIBLE and not parts:
@@ -93,6 +94,36 @@ def _detail(report: Report) -> str:
         if kept:
             parts.append(f"{_number(kept, 'operator')} {'keeps its' if kept == 1 else 'keep their'} state")
     return ", ".join(parts)
+
+
+def by_cause(report: Report) -> list[Finding]:
+    """The findings as a person reads them, worst first: those of one cause are one, which lists whom it concerns.
+
+    Where an explanation was asked for, each stands for itself.
+    """
+    findings = ordered(report.findings)
+    groups: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        alone = finding.cause is None or bool(report.story)
+        groups.setdefault(number if alone else (finding.rule, finding.level, finding.cause), []).append(finding)
+    return [_as_one(group) for group in groups.values()]
+
+
+def _as_one(group: list[Finding]) -> Finding:
+    first, *others = group
+    if not others:
+        return first
+    concerned = tuple(
+        (finding.new.label if finding.new is not None else finding.title, line)
+        for finding in others
+        if (line := place(finding)) is not None
+    )
+    return replace(
+        first,
+        title=f"{len(group)} operators {first.cause}",
+        fixes=tuple(dict.fromkeys(fix for finding in group for fix in finding.fixes)),
+        related=(*first.related, *concerned),
+    )
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
@@ -106,7 +137,7 @@ def counts(findings: Iterable[Finding]) -> dict[str, int]:
 def tally(report: Report) -> str:
     """The counts in words: ``2 errors, 1 warning``."""
     words = {"unknown": "open question", "migrate": "migration"}
-    found = counts(report.findings)
+    found = counts(by_cause(report))
     parts = [_number(number, words.get(level, level)) for level, number in found.items() if number]
     if report.suppressed:
         parts.append(f"{len(report.suppressed)} suppressed")

@@ -81,7 +81,7 @@ class _Page:
         roles = summary.roles(report)
         if roles is not None:
             self.line(roles)
-        for finding in summary.ordered(report.findings):
+        for finding in summary.by_cause(report):
             self.finding(finding)
         if report.mapping:
             self.mapping(report)

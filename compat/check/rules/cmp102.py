@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compat.check import amounts
 from compat.check.context import Check
-from compat.check.explain import why_moved
+from compat.check.explain import common_cause, why_moved
 from compat.check.findings import Fate, Finding, Level
 from compat.check.pinning import tie
 from compat.check.rule import Rule
@@ -15,14 +15,13 @@ from compat.plan.facts import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    uids = set(check.uids)
     for old in check.mapping.lost:
         new = check.successor(old)
         if new is not None:
-            yield _finding(old, new, uids, check)
+            yield _finding(old, new, check)
 
 
-def _finding(old: Operator, new: Operator, uids: set[str], check: Check) -> Finding:
+def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     if not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
@@ -32,7 +31,7 @@ def _finding(old: Operator, new: Operator, uids: set[str], check: Check) -> Find
     else:
         consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, as -n allows."
     guessed = old.id in check.mapping.guessed
-    fixes = tie(old, new, check, uids)
+    fixes = tie(old, new, check)
     return check.finding(
         RULE,
         f"{old.label} has state and nowhere to go; {new.label} may be the same operator"
@@ -46,6 +45,7 @@ def _finding(old: Operator, new: Operator, uids: set[str], check: Check) -> Find
         fixes=tuple(replace(fix, text=f"If it is the same operator: {_begun(fix.text)}") for fix in fixes)
         if guessed
         else fixes,
+        cause=None if guessed else common_cause(old, new, check.old, check.new),
     )
 
 

@@ -19,25 +19,24 @@ def _find(check: Check) -> Iterator[Finding]:
     rightful = check.rightful
     pinned = {operator.id for operator in rightful.values()}
     pinned |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
-    uids = set(check.uids)
     for pair in wrong:
-        yield _finding(pair, rightful.get(pair.old.id), pinned, uids, check)
+        yield _finding(pair, rightful.get(pair.old.id), pinned, check)
 
 
-def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[str], check: Check) -> Finding:
+def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], check: Check) -> Finding:
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:
-        fixes = tie(old, rightful, check, uids, uid_is_free=False)
+        fixes = tie(old, rightful, check, uid_is_free=False)
         if new.id not in pinned:
             # Two operators that claim one state would leave it to chance which of them gets it.
-            fixes += free_id(new, old, check, uids)
+            fixes += free_id(new, old, check)
     elif pair.by == BY_GENERATED_ID:
         fixes = (
             Fix(
                 text=f"Give {new.label} a uid of its own, so that it starts empty, and restore with -n if the state of "
                 f"{old.label} may go.",
-                code=uid_call(new, uids),
+                code=uid_call(new, check),
             ),
         )
     else:
@@ -45,7 +44,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[
             Fix(
                 text=f"Give {new.label} a uid that no operator of OLD had, and restore with -n if the state of {old.label} "
                 "may go.",
-                code=uid_call(new, uids),
+                code=uid_call(new, check),
             ),
         )
     silent = new.has_state

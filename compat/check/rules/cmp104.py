@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import WITHOUT_USER_HASH, edit, fresh_uid, hidden
+from compat.check.pinning import WITHOUT_USER_HASH, edit, hidden
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
@@ -38,15 +38,12 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _edits(unpinned: list[Operator], check: Check) -> Iterator[Fix]:
     """A uid for each, and the id that it had as user hash: a uid alone would leave the state behind."""
-    taken = set(check.uids)
     origins = {pair.new.id: pair.old.id for pair in check.mapping.pairs}
     for operator in unpinned:
         origin = origins.get(operator.id)
         if origin is not None and operator.kind in WITHOUT_USER_HASH:
             continue
-        uid = fresh_uid(operator, taken)
-        taken.add(uid)
-        yield edit(operator, "uid", uid)
+        yield edit(operator, "uid", check.fresh_uid(operator))
         if origin is not None and operator.user_hash is None:
             yield edit(operator, "set_uid_hash", origin)
 

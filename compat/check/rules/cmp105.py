@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from compat.check import writing
 from compat.check.findings import Fate, Fix, Level
-from compat.check.pinning import edit, fresh_uid, hidden
+from compat.check.pinning import edit, hidden
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, similarity
 from compat.plan.facts import Operator, Program
@@ -55,7 +55,7 @@ def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[F
                 yield _fix_of_a_loop(uid, times)
             continue
         origin = old.by_id[origins[operator.id]].uid if operator.id in origins else None
-        wanted = origin or fresh_uid(operator, taken)
+        wanted = origin or writing.fresh_uid(operator, taken)
         taken.add(wanted)
         yield edit(replace(operator, uid=uid), "uid", wanted)
 

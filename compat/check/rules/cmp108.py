@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.plan.facts import Operator, Program
 
@@ -30,7 +30,7 @@ def _find(check: Check) -> Iterator[Finding]:
                     Fix(
                         text="Write the uid as a fixed text, and let nothing random, no time and no order of a set decide "
                         "what the program builds.",
-                        code=uid_call(first, set()),
+                        code=f".uid({writing.text_of(writing.fresh_uid(first, set()))})",
                     ),
                 ),
             )

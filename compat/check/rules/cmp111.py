@@ -16,12 +16,11 @@ def _find(check: Check) -> Iterator[Finding]:
     contested = [pairs for pairs in check.mapping.contested.values() if pairs[0].old.has_state]
     if not contested:
         return
-    uids = set(check.uids)
     for pairs in contested:
-        yield _finding(pairs, uids, check)
+        yield _finding(pairs, check)
 
 
-def _finding(pairs: tuple[Pair, ...], uids: set[str], check: Check) -> Finding:
+def _finding(pairs: tuple[Pair, ...], check: Check) -> Finding:
     old = pairs[0].old
     keeper = max(pairs, key=lambda pair: similarity(old, pair.new))
     others = [pair.new for pair in pairs if pair is not keeper]
@@ -34,7 +33,7 @@ def _finding(pairs: tuple[Pair, ...], uids: set[str], check: Check) -> Finding:
         reason=f"All of them name {old.id}: {_ways(pairs)}. Flink hands an operator's state out once, to the first that asks.",
         old=old,
         new=others[0],
-        fixes=tuple(fix for operator in others for fix in free_id(operator, old, check, uids)),
+        fixes=tuple(fix for operator in others for fix in free_id(operator, old, check)),
         silent=True,
         related=tuple(
             (pair.new.label, pair.new.source)

@@ -104,7 +104,7 @@ class _Finished:
                 Fix(
                     text=f"Let {feeder.label} feed an operator of its own, keep the finished part as it was, or restore from a "
                     "savepoint taken before it finished.",
-                    code=uid_call(head, self.check.uids),
+                    code=uid_call(head, self.check),
                 ),
             ),
         )

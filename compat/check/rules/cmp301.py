@@ -5,7 +5,7 @@ One finding for each change, with the first operator; the others are related.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
@@ -20,13 +20,23 @@ def _find(check: Check) -> Iterator[Finding]:
     changed: dict[tuple[int, int], list[Pair]] = {}
     leaving = _leaving(check)
     passed_over = {(pair.old.id, pair.new.id) for pair in check.mapping.shadowed}
-    uids = set(check.uids)
+    apart = _at_odds_with_its_chain(pair for pair in check.mapping.pairs if pair.new.id not in leaving)
     for conflict in check.mapping.refused(Refusal.CONFIGURED):
         pair = conflict.pair
         if pair.new.id in leaving:
             continue
         if (pair.old.id, pair.new.id) in passed_over:
-            yield _under_the_other_id(pair, uids, check)
+            reason = (
+                f"The state comes by its user hash {pair.new.user_hash}, but Flink compares the max parallelism with what "
+                f"OLD recorded under its own id {pair.new.id} too, which is {pair.old.label}."
+            )
+            yield _to_leave_its_id(pair, reason, check)
+        elif pair.new.id in apart:
+            reason = (
+                f"It takes no state, but has the id {pair.new.id}, under which OLD recorded {pair.old.label}; the operators "
+                "of its chain have one max parallelism, and others of them need another one."
+            )
+            yield _to_leave_its_id(pair, reason, check)
         else:
             changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(pair)
     environment = _on_the_environment(changed, check)
@@ -45,18 +55,43 @@ def _find(check: Check) -> Iterator[Finding]:
         )
 
 
-def _under_the_other_id(pair: Pair, uids: set[str], check: Check) -> Finding:
-    """What is recorded under an operator's own id counts too, though its user hash brings it other state."""
+def _at_odds_with_its_chain(pairs: Iterable[Pair]) -> set[str]:
+    """Operators of NEW without state, by id, whose id is recorded with another max parallelism than their chain needs.
+
+    A chain has one: that of its state, else the one that it has now, where one of its operators needs that.
+    """
+    chains: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        chains.setdefault(pair.new.vertex, []).append(pair)
+    apart: set[str] = set()
+    for members in chains.values():
+        recorded = [pair.old.max_parallelism for pair in members]
+        present = members[0].new.max_parallelism
+        stateful = {pair.old.max_parallelism for pair in members if pair.old.has_state}
+        needed = stateful or {present if present in recorded else recorded[0]}
+        if len(needed) == 1:
+            apart |= {
+                pair.new.id
+                for pair in members
+                if pair.old.max_parallelism not in needed
+                and pair.new.user_hash != pair.old.id
+                and not pair.old.has_state
+                and not hidden(pair.new)
+            }
+    return apart
+
+
+def _to_leave_its_id(pair: Pair, reason: str, check: Check) -> Finding:
+    """No setting helps where two ids that count are recorded with two max parallelisms."""
     before = pair.old.max_parallelism
     return check.finding(
         RULE,
         f"the max parallelism under the own id of {pair.new.label} is {before} in OLD and {pair.new.max_parallelism} in NEW",
         consequence="Flink refuses the restore; allowing non-restored state does not help.",
-        reason=f"The state comes by its user hash {pair.new.user_hash}, but Flink compares the max parallelism with what OLD "
-        f"recorded under its own id {pair.new.id} too, which is {pair.old.label}.",
+        reason=reason,
         old=pair.old,
         new=pair.new,
-        fixes=(leave_own_id(pair.new, before, uids),),
+        fixes=(leave_own_id(pair.new, before, check),),
     )
 
 

@@ -13,9 +13,11 @@ from compat.state.assignment import Refusal
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    for conflict in check.mapping.refused(Refusal.BELOW_PARALLELISM):
-        pair = conflict.pair
+    pairs = [conflict.pair for conflict in check.mapping.refused(Refusal.BELOW_PARALLELISM)]
+    everywhere = min((pair.old.max_parallelism for pair in pairs if not pair.new.parallelism_configured), default=0)
+    for pair in pairs:
         limit = pair.old.max_parallelism
+        own = pair.new.parallelism_configured
         yield check.finding(
             RULE,
             f"{pair.new.label} runs with parallelism {pair.new.parallelism}, above the recorded max parallelism {limit}",
@@ -23,8 +25,17 @@ def _find(check: Check) -> Iterator[Finding]:
             reason=f"OLD's state is divided into {limit} key groups: more subtasks than that would have none.",
             old=pair.old,
             new=pair.new,
-            fixes=(_fix(pair.new, limit),),
+            fixes=(_fix(pair.new, limit) if own else _environment_fix(everywhere),),
+            cause=None
+            if own
+            else f"run with parallelism {pair.new.parallelism}, above the recorded max parallelism {limit}",
         )
+
+
+def _environment_fix(limit: int) -> Fix:
+    """One setting for all operators that have none of their own."""
+    call = f"env.set_parallelism({limit})"
+    return Fix(text=f"Set a parallelism of at most {limit} for the job: {call}, or parallelism.default.", call=call)
 
 
 def _fix(operator: Operator, limit: int) -> Fix:

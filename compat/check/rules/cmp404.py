@@ -46,7 +46,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text=f"Give the {after} a uid of its own, and restore with -n if the old positions may go.",
-                    code=uid_call(pair.new, check.uids),
+                    code=uid_call(pair.new, check),
                 ),
             ),
         )

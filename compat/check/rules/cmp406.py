@@ -35,7 +35,7 @@ def _fix(new: Operator, before: str, check: Check) -> Fix:
     return Fix(
         text=f"Keep the key type {before} in key_by; or give the operator a uid of its own, and restore with -n if the old "
         "state may go.",
-        code=uid_call(new, check.uids),
+        code=uid_call(new, check),
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import fresh_uid
 from compat.check.rule import Rule
 
 
@@ -28,7 +27,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 fixes=(
                     Fix(
                         text="Use a KeyedProcessFunction with a named state in its place, say Total.",
-                        code=f".process(Total()).uid({writing.text_of(pair.new.uid or fresh_uid(pair.new, set()))})",
+                        code=f".process(Total()).uid({writing.text_of(pair.new.uid or check.fresh_uid(pair.new))})",
                     ),
                 ),
                 silent=True,

@@ -32,7 +32,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Give the new function an operator with a uid of its own, or let the old windows end first.",
-                    code=uid_call(pair.new, check.uids),
+                    code=uid_call(pair.new, check),
                 ),
             ),
             silent=True,

@@ -291,6 +291,15 @@ TOPOLOGY = {
         '  {"id": "f", "kind": "flat_map", "inputs": ["s"]}\n]}\n',
         ['{"id": "c", "uid": "count", "uidHash": "', '{"id": "f", "uid": "flat-map", '],
     ),
+    "a uid where the chain needs another max parallelism": (
+        '{"env": {"maxParallelism": 64}, "ops": [\n  {"id": "s", "kind": "source", "maxParallelism": 32},\n'
+        '  {"id": "f", "kind": "flat_map", "inputs": ["s"]},\n  {"id": "r", "kind": "rebalance", "inputs": ["s"]},\n'
+        '  {"id": "g", "kind": "flat_map", "inputs": ["r"]},\n  {"id": "h", "kind": "flat_map", "inputs": ["s"]}\n]}\n',
+        '{"env": {"maxParallelism": 64}, "ops": [\n  {"id": "s", "kind": "source", "maxParallelism": 32},\n'
+        '  {"id": "r", "kind": "rebalance", "inputs": ["s"]},\n  {"id": "g", "kind": "flat_map", "inputs": ["r"]},\n'
+        '  {"id": "f", "kind": "flat_map", "inputs": ["s"]},\n  {"id": "h", "kind": "flat_map", "inputs": ["s"]}\n]}\n',
+        ['{"env": {"maxParallelism": 32}, ', '{"id": "f", "uid": "flat-map", '],
+    ),
     "a uid for an operator with a user hash": (
         '{"ops": [\n  {"id": "s", "kind": "source", "uid": "s"},\n  {"id": "f", "kind": "flat_map", "uid": "f", "inputs": ["s"]'
         '},\n  {"id": "k", "kind": "key_by", "inputs": ["f"]},\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compat.check.findings import Fate, Level, MappingRow, Report, Verdict
+from compat.check.findings import Fate, Fix, Level, MappingRow, Report, Verdict
 from compat.loader.failure import Failure, Side
 from compat.plan.facts import SourceLine
 from compat.report import ReportContext, Undecided
@@ -44,6 +44,25 @@ def _unknown() -> Report:
     return report(Verdict.UNKNOWN, asked, mapping=(row,))
 
 
+def _one_cause() -> Report:
+    lines = {"Count": 6, "Sum": 7, "Alert": 9}
+    wide = [operator(name, uid=name.lower(), at=SourceLine(OLD_FILE, line)) for name, line in lines.items()]
+    findings = [
+        finding(
+            "CMP302",
+            title=f"{one.label} runs with parallelism 200, above the recorded max parallelism 128",
+            reason="OLD's state is divided into 128 key groups: more subtasks than that would have none.",
+            old=one,
+            new=one,
+            fixes=(Fix(text="Set a parallelism of at most 128 for the job.", call="env.set_parallelism(128)"),),
+            cause="run with parallelism 200, above the recorded max parallelism 128",
+        )
+        for one in wide
+    ]
+    rows = tuple(MappingRow(old=one, new=one, fate=Fate.REFUSED, by="uid", note="CMP302") for one in wide)
+    return report(Verdict.INCOMPATIBLE, *findings, mapping=rows)
+
+
 def _undecided() -> Undecided:
     failed = Failure(
         rule="CMP901",
@@ -62,5 +81,6 @@ CASES: Mapping[str, Report | Undecided] = {
     "compatible": _compatible(),
     "silent": _silent(),
     "unknown": _unknown(),
+    "one_cause": _one_cause(),
     "undecided": _undecided(),
 }
