@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from compat.check.undecided import Undecided
     from compat.loader.failure import Failure
     from compat.loader.inputs import InputError
-    from compat.plan.facts import Operator, Program, State
+    from compat.plan.facts import Program
+    from compat.plan.model import Operator, State
 
 __all__ = [
     "Failure",
@@ -55,7 +56,8 @@ _HOMES = {
     "compat.check.undecided": ("Undecided",),
     "compat.loader.failure": ("Failure",),
     "compat.loader.inputs": ("InputError",),
-    "compat.plan.facts": ("Operator", "Program", "State"),
+    "compat.plan.facts": ("Program",),
+    "compat.plan.model": ("Operator", "State"),
 }
 _PACKAGES = ("check", "plan")
 """Packages that have the name of a function."""

@@ -12,7 +12,8 @@ from compat.comparison import Comparison, compare
 from compat.compiler.frozen import frozen
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.plan.facts import Program
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Refused
 
 Job = str | os.PathLike[str]
 """A program (``job.py``), a topology file, a plan, or ``git:REF:path``; as OLD a savepoint too."""
@@ -81,8 +82,8 @@ def check(
     >>> (report,) = compat.check("word_count/v1.py", "word_count/v2.py")
     >>> report.verdict
     <Verdict.INCOMPATIBLE: 'incompatible'>
-    >>> sorted({finding.rule for finding in report.findings if finding.level is compat.Level.ERROR})
-    ['CMP103']
+    >>> print(*{finding.rule for finding in report.findings if finding.level is compat.Level.ERROR})
+    CMP103
     """
     forward = Comparison(
         old=os.fspath(old),
@@ -117,20 +118,14 @@ def plan(
     >>> [operator.name for operator in job.operators if operator.has_state]
     ['Source: numbers', 'count words']
     """
-    from compat.plan.decode import PlanError, decode
-
     argument = os.fspath(job)
     with opened(argument, tuple(args)) as given:
         plans = load(given, _load_options(options, flink, timeout, call_open))
     programs = []
     for each in plans:
-        error = each.get("error")
-        if error is not None:
-            raise _unusable(argument, f"Flink refuses the program ({error['stage']}): {error['message']}")
-        try:
-            programs.append(decode(each, name=argument, kind=given.kind))
-        except PlanError as problem:
-            raise _unusable(argument, str(problem)) from problem
+        if isinstance(each, Refused):
+            raise _unusable(argument, f"Flink refuses the program ({each.error.stage}): {each.error.message}")
+        programs.append(facts_of(each, name=argument, kind=given.kind))
     return tuple(programs)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from compat.check.findings import Finding, Fix, Report, Verdict
 from compat.check.rule import Rule
 from compat.check.rules import cmp105, cmp109, cmp202, cmp203
 from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.compiler.errors import ErrorCode
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program, SourceLine
+from compat.plan.facts import Program, SourceLine, facts_of
+from compat.plan.model import Refusal, Refused
 
 _RULES: Mapping[str, Rule] = {
     ErrorCode.DUPLICATE_UID.value: cmp105.RULE,
@@ -28,29 +27,27 @@ _BEFORE_CODES = {
 """How plans that version 0.1.0 wrote tell the errors apart: they have no codes, and these words of Flink's in the message."""
 
 
-def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
+def refused(plan: Refused, name: str, old: Program) -> Report | None:
     """The report on a NEW that Flink refuses by one of the rules; None for any other refusal."""
-    error = _with_code(plan["error"])
-    message = str(error["message"])
-    rule = _RULES.get(error["code"])
+    code, value = _code(plan.error)
+    rule = _RULES.get(code)
     if rule is None:
         return None
-    place = _place(error.get("source"))
     finding = Finding(
         rule=rule.id,
         level=rule.level,
-        title=message.splitlines()[0],
-        consequence=f"Flink refuses the program: {error['class']}.",
-        reason=message,
+        title=plan.error.message.splitlines()[0],
+        consequence=f"Flink refuses the program: {plan.error.class_name}.",
+        reason=plan.error.message,
         old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
-        new_line=place or SourceLine(name, 0),
-        fixes=_fixes(rule, plan, error["value"] or "", name, old, place),
+        new_line=plan.error.source or SourceLine(name, 0),
+        fixes=_fixes(rule, plan, value, name, old),
     )
     new = Program(
         name=name,
         kind="program",
-        job_name=str(plan.get("job_name") or ""),
-        flink=str(plan.get("flink") or ""),
+        job_name=plan.job_name or "",
+        flink=plan.flink,
         operators=(),
         vertices=(),
         settings={},
@@ -58,30 +55,20 @@ def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
     return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=(), refused=True)
 
 
-def _with_code(error: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The error of a plan with its code and value, also where version 0.1.0 wrote it."""
-    if error.get("code") is not None:
-        return {"value": None, **error}
-    message = str(error["message"])
-    code = next((code for words, code in _BEFORE_CODES.items() if words in message), ErrorCode.UNUSABLE)
-    return {**error, "code": code.value, "value": message.rpartition("Found: ")[2]}
+def _code(error: Refusal) -> tuple[str, str]:
+    """The code of an error and the text that is to blame, also where version 0.1.0 wrote it."""
+    if error.code is not None:
+        return error.code, error.value or ""
+    code = next((code for words, code in _BEFORE_CODES.items() if words in error.message), ErrorCode.UNUSABLE)
+    return code.value, error.message.rpartition("Found: ")[2]
 
 
-def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
-    if source is None:
-        return None
-    end = source.get("end")
-    return SourceLine(source["file"], source["line"], None if end is None else (end[0], end[1]))
-
-
-def _fixes(
-    rule: Rule, plan: Mapping[str, Any], value: str, name: str, old: Program, place: SourceLine | None
-) -> tuple[Fix, ...]:
+def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tuple[Fix, ...]:
     """What to do about the refusal."""
     if rule is cmp105.RULE:
         return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
     if rule is cmp109.RULE:
-        return (cmp109.fix(old, value, place),)
+        return (cmp109.fix(old, value, plan.error.source),)
     if rule is cmp202.RULE:
         text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
         return (Fix(text=text, code=".rebalance()"),)
@@ -89,10 +76,9 @@ def _fixes(
     return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
 
 
-def _apart(plan: Mapping[str, Any], name: str, old: Program) -> tuple[Fix, ...]:
+def _apart(plan: Refused, name: str, old: Program) -> tuple[Fix, ...]:
     """Edits for uids that several operators have; none where the job is refused for more than that."""
-    try:
-        apart = decode(plan["apart"], name=name, kind="program")
-    except (KeyError, PlanError):
+    if plan.apart is None:
         return ()
-    return tuple(cmp105.fixes(old, apart, {int(node): uid for node, uid in plan["apart"]["shared_uids"].items()}))
+    uids = {int(node): uid for node, uid in plan.apart.shared_uids.items()}
+    return tuple(cmp105.fixes(old, facts_of(plan.apart, name=name, kind="program"), uids))

@@ -19,12 +19,12 @@ LAYERS = {
         {"cli", "testing", "api"},
         {"execution", "service", "fix", "settings"},
         {"report", "view"},
-        {"comparison", "refusals"},
+        {"comparison", "refusals", "sides"},
         {"check"},
         {"savepoint"},
-        {"loader"},
+        {"loader", "schemas"},
         {"plan"},
-        {"__init__", "escaping", "examples", "schemas"},
+        {"__init__", "escaping", "examples"},
     ),
     "compiler": (
         {"spark"},
@@ -35,13 +35,13 @@ LAYERS = {
         {"datastream", "topology"},
         {"job", "shipping"},
         {"transformations"},
-        {"__init__", "configuration", "errors", "garbage", "ours", "record", "versions"},
+        {"__init__", "configuration", "errors", "garbage", "frozen", "ours", "versions"},
     ),
     "state": (
-        {"delta", "flink", "compatibility"},
+        {"assignment", "compatibility", "delta", "flink"},
         {"serializers"},
         {"descriptors", "types"},
-        {"__init__", "key_groups", "names", "time", "ttl"},
+        {"__init__", "key_groups", "names", "rows", "time", "ttl"},
     ),
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""

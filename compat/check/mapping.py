@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors
-from compat.plan.facts import Operator, Program, StateScope
-from compat.state.assignment import Claim, Claimant, Identity, Recorded, Refusal, assign
+from compat.plan.claims import claimants, recorded_of
+from compat.plan.facts import Operator, Program
+from compat.state.assignment import Claim, Identity, Refusal, assign
 
 BY_USER_HASH = "user hash"
 BY_UID = "uid"
@@ -71,7 +72,7 @@ def map_state(old: Program, new: Program) -> StateMapping:
         operator = new.operators[claim.place]
         return Pair(recorded[claim.recorded.id], operator, _way(claim.identity, operator))
 
-    assignment = assign((_recorded(operator, old) for operator in old.operators), claimants(new))
+    assignment = assign((recorded_of(operator, old) for operator in old.operators), claimants(new))
     lost = tuple(recorded[each.id] for each in assignment.lost)
     fresh = [new.operators[place] for place in assignment.unserved]
     successors = find_successors(lost, fresh)
@@ -94,35 +95,6 @@ def map_state(old: Program, new: Program) -> StateMapping:
         ),
         successors=successors | guesses,
         guessed=frozenset(guesses),
-    )
-
-
-def partners(recorded: Iterable[Recorded], new: Program) -> dict[str, Operator]:
-    """The operator of NEW that gets the state of each recorded one, by the latter's id."""
-    return {claim.recorded.id: new.operators[claim.place] for claim in assign(recorded, claimants(new)).handed}
-
-
-def claimants(new: Program) -> tuple[Claimant, ...]:
-    """The operators of a program as a restore into it sees them."""
-    return tuple(
-        Claimant(
-            id=operator.id,
-            user_hash=operator.user_hash,
-            task=operator.vertex,
-            parallelism=operator.parallelism,
-            max_parallelism=operator.max_parallelism,
-            configured=operator.max_parallelism_configured,
-        )
-        for operator in new.operators
-    )
-
-
-def _recorded(operator: Operator, old: Program) -> Recorded:
-    return Recorded(
-        id=operator.id,
-        has_state=operator.has_state or old.all_have_state,
-        keyed=any(state.scope is StateScope.KEYED for state in operator.states or ()),
-        max_parallelism=operator.max_parallelism,
     )
 
 

@@ -13,8 +13,8 @@ from compat.check.mapping import map_state
 from compat.cli.options import load_options, loading, split
 from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Operator, Program, facts_of
+from compat.plan.model import Refused
 
 
 @click.command("explain")
@@ -36,9 +36,6 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         after = _program(new, split(options["new_args"]), settings, options["job"])
     except InputError as error:
         click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
-        sys.exit(2)
-    except PlanError as error:
-        click.echo(str(error), err=True)
         sys.exit(2)
     mapping = map_state(before, after)
     first = _find(before, operator)
@@ -69,7 +66,11 @@ def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, j
     job = job or 0
     if not 0 <= job < len(plans):
         raise click.UsageError(f"{argument} submits {len(plans)} job(s), counted from 0.")
-    return decode(plans[job], name=argument, kind=given.kind)
+    plan = plans[job]
+    if isinstance(plan, Refused):
+        click.echo(f"The plan is of a program that Flink refuses: {plan.error.message}", err=True)
+        sys.exit(2)
+    return facts_of(plan, name=argument, kind=given.kind)
 
 
 def _find(program: Program, wanted: str) -> Operator:

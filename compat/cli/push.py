@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from compat.cli.options import load_options, loading, origin_options, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
 from compat.loader.inputs import InputError, load, opened
+
+if TYPE_CHECKING:
+    from compat.plan.model import Plan, Refused
 
 UNDECIDED = 2
 
@@ -42,9 +45,9 @@ def push(program: str, **options: Any) -> None:
     click.echo(f"{version['label']} registered. Next: compat promote --job {options['job']!r}")
 
 
-def plan_of_job(plans: tuple[dict[str, Any], ...], job: str, program: str) -> dict[str, Any]:
+def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:
     """The only plan of a program, or the one whose job has that name. Raises a usage error."""
-    named = [plan for plan in plans if plan.get("job_name") == job] if len(plans) > 1 else list(plans)
+    named = [plan for plan in plans if plan.job_name == job] if len(plans) > 1 else list(plans)
     if len(named) != 1:
         raise click.UsageError(f"{program} submits {len(plans)} jobs, of which {len(named)} are called {job!r}.")
     return named[0]

@@ -17,6 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import click
 
 from compat.escaping import visible
+from compat.plan.writing import encoded
 
 TIMEOUT = 330.0
 PATIENCE = 15.0
@@ -51,8 +52,8 @@ class Server:
         return self._call(path, None)
 
     def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        """The server's answer to a JSON value."""
-        return self._call(path, json.dumps(value).encode())
+        """What the server answers to a JSON value."""
+        return self._call(path, encoded(value))
 
     def page(self, path: str) -> str:
         """The address of a page for people."""

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 
 def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
-    """A function that gives the plan of a compiled job of ``program`` (as the user named it), as Spark runs it."""
+    """A function that gives the plan of a compiled job of ``program`` (as the user named it), as Spark runs it, as JSON."""
     from compat.plan.as_run import as_run
-    from compat.plan.encode import Encoding, plan_json
+    from compat.plan.encode import Encoding, encode
+    from compat.plan.writing import plain
 
     own, here = os.path.abspath(program), os.getcwd() + os.sep
 
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda compilation: as_run(plan_json(compilation, Encoding(show_path=show)))
+    return lambda compilation: plain(as_run(encode(compilation, Encoding(show_path=show))))
 
 
 def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
@@ -35,13 +36,14 @@ def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[st
         from compat.check.findings import Verdict
         from compat.comparison import Comparison, decide
         from compat.loader.inputs import InputError
+        from compat.plan.reading import PlanError, from_plain
         from compat.report import ReportContext, render
 
         sources = {program: _lines(program)}
         comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored)
         try:
-            report = decide(dict(old), dict(new), comparison, sources)
-        except InputError as error:
+            report = decide(from_plain(old), from_plain(new), comparison, sources)
+        except (InputError, PlanError) as error:
             raise Refused(f"{snapshot}: {error}") from error
         if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
             return

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any
 
 from compat.compiler.frozen import frozen
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
-from compat.plan.facts import SourceLine
+from compat.plan.model import Plan, Refused, SourceLine
+from compat.plan.reading import LARGEST, PlanError, read
 
 
 class InputError(Exception):
@@ -129,7 +128,7 @@ def request_for(given: Input, load: LoadOptions) -> Request:
     )
 
 
-def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[dict[str, Any], ...]:
+def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[Plan | Refused, ...]:
     """The plans that loading gave. Raises InputError for a program that failed, took too long or submitted nothing."""
     if isinstance(outcome, TimedOut):
         frame = outcome.frame
@@ -159,12 +158,12 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     return outcome.plans
 
 
-def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
+def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
     """The plan snapshot in a file. Raises InputError."""
     try:
-        with open(given.path, encoding="utf-8") as file:
-            data = json.load(file)
-    except (OSError, ValueError, RecursionError) as error:
+        with open(given.path, "rb") as file:
+            plan = read(file.read(LARGEST + 1))
+    except OSError as error:
         raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_FAILED,
@@ -173,19 +172,24 @@ def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
                 side=side,
             )
         ) from error
-    if not isinstance(data, dict):
+    except PlanError as error:
         raise InputError(
-            Failure(rule=Undecidable.PROGRAM_FAILED, message="A plan is a JSON object.", name=given.argument, side=side)
-        )
-    if _plan_of_snapshot(given.argument) == given.path:
+            Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=given.argument, side=side)
+        ) from error
+    if isinstance(plan, Plan) and is_snapshot(given):
         from compat.loader.sizes import with_sizes
 
         _, _, epoch = given.argument.rpartition("@")
-        return with_sizes(data, os.path.dirname(given.path), int(epoch) if epoch.isdigit() else None)
-    return data
+        return with_sizes(plan, os.path.dirname(given.path), int(epoch) if epoch.isdigit() else None)
+    return plan
 
 
-def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[dict[str, Any], ...]:
+def is_snapshot(given: Input) -> bool:
+    """True for a snapshot of a job on Spark, whose plan is read with the sizes of its states."""
+    return _plan_of_snapshot(given.argument) == given.path
+
+
+def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[Plan | Refused, ...]:
     """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs."""
     if given.kind == "savepoint":
         raise InputError(

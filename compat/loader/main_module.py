@@ -30,15 +30,11 @@ def prepare(executor: Executor, options: Mapping[str, str], parallelism: int | N
 
     ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``.
     """
-    from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
-    from compat.compiler.datastream.executor import set_executor
+    from compat.compiler.datastream.program import Program, start
     from compat.loader.imports import prepare_for_programs
 
     prepare_for_programs()
-    reset()
-    set_default_options(options)
-    set_default_parallelism(parallelism)
-    set_executor(executor)
+    start(Program(executor, options=options, parallelism=parallelism))
 
 
 def run_as_main(path: str, arguments: Sequence[str], called: str | None = None) -> Ran:

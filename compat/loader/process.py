@@ -5,19 +5,21 @@ One interpreter is started for all programs that are loaded together: it imports
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import selectors
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import ValidationError
+from msgspec.structs import replace
 
 from compat.compiler.frozen import frozen
 from compat.compiler.ours import is_machinery
 from compat.loader import interpreter as interpreters
 from compat.loader.interpreter import Interpreter
-from compat.loader.request import Crash, Frame, Loaded, Request
+from compat.loader.request import Crash, Frame, Loaded, Request, requests_to_json
 
 DEFAULT_TIMEOUT = 30.0
 MAX_RESULT = 2_000_000_000
@@ -66,7 +68,7 @@ def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash
         _Child(replace(request, dump_after=dump_after), *slot)
         for request, slot in zip(requests, interpreter.slots, strict=False)
     ]
-    interpreter.send(json.dumps([asdict(child.request) for child in children]).encode())
+    interpreter.send(requests_to_json([child.request for child in children]))
     return Batch(interpreter, children, time.monotonic() + timeout, timeout)
 
 
@@ -111,7 +113,11 @@ def _outcome(child: _Child, timeout: float) -> Outcome:
         return TimedOut(seconds=timeout, frame=_last_frame(child))
     try:
         return Loaded.from_json(bytes(child.result))
-    except (ValueError, KeyError, TypeError):
+    except ValidationError as error:
+        return Loaded(
+            plans=(), crash=Crash(type="PlanError", message=f"The job has no valid plan: {error}.", frames=())
+        )
+    except ValueError:
         return Loaded(plans=(), crash=_died(child))
 
 

@@ -9,11 +9,14 @@ never make a finding; what differs does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
-from compat.check.mapping import partners
+from msgspec.structs import replace
+
+from compat.plan.claims import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
+from compat.plan.model import Detail, Settings
 from compat.savepoint.evidence import contradiction
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
@@ -22,7 +25,7 @@ from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
 from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
 
-EXECUTION_MODE = "python.execution-mode"
+EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
@@ -40,7 +43,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
         ).operator(names)
         for position, operator in enumerate(recorded.operators)
     )
-    settings = {} if names.program is None else dict(names.program.settings)
+    settings: Settings = {} if names.program is None else {**names.program.settings}
     if mode is not None:
         settings[EXECUTION_MODE] = mode
     return Program(
@@ -134,12 +137,11 @@ class _Translation:
             chained_outputs=0,
             inputs=(),
             source=None,
-            merged_uids=(),
         )
 
-    def detail(self, *, unnamed: bool) -> dict[str, object]:
+    def detail(self, *, unnamed: bool) -> Detail:
         recorded, partner = self.recorded, self.partner
-        detail: dict[str, object] = {} if self.known is None else dict(self.known.detail)
+        detail: Detail = {} if self.known is None else {**self.known.detail}
         window = next((state.namespace for state in recorded.states if state.namespace is not None), None)
         if self.known is None:
             detail["recorded"] = True

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan, Refused
 from compat.savepoint import facts
 from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
 from compat.savepoint.recorded import Recorded, read
@@ -67,10 +65,10 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None) -> N
                 )
             )
         plans = load(given, options, Side.OLD)
-    return of_program(_decoded(_job(plans, argument, job), argument))
+    return of_program(_facts(_job(plans, argument, job), argument))
 
 
-def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -> Mapping[str, Any]:
+def _job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> Plan | Refused:
     if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(
@@ -84,10 +82,8 @@ def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -
     )
 
 
-def _decoded(plan: Mapping[str, Any], argument: str) -> Program:
-    try:
-        return decode(plan, name=argument, kind="program")
-    except PlanError as error:
-        raise InputError(
-            Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=Side.OLD)
-        ) from error
+def _facts(plan: Plan | Refused, argument: str) -> Program:
+    if isinstance(plan, Refused):
+        message = f"The plan is of a program that Flink refuses: {plan.error.message}"
+        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=Side.OLD))
+    return facts_of(plan, name=argument, kind="program")

@@ -17,8 +17,9 @@ from compat.check.decision import check, with_findings
 from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program
+from compat.plan import model
+from compat.plan.facts import Program, facts_of
+from compat.plan.reading import PlanError, from_plain
 from compat.refusals import refused
 from compat.report.json_report import as_dict
 from compat.service.database import Database
@@ -27,8 +28,7 @@ from compat.service.registry import Registry
 from compat.service.registry.packing import canonical, digest_of, pack
 from compat.service.registry.plans import PackedPlan
 from compat.service.requests import Accepted, CheckRequest, Reference, check_request, push_request
-from compat.service.shape import check_shape
-from compat.service.snapshots import snapshot_program
+from compat.service.snapshots import accepted, snapshot_program
 from compat.service.untrusted import RefusedBody, read_json
 
 MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
@@ -106,11 +106,11 @@ def ping() -> bool:
 def push(body: bytes) -> Pushed:
     """The version in a body. Raises RefusedBody."""
     request = push_request(read_json(body, _Worker.settings.max_depth))
-    packed, _ = _packed(request.plan, "plan")
+    packed, plan = _packed(request.plan, "plan")
     try:
-        decode(request.plan, name="plan", kind="plan")
+        accepted(_valid(plan))
     except PlanError as error:
-        raise RefusedBody(str(error), "plan") from None
+        raise RefusedBody(str(error), f"plan.{error.field}".rstrip(".")) from None
     return Pushed(packed, request.commit, request.author)
 
 
@@ -162,11 +162,11 @@ def _check(request: CheckRequest) -> Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A side of a check: its description, and its plan, or the snapshot."""
+    """A side of a check: its description, and its plan, or why what was sent is none, or the snapshot."""
 
     side: CheckSide
     job: str | None
-    plan: dict[str, Any] | None = None
+    plan: model.Plan | model.Refused | PlanError | None = None
     version: Version | None = None
     savepoint: Savepoint | None = None
     packed: PackedPlan | None = None
@@ -191,14 +191,24 @@ def _side(reference: Reference, side: Side) -> _Given:
     return _Given(described, savepoint.job, savepoint=savepoint)
 
 
-def _packed(plan: dict[str, Any], where: str) -> tuple[PackedPlan, dict[str, Any]]:
-    check_shape(plan, where)
-    text = canonical(plan)
+def _packed(sent: dict[str, Any], where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
+    """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
+
+    Raises RefusedBody for what does not have the shape of a plan.
+    """
+    plan: model.Plan | model.Refused | PlanError
+    try:
+        plan = from_plain(sent)
+    except PlanError as error:
+        if error.misshapen:
+            raise RefusedBody(str(error), f"{where}.{error.field}".rstrip(".")) from None
+        plan = error
+    text = canonical(sent)
     described = Plan(
         digest=digest_of(text),
-        job_name=plan.get("job_name") or "",
-        flink=plan.get("flink") or "",
-        operators=len(plan.get("operators") or ()),
+        job_name="" if isinstance(plan, PlanError) else plan.job_name or "",
+        flink="" if isinstance(plan, PlanError) else plan.flink,
+        operators=len(plan.operators) if isinstance(plan, model.Plan) else 0,
         size=len(text),
     )
     return PackedPlan(described, pack(text)), plan
@@ -209,7 +219,7 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
     try:
         before = None if old.savepoint is not None else _program(old)
         side = Side.NEW
-        if before is not None and new.plan is not None and new.plan.get("error") is not None:
+        if before is not None and isinstance(new.plan, model.Refused):
             report = refused(new.plan, new.side.label, before)
             if report is not None:
                 return report
@@ -230,17 +240,24 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
 def _program(given: _Given) -> Program:
     """The facts of a side; those of versions are kept for the next check, unless they are large."""
     if given.plan is not None:
-        return decode(given.plan, name=given.side.label, kind="plan")
+        return facts_of(accepted(_valid(given.plan)), name=given.side.label, kind="plan")
     assert given.version is not None
     described = given.version.plan
     known = _Worker.programs.pop(described.digest, None)
     if known is None:
-        known = decode(_Worker.registry.plans.document(described.digest), name=given.side.label, kind="plan")
+        plan = accepted(_Worker.registry.plans.document(described.digest))
+        known = facts_of(plan, name=given.side.label, kind="plan")
     if described.size <= LARGEST_KEPT:
         _Worker.programs[described.digest] = known
         if len(_Worker.programs) > MOST_KEPT:
             _Worker.programs.popitem(last=False)
     return replace(known, name=given.side.label)
+
+
+def _valid(plan: model.Plan | model.Refused | PlanError) -> model.Plan | model.Refused:
+    if isinstance(plan, PlanError):
+        raise plan
+    return plan
 
 
 def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report | Undecided:

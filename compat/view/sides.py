@@ -48,15 +48,14 @@ def side_values(side: Side, context: ReportContext) -> Json:
 
 
 def _summary(side: Side) -> str:
-    execution = side.plan.get("execution_graph")
     counts = [(len(side.program.operators), "operator")]
     counts += [(len(side.program.vertices), "vertex")] if side.program.vertices else []
-    if isinstance(execution, Mapping):
-        counts += [(execution[key], noun) for key, noun in _TOTALS if isinstance(execution.get(key), int)]
+    if side.plan is not None:
+        execution = side.plan.execution_graph
+        counts += [(execution.total_subtasks, "subtask"), (execution.total_slots, "slot")]
     return ", ".join(f"{count} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}" for count, noun in counts)
 
 
-_TOTALS = (("total_subtasks", "subtask"), ("total_slots", "slot"))
 _PLURALS = {"vertex": "vertices"}
 
 
@@ -98,10 +97,8 @@ def _state(state: State) -> Json:
 
 
 def _vertices(side: Side) -> list[Json]:
-    groups = {}
-    graph = side.plan.get("job_graph")
-    if isinstance(graph, Mapping):
-        groups = {item.get("id"): item.get("slot_sharing_group_name") for item in graph.get("vertices") or ()}
+    drawn = () if side.plan is None else side.plan.job_graph.vertices
+    groups = {vertex.id: vertex.slot_sharing_group_name for vertex in drawn}
     members = side.vertex_members()
     return [
         {

@@ -8,29 +8,23 @@ from dataclasses import dataclass
 from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.model import JobVertex, ResultPartitionType
+from compat.compiler.streamgraph.model import StreamEdge
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionVertex:
-    """One subtask: number ``subtask`` (from 0) of ``of``."""
+    """One subtask: number ``subtask`` (from 0) of ``of``, in the job's slot number ``slot``."""
 
     vertex: str
     name: str
     subtask: int
     of: int
+    slot: int
 
     @property
     def task_name(self) -> str:
         """The name as logs show it, counted from 1."""
         return f"{self.name} ({self.subtask + 1}/{self.of})"
-
-
-@dataclass(frozen=True, slots=True)
-class IntermediateResultPartition:
-    """What one subtask produces of a result."""
-
-    result: int
-    number: int
 
 
 @frozen
@@ -43,29 +37,34 @@ class IntermediateResult:
     type: ResultPartitionType
     partition_count: int
 
-    def partitions(self) -> Iterator[IntermediateResultPartition]:
-        """The partitions, in order."""
-        return (IntermediateResultPartition(self.index, number) for number in range(self.partition_count))
-
 
 @frozen
 class ExecutionEdge:
-    """An exchange: the result that is read, by which vertex, and the connections between the subtasks."""
+    """An exchange: the result that is read, by which vertex, and the connections between the subtasks.
+
+    ``stream_edge`` is the stream that it carries.
+    """
 
     result: int
     source: str
     target: str
     group: EdgeGroup
+    stream_edge: StreamEdge
 
 
 @frozen
 class ExecutionJobVertex:
-    """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it."""
+    """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it.
+
+    ``slots`` are the job's slots that the subtasks run in, one each, in order.
+    """
 
     job_vertex: JobVertex
     parallelism: int
     max_parallelism: int
     max_parallelism_configured: bool
+    slot_sharing_group: str
+    slots: range
     inputs: tuple[ExecutionEdge, ...]
     results: tuple[IntermediateResult, ...]
 
@@ -77,7 +76,9 @@ class ExecutionJobVertex:
     def subtasks(self) -> Iterator[ExecutionVertex]:
         """The subtasks, in order."""
         name = self.job_vertex.name
-        return (ExecutionVertex(self.id, name, number, self.parallelism) for number in range(self.parallelism))
+        return (
+            ExecutionVertex(self.id, name, number, self.parallelism, slot) for number, slot in enumerate(self.slots)
+        )
 
 
 @frozen

@@ -13,6 +13,7 @@ from typing import Any
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
 from compat.compiler.frozen import frozen
+from compat.compiler.streamgraph.resources import UNKNOWN, ResourceSpec
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
@@ -49,7 +50,8 @@ class StreamNode:
     """An operator of the graph. ``id`` is its transformation's; iteration heads and tails have negative ids.
 
     ``operator`` and ``chaining`` are None for iteration heads and tails. ``state_keys`` counts the inputs with a key
-    selector and ``key_type`` is their type.
+    selector and ``key_type`` is their type. ``input_types`` and ``output_type`` are the types of the records that the
+    operator reads, input by input, and writes; None where the program gave none.
     """
 
     id: int
@@ -68,8 +70,11 @@ class StreamNode:
     buffer_timeout: int = -1
     state_keys: int = 0
     key_type: Any = None
+    input_types: tuple[Any, ...] = ()
     output_type: Any = None
     concurrent_attempts: bool = True
+    min_resources: ResourceSpec = UNKNOWN
+    preferred_resources: ResourceSpec = UNKNOWN
     location: Location | None = None
 
     @property

@@ -14,7 +14,7 @@ from compat.compiler.topology.parse import Entry, parse_entries, parse_settings
 from compat.compiler.topology.sinks import SINK_TOPOLOGIES
 from compat.compiler.topology.streams import Stream, apply_attributes
 from compat.compiler.transformations import model
-from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.operators import Call, ChainingStrategy, Described
 from compat.compiler.transformations.partitioners import (
     BROADCAST,
     FORWARD,
@@ -103,11 +103,10 @@ class _Builder:
             **changes,
         }
 
-    def operator(self, entry: Entry, kind: str | None = None, **traits: Any) -> Operator:
+    def operator(self, entry: Entry, call: Call | None = None, **traits: Any) -> Described:
         """The operator of an entry, with the states that the topology declares for it."""
         states = entry.get("states")
-        arguments = {} if states is None else {"states": states}
-        return Operator(kind=kind or entry.kind, arguments=arguments, **traits)
+        return Described(call=call or Call(entry.kind), states=None if states is None else tuple(states), **traits)
 
     def selector(self) -> int:
         """A number that tells one key selector from another."""
@@ -139,7 +138,7 @@ class _Builder:
             changes = {"parallelism": 1, "parallelism_configured": True}
         source = model.Source(
             **self.common(entry, **changes),
-            operator=self.operator(entry, "source", factory="SourceOperatorFactory", coordinated=True),
+            operator=self.operator(entry, Call.SOURCE, factory="SourceOperatorFactory", coordinated=True),
             bounded=entry.kind != "source_unbounded",
         )
         return Stream(self.pipeline.add(source, register=False).id)
@@ -149,7 +148,7 @@ class _Builder:
         changes = {} if parallel else {"parallelism": 1, "parallelism_configured": True}
         source = model.LegacySource(
             **self.common(entry, **changes),
-            operator=self.operator(entry, "legacy_source"),
+            operator=self.operator(entry, Call.LEGACY_SOURCE),
             chaining=ChainingStrategy.HEAD,
             bounded=entry.kind == "collection",
             parallel=parallel,
@@ -163,7 +162,7 @@ class _Builder:
         entry: Entry,
         stream: Stream,
         *,
-        operator: Operator | None = None,
+        operator: Described | None = None,
         chaining: ChainingStrategy = ChainingStrategy.ALWAYS,
         keyed: bool | None = None,
         **changes: Any,
@@ -268,14 +267,14 @@ class _Builder:
 
     # Two inputs and more
 
-    def two_inputs(self, entry: Entry, inputs: list[Stream], *, kind: str | None = None) -> Stream:
+    def two_inputs(self, entry: Entry, inputs: list[Stream], *, call: Call | None = None) -> Stream:
         left, right = inputs
         first, second = left.key_type or _UNTOLD_KEY, right.key_type or _UNTOLD_KEY
         if left.keyed and right.keyed and first != second:
             raise unsupported(f"Key types if input KeyedStreams don't match: {first} and {second}.")
         transformation = model.TwoInputTransformation(
             **self.common(entry, output_type="Long"),
-            operator=self.operator(entry, kind),
+            operator=self.operator(entry, call),
             chaining=self.two_input_chaining,
             input1=left.id,
             input2=right.id,
@@ -424,7 +423,7 @@ class _Builder:
         head = model.CoFeedback(**self.common(entry, name="CoFeedback", parallelism=parallelism))
         self.pipeline.add(head, register=False)
         self._co_iterations[entry.id] = head.id
-        return self.two_inputs(entry, [stream, Stream(head.id)], kind="connect_process")
+        return self.two_inputs(entry, [stream, Stream(head.id)], call=Call.CONNECT_PROCESS)
 
     def close_with(self, entry: Entry, inputs: list[Stream]) -> Stream:
         iteration, feedback = inputs

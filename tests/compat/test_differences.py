@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from compat.check.findings import Fate, Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
 
@@ -40,6 +42,9 @@ CASES = {
     "sav_states_gone": Case("compatible", "CMP401", Fate.RESTORED),
 }
 
+REFUSED = {"maxpar_zero": "The maximum parallelism must be greater than 0."}
+"""By folder, what Flink says of a program that it does not take."""
+
 
 def program(name: str, which: str) -> Path | None:
     return next(iter(sorted((DIFFERENCES / name).glob(f"{which}.[jp]*"))), None)
@@ -52,7 +57,21 @@ def checked(old: Path, new: Path, case: Case) -> Report:
 
 
 def test_every_folder_is_a_case() -> None:
-    assert {path.name for path in DIFFERENCES.iterdir() if path.is_dir()} == CASES.keys()
+    assert {path.name for path in DIFFERENCES.iterdir() if path.is_dir()} == CASES.keys() | REFUSED.keys()
+
+
+@pytest.mark.parametrize("old", ["old.json", "savepoint"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_program_that_flink_refuses_is_no_success(name: str, old: str) -> None:
+    folder = DIFFERENCES / name
+    did = json.loads((folder / "flink.json").read_text(encoding="utf-8"))["false"]
+    assert did["outcome"] == "build"
+    assert REFUSED[name] in did["error"]
+    (outcome,) = compare(Comparison(str(folder / old), str(folder / "new.json"))).outcomes
+    assert isinstance(outcome, Undecided)
+    (failure,) = outcome.failures
+    assert failure.rule == "CMP901"
+    assert REFUSED[name] in failure.message
 
 
 @pytest.mark.parametrize("old", ["program", "savepoint"])

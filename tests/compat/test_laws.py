@@ -15,6 +15,7 @@ from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.process import finish, start
 from compat.loader.request import Loaded, Request
+from compat.plan.writing import plain
 from tests.compat.programs import STYLES, Job, Step, Style, jobs, source
 
 EXAMPLES = pytest.mark.parametrize("examples", [12, pytest.param(300, marks=pytest.mark.slow)])
@@ -36,7 +37,7 @@ def plans(folder: Path, sources: list[str], hash_seed: int = 0) -> list[dict[str
     for outcome in finish(start(requests, hash_seed=hash_seed)):
         assert isinstance(outcome, Loaded)
         assert outcome.crash is None, outcome.crash
-        result.append(outcome.plans[0])
+        result.append(plain(outcome.plans[0]))
     return result
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from compat.compiler import driver
 from compat.compiler.datastream.common.typeinfo import Types
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.driver import compile_apart, compile_job
 from compat.compiler.errors import ErrorCode, ProgramError
 from compat.compiler.job import Job
@@ -59,5 +59,5 @@ def test_a_run_compiles_its_job_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         env.from_collection([1, 2, 3], Types.LONG()).print()
         env.execute("numbers")
     finally:
-        set_executor(None)
+        start(Program())
     assert len(compiled) == 1

@@ -6,17 +6,17 @@ Flink: ``CheckpointCoordinator``.
 from __future__ import annotations
 
 import json
-import pickle
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.compaction import COMPACT_AFTER, compact
@@ -25,7 +25,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import Position
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
 from compat.state.names import SOURCE_READER
-from compat.state.serializers import dump, key_codec_of
+from compat.state.serializers import dump, key_codec_of, load
 
 COMMITTABLES = "committables"
 FEEDBACK = "feedback"
@@ -89,9 +89,9 @@ class CheckpointCoordinator:
             if data := by_state.get((spec.id, WATERMARK), {}).get(b""):
                 self.floors[spec.id] = json.loads(data)
             if spec.loop is not None and (data := by_state.get((spec.id, FEEDBACK), {}).get(b"")):
-                self.feedback[spec.loop] = pickle.loads(data)
+                self.feedback[spec.loop] = load(data)
             if data := by_state.get((spec.id, COMMITTABLES), {}).get(b""):
-                written, transaction, committables = pickle.loads(data)
+                written, transaction, committables = load(data)
                 if written == epoch and committables:
                     self.pending.append(Pending(spec.id, transaction, committables))
         for task in self.plan.tasks:
@@ -100,7 +100,7 @@ class CheckpointCoordinator:
             if exact and all(name in blobs for name in names):
                 for subtask, name in enumerate(names):
                     self.runtimes[(task.vertex, subtask)] = blobs[name]
-                    if pickle.loads(blobs[name])["ended"]:
+                    if load(blobs[name])["ended"]:
                         self.ended.add((task.vertex, subtask))
 
     def _read(self, epoch: int) -> list[Row]:
@@ -137,12 +137,16 @@ class CheckpointCoordinator:
                 known.update({state["name"]: state for state in states})
             if report.source is not None:
                 self.sources[report.source].report(report.splits, report.records)
-            for what, data in report.published:
-                if what == "feedback":
-                    loop, subtask, values, timestamps = data
-                    feedback.setdefault(loop, []).append((subtask, values, timestamps))
-                elif what == "commit":
-                    pending.setdefault(data[0], []).extend(data[1])
+            for each in report.published:
+                match each:
+                    case SentBack(loop, subtask, values, timestamps):
+                        feedback.setdefault(loop, []).append((subtask, values, timestamps))
+                    case Written(operator_id, committables):
+                        pending.setdefault(operator_id, []).extend(committables)
+                    case Printed() | Collected():
+                        pass  # handed out once the epoch is committed
+                    case _:
+                        assert_never(each)
         self._add_small_state(rows, watermarks, feedback, pending, epoch)
         if rows:
             files.append(write_rows(self.log.path, rows, epoch))

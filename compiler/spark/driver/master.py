@@ -11,9 +11,10 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from compat.compiler.driver import Compilation
+from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import committer_of
 from compat.compiler.spark.driver import next_epoch
@@ -27,6 +28,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
@@ -89,7 +91,6 @@ class JobMaster:
         self._retained = int(plan.options.get(_RETAINED, "1"))
         self._plan_json: dict[str, Any] | None = None
         self._claimed: Snapshot | None = None
-        self._attempt = 0
         self._drain = False
         self._stopping: list[Any] = []
         self._cancelled = False
@@ -97,6 +98,7 @@ class JobMaster:
         self._next_timer: int | None = None
         self._lock: Any = None
         self.measured = Measured(plan)
+        self.executions = Executions(plan.execution_graph)
         self.coordinator: CheckpointCoordinator
 
     def prepare(self) -> None:
@@ -126,6 +128,7 @@ class JobMaster:
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         try:
+            self.executions.schedule()
             self._to(JobStatus.RUNNING)
             self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
             self._runner = self._make_runner(self.plan)
@@ -250,7 +253,7 @@ class JobMaster:
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
-            attempt=self._attempt,
+            attempt=self.executions.attempt,
             token=token,
             committed=coordinator.position,
             store=coordinator.log.path,
@@ -263,6 +266,7 @@ class JobMaster:
             clock=self.options.clock,
         )
         assert self._runner is not None
+        self.executions.deploy()
         try:
             results = self._runner.run(spec)
         except EpochLost as error:
@@ -277,6 +281,8 @@ class JobMaster:
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self.records += records
+        for report in reports:
+            self.executions.reported(report.vertex, report.subtask, report.ended)
         self.measured.take(reports)
         self._hand_out(reports)
         self._publish()
@@ -305,12 +311,17 @@ class JobMaster:
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
-            for what, data in report.published:
-                if what == "print":
-                    for line in data:
-                        self._printer(line)
-                elif what == "collect":
-                    self._collector(data)
+            for each in report.published:
+                match each:
+                    case Printed(lines):
+                        for line in lines:
+                            self._printer(line)
+                    case Collected(values):
+                        self._collector(values)
+                    case SentBack() | Written():
+                        pass  # in the commit
+                    case _:
+                        assert_never(each)
 
     def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
         if self._claimed is not None:
@@ -336,19 +347,21 @@ class JobMaster:
         """Wait as the restart strategy says, and go on from the last commit; raises JobFailed when it gives up."""
         if self.abandoned:
             raise _Abandoned
+        self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._strategy.next_delay()
         if delay is None:
             raise JobFailed(failure)
         self._to(JobStatus.RESTARTING)
-        self._tell("restarting", delay=delay, error=failure.cause)
+        attempt = self.executions.attempt + 1
+        self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
-        self._attempt += 1
         log = SnapshotLog.open(self.coordinator.log.path)
         limits = {id: source.limit for id, source in self.coordinator.sources.items()}
         self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         self.coordinator.restore(exact=True)
         for id, limit in limits.items():
             self.coordinator.sources[id].limit = limit
+        self.executions.restart()
         self._to(JobStatus.RUNNING)
 
     def _sleep(self, seconds: float) -> None:
@@ -367,6 +380,10 @@ class JobMaster:
             self.status = next_job_status(self.status, JobStatus.FAILING)
         elif status is JobStatus.CANCELED:
             self.status = next_job_status(self.status, JobStatus.CANCELLING)
+        if status is JobStatus.FINISHED:
+            self.executions.finish()
+        else:
+            self.executions.cancel()
         self.status = next_job_status(self.status, status)
         self._write(ended=time.time(), message=message)
         shutil.rmtree(os.path.join(self._replicas, self.job_id), ignore_errors=True)
@@ -384,6 +401,7 @@ class JobMaster:
             epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
             records=self.records,
             metrics=self.measured.all(),
+            vertices=self.executions.summary(),
         )
         self._written = time.monotonic()
         try:

@@ -7,11 +7,13 @@ import json
 import os
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.state.delta.errors import StoreError
 from compat.state.delta.files import sync_directory
@@ -24,7 +26,7 @@ _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
 class JobEntry:
     """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan.
 
-    ``metrics`` are what its operators measured since its driver started.
+    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are.
     """
 
     job_id: str
@@ -40,6 +42,20 @@ class JobEntry:
     records: int = 0
     message: str = ""
     metrics: list[dict[str, Any]] = field(default_factory=list)
+    vertices: list[VertexStatus] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> JobEntry:
+        """The entry that was written. Raises TypeError for what is none."""
+        return cls(**{**data, "vertices": [VertexStatus(**each) for each in data.get("vertices", [])]})
+
+    @property
+    def tasks(self) -> Counter[str]:
+        """How many of its tasks are in each state, by its name."""
+        found: Counter[str] = Counter()
+        for vertex in self.vertices:
+            found.update(vertex.tasks)
+        return found
 
 
 class JobStore:
@@ -129,8 +145,8 @@ class JobStore:
         entries, damaged = [], []
         for file in (self.root / "jobs").glob("*/job.json"):
             try:
-                entries.append(JobEntry(**json.loads(file.read_text())))
-            except (ValueError, TypeError, OSError):
+                entries.append(JobEntry.read(json.loads(file.read_text())))
+            except (ValueError, TypeError, AttributeError, OSError):
                 damaged.append(file.parent)
         return sorted(entries, key=lambda entry: -entry.started), damaged
 

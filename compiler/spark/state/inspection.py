@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
-from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind

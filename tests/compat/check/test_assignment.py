@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.check.mapping import StateMapping, map_state
+from compat.compiler.executiongraph.model import ExecutionGraph
 from compat.compiler.spark.driver.restore import RestoreRefused, SavedOperator, map_operators
-from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.streamgraph.model import Task
 from compat.plan.facts import Operator, Program
 from tests.compat.builders import hash_of, operator, program, value_state
@@ -97,7 +98,10 @@ def saved(jobs: list[Job], settings: list[Setting]) -> dict[str, SavedOperator]:
 
 def physical(jobs: list[Job], settings: list[Setting]) -> PhysicalPlan:
     tasks = tuple(_task(number, setting, jobs) for number, setting in enumerate(settings))
-    return PhysicalPlan(job_name="job", bounded=True, batch=False, tasks=tasks, partitions=(1,))
+    graph = ExecutionGraph(job_name="job", vertices=(), slots={})
+    return PhysicalPlan(
+        job_name="job", bounded=True, batch=False, tasks=tasks, stages=(Stage((0,)),), execution_graph=graph
+    )
 
 
 def _task(number: int, setting: Setting, jobs: list[Job]) -> TaskSpec:
@@ -110,15 +114,14 @@ def _task(number: int, setting: Setting, jobs: list[Job]) -> TaskSpec:
         max_parallelism=setting.max_parallelism,
         max_parallelism_configured=setting.configured,
         operators=tuple(_spec(job) for job in jobs if job.task == number),
-        channels={},
+        gates={},
+        slots=range(setting.parallelism),
     )
 
 
 def _spec(job: Job) -> OperatorSpec:
     facts: dict[str, Any] = {"node": 1, "uid": None, "task": Task.ONE_INPUT, "operator": None, "key_type": None}
-    return OperatorSpec(
-        id=job.id, user_hash=job.user_hash, name=job.id[:4], output_type=None, inputs=1, outputs=(), **facts
-    )
+    return OperatorSpec(id=job.id, user_hash=job.user_hash, name=job.id[:4], output_type=None, outputs=(), **facts)
 
 
 def refused(mapping: StateMapping, allowed: bool) -> bool:

@@ -8,8 +8,7 @@ import pytest
 
 from compat.check.decision import check
 from compat.loader.inputs import LoadOptions, load, opened
-from compat.plan.decode import decode
-from compat.plan.facts import Program, StateKind, StateScope
+from compat.plan.facts import Program, StateKind, StateScope, facts_of
 from compat.savepoint import facts
 from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import Shape
@@ -41,7 +40,7 @@ def topology(kind: str, states: tuple[RecordedState, ...], tmp_path) -> Program:
     path.write_text(f'{{"name": "job", "ops": [{ops}]}}', encoding="utf-8")
     with opened(str(path)) as given:
         (plan,) = load(given, LoadOptions())
-    return decode(plan, name=path.name, kind="topology")
+    return facts_of(plan, name=path.name, kind="topology")
 
 
 def recorded(program: Program, states: tuple[RecordedState, ...]) -> Recorded:
@@ -118,7 +117,7 @@ def test_an_unnamed_operator_of_the_declared_state_is_found_elsewhere(tmp_path):
     )
     with opened(str(path)) as given:
         (plan,) = load(given, LoadOptions())
-    new = decode(plan, name="job.json", kind="topology")
+    new = facts_of(plan, name="job.json", kind="topology")
     saved = recorded(new, (LISTED,))
     at_map = replace(saved, operators=(replace(saved.operators[0], id=new.operators[1].id),))
     found = check(facts.program(at_map, "savepoint", new), new).findings
@@ -143,7 +142,7 @@ def test_a_key_type_that_is_not_told_is_held_against_nothing(tmp_path):
     )
     with opened(str(path)) as given:
         (plan,) = load(given, LoadOptions())
-    new = decode(plan, name="job.json", kind="topology")
+    new = facts_of(plan, name="job.json", kind="topology")
     saved = recorded(new, (OWN,))
     other = replace(saved, operators=(replace(saved.operators[0], key=Shape("String")),))
     assert "CMP406" not in {finding.rule for finding in check(facts.program(other, "savepoint", new), new).findings}

@@ -11,7 +11,8 @@ from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, 
 from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.state.inspection import state_rows
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -29,7 +30,7 @@ NUMBERS = list(range(24))
 
 
 def plan_of(compilation: Compilation) -> dict[str, Any]:
-    return plan_json(compilation)
+    return plain(encode(compilation))
 
 
 class Keep(KeyedProcessFunction):

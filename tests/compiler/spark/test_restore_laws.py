@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 from compat.check.decision import check
 from compat.check.findings import Verdict
 from compat.compiler.datastream.common.types import Row
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.plan.as_run import as_run
-from compat.plan.decode import decode
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.facts import facts_of
+from compat.plan.reading import from_plain
+from compat.plan.writing import plain
 from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -158,7 +160,7 @@ def run(cluster: Cluster, version: Version, plans: list[dict[str, Any]], **optio
     """The contents of the state when each number came; the plan is added to ``plans``."""
 
     def plan_of(compilation: Compilation) -> dict[str, Any]:
-        plans.append(as_run(plan_json(compilation)))
+        plans.append(plain(as_run(encode(compilation))))
         return plans[-1]
 
     env = cluster.environment(version.parallelism, plan_of=plan_of, **options)
@@ -210,7 +212,7 @@ def cluster_of() -> Iterator[Any]:
         return Cluster(Path(folders[-1]))
 
     yield make
-    set_executor(None)
+    start(Program())
     for folder in folders:
         shutil.rmtree(folder)
 
@@ -223,7 +225,12 @@ def agree(cluster: Cluster, old: Version, new: Version) -> None:
         results = dict(run(cluster, new, plans, savepoint=cluster.last.master.savepoint))
     except RestoreRefused:
         results = None
-    report = check(decode(plans[0], name="old", kind="snapshot"), decode(plans[1], name="new", kind="program"))
+    report = check(
+        *(
+            facts_of(from_plain(plan), name=name, kind="program")
+            for plan, name in zip(plans, ("old", "new"), strict=True)
+        )
+    )
     titles = [finding.title for finding in report.findings]
     dropped = old.state != new.state and any(finding.rule == "CMP401" for finding in report.findings)
     if report.verdict is Verdict.INCOMPATIBLE or dropped:
