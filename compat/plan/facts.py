@@ -11,6 +11,7 @@ from functools import cached_property
 from compat.compiler.frozen import frozen
 from compat.plan.graphs import JobVertex
 from compat.plan.model import Operator, Plan, Settings, SourceLine, State, StateKind, StateScope
+from compat.state.flink.formats import KeyedFormat
 
 
 @frozen
@@ -43,14 +44,14 @@ class StateFile:
 class Snapshot:
     """What a savepoint or checkpoint is beside its operators.
 
-    ``path`` is its ``_metadata``. ``backends`` has, for operators whose keyed state is in a state backend's own format,
-    the backend by the operator's id. ``types_known`` is true if the states' declared types were told from elsewhere.
+    ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
+    any. ``types_known`` is true if the states' declared types were told from elsewhere.
     """
 
     path: str
     format_version: int
     files: tuple[StateFile, ...] = ()
-    backends: dict[str, str] = field(default_factory=dict)
+    formats: dict[str, KeyedFormat] = field(default_factory=dict)
     types_known: bool = False
 
 

@@ -67,7 +67,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
                 )
                 for file in recorded.files
             ),
-            backends={operator.id: operator.backend for operator in recorded.operators if operator.backend is not None},
+            formats={operator.id: operator.format for operator in recorded.operators if operator.format is not None},
             types_known=names.program is not None,
         ),
     )

@@ -11,12 +11,13 @@ from compat.savepoint.remote import read_savepoint
 from compat.savepoint.shapes import BYTES, VOID, Shape, of_snapshot
 from compat.state.flink import (
     HeaderReader,
+    KeyedFormat,
     NeededFile,
     OperatorState,
     OperatorSummary,
     Savepoint,
     StateMeta,
-    native_backend,
+    keyed_format,
     read_states,
     sample_values,
     summarize,
@@ -78,7 +79,7 @@ class RecordedOperator:
     unreadable: tuple[str, ...]
     finished: str | None
     channels: tuple[bool, bool]
-    backend: str | None
+    format: KeyedFormat | None
     bytes: int
 
     @property
@@ -142,7 +143,7 @@ def _operator(
             any(subtask.input_channels for subtask in operator.subtasks),
             any(subtask.output_channels for subtask in operator.subtasks),
         ),
-        backend=native_backend(savepoint, operator),
+        format=keyed_format(savepoint, operator),
         bytes=totals.bytes,
     )
 

@@ -25,8 +25,9 @@ from compat.state.flink.errors import (
 )
 
 if TYPE_CHECKING:
-    from compat.state.flink.backends import native_backend
+    from compat.state.flink.backends import keyed_format
     from compat.state.flink.files import NeededFile, list_files
+    from compat.state.flink.formats import KeyedFormat, Restores, restores
     from compat.state.flink.headers import BackendHeader, StateMeta, Unreadable
     from compat.state.flink.inspection import inspect, inspect_savepoint
     from compat.state.flink.metadata import parse_metadata, read_metadata
@@ -41,6 +42,7 @@ __all__ = [
     "DamagedSavepoint",
     "HeaderReader",
     "KeyGroupBalance",
+    "KeyedFormat",
     "MasterState",
     "MissingStateFile",
     "NeededFile",
@@ -50,6 +52,7 @@ __all__ = [
     "OperatorSummary",
     "Properties",
     "RefusedStateFile",
+    "Restores",
     "Savepoint",
     "SavepointError",
     "SavepointTooLarge",
@@ -66,18 +69,20 @@ __all__ = [
     "find_operator",
     "inspect",
     "inspect_savepoint",
+    "keyed_format",
     "list_files",
-    "native_backend",
     "parse_metadata",
     "read_metadata",
     "read_states",
+    "restores",
     "sample_values",
     "summarize",
 ]
 
 _HOMES = {
-    "backends": "native_backend",
+    "backends": "keyed_format",
     "files": "NeededFile list_files",
+    "formats": "KeyedFormat Restores restores",
     "headers": "BackendHeader StateMeta Unreadable",
     "inspection": "inspect inspect_savepoint",
     "metadata": "parse_metadata read_metadata",

@@ -1,37 +1,54 @@
-"""Which state backend wrote the keyed state of a savepoint, where its files are the backend's own.
+"""In which format the keyed state of a savepoint is.
 
-A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB leaves its own
-files (`IncrementalRemoteKeyedStateHandle`) or a full scan that has no place for an empty key group; the heap backend
-begins each key group with its number (`HeapSnapshotStrategy`).
+A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB and ForSt leave
+their own files (`IncrementalRemoteKeyedStateHandle`), RocksDB also a full scan that has no place for an empty key group; the
+heap backend begins each key group with its number (`HeapSnapshotStrategy`). A changelog's handle holds such a snapshot, and
+the changes since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from compat.state.flink.handles import Incremental, Keyed, KeyGroups
+from compat.state.flink.formats import RESTORES, KeyedFormat, Restores
+from compat.state.flink.handles import Changelog, Incremental, Keyed, KeyGroups
 from compat.state.flink.measure import begins_like_heap
 from compat.state.flink.model import OperatorState, Savepoint
 from compat.state.flink.states import with_headers
 
-HEAP = "hashmap"
-ROCKSDB = "rocksdb"
+_OVER = {
+    KeyedFormat.CANONICAL: KeyedFormat.CHANGELOG_CANONICAL,
+    KeyedFormat.HEAP: KeyedFormat.CHANGELOG_HEAP,
+    KeyedFormat.ROCKSDB_SCAN: KeyedFormat.CHANGELOG_ROCKSDB_SCAN,
+    KeyedFormat.FILES: KeyedFormat.CHANGELOG_FILES,
+}
 
 
-def native_backend(savepoint: Savepoint, operator: OperatorState) -> str | None:
-    """The backend in whose own format an operator's keyed state is; None if canonical, absent or unknown."""
-    for handle in _keyed_handles(operator):
-        if isinstance(handle, Incremental):
-            return ROCKSDB
-        if isinstance(handle, KeyGroups) and not handle.canonical:
-            if 0 in handle.offsets:
-                return ROCKSDB
-            if begins_like_heap(savepoint, handle):
-                return HEAP
-    return None
+def keyed_format(savepoint: Savepoint, operator: OperatorState) -> KeyedFormat | None:
+    """The format of an operator's keyed state; None if it has none. Of several, one that fewer backends restore from."""
+    found = {
+        _format(savepoint, subtask.managed_keyed) for subtask in operator.subtasks if subtask.managed_keyed is not None
+    }
+    return min(found, key=_readers, default=None)
 
 
-def _keyed_handles(operator: OperatorState) -> Iterator[Keyed]:
-    for subtask in operator.subtasks:
-        if subtask.managed_keyed is not None:
-            yield from with_headers(subtask.managed_keyed)
+def _readers(format: KeyedFormat) -> int:
+    """How many backends restore from it for certain, and, to break ties, where it stands."""
+    answers = list(RESTORES[format].values())
+    return len(RESTORES) * answers.count(Restores.YES) + list(RESTORES).index(format)
+
+
+def _format(savepoint: Savepoint, handle: Keyed) -> KeyedFormat:
+    inner = [_plain_format(savepoint, each) for each in with_headers(handle)]
+    whole = min(inner, key=_readers, default=KeyedFormat.CHANGES)
+    return _OVER.get(whole, whole) if isinstance(handle, Changelog) else whole
+
+
+def _plain_format(savepoint: Savepoint, handle: Keyed) -> KeyedFormat:
+    if isinstance(handle, Incremental):
+        return KeyedFormat.FILES
+    if not isinstance(handle, KeyGroups):
+        return KeyedFormat.CHANGES
+    if handle.canonical:
+        return KeyedFormat.CANONICAL
+    if 0 in handle.offsets:
+        return KeyedFormat.ROCKSDB_SCAN
+    return KeyedFormat.HEAP if begins_like_heap(savepoint, handle) else KeyedFormat.UNTOLD

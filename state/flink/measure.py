@@ -124,11 +124,17 @@ def entries(data: bytes, at: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def begins_like_heap(savepoint: Savepoint, handle: KeyGroups) -> bool:
-    """Whether the last key group begins with its number, as only the heap backend's own layout has it."""
-    if handle.key_groups.last <= 0 or not handle.offsets or handle.offsets[-1] <= 0:
+    """Whether the last key group begins with its number, as only the heap backend's own layout has it.
+
+    Key group 0 begins with four zeros in both layouts, if it has the first state: then, in this one, with that state's number,
+    and in the other one with the end of a key's length.
+    """
+    if handle.key_groups.last < 0 or not handle.offsets or handle.offsets[-1] <= 0:
         return False
+    number = _INT.pack(handle.key_groups.last)
+    expected = number if handle.key_groups.last else number + _SHORT.pack(0)
     try:
-        return read_window(savepoint, handle, handle.offsets[-1], 4) == _INT.pack(handle.key_groups.last)
+        return read_window(savepoint, handle, handle.offsets[-1], len(expected)) == expected
     except SavepointError:
         return False
 

@@ -1,4 +1,4 @@
-"""Keyed state in one backend's own format that NEW would read with another one."""
+"""Keyed state in a format that NEW's state backend does not restore from."""
 
 from __future__ import annotations
 
@@ -6,58 +6,111 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
 from compat.check.rule import Rule
+from compat.state.flink.formats import BACKENDS, HEAP, KeyedFormat, Restores, backend_of, restores
 
 BACKEND = "state.backend.type"
-_DEFAULT = "hashmap"
-_KNOWN = frozenset({"hashmap", "rocksdb"})
 
 
 def _find(check: Check) -> Iterator[Finding]:
     snapshot = check.old.snapshot
     if snapshot is None:
         return
-    backend = check.new.settings.get(BACKEND)
-    told = backend is not None
-    backend = backend or _DEFAULT
-    pairs = [pair for pair in check.mapping.pairs if snapshot.backends.get(pair.old.id, backend) != backend]
-    if not pairs or backend not in _KNOWN:
-        return
+    told = check.new.settings.get("state.backend.type")
+    backend = told or HEAP
+    for answer in (Restores.NO, Restores.UNTOLD):
+        pairs = [
+            pair
+            for pair in check.mapping.pairs
+            if pair.old.id in snapshot.formats and restores(snapshot.formats[pair.old.id], backend) is answer
+        ]
+        if pairs:
+            yield _finding(check, pairs, snapshot.formats[pairs[0].old.id], told, answer)
+            return
+
+
+def _finding(check: Check, pairs: list[Pair], format: KeyedFormat, told: str | None, answer: Restores) -> Finding:
     first = pairs[0]
-    wrote = snapshot.backends[first.old.id]
-    yield check.finding(
+    known = told is None or backend_of(told) is not None
+    return check.finding(
         RULE,
-        f"the keyed state is in the own format of {wrote}, and NEW runs with {backend}"
-        if told
-        else f"the keyed state is in the own format of {wrote}, and NEW does not say that it runs with it",
-        level=Level.ERROR if told else Level.WARNING,
-        consequence="The tasks fail when they start."
-        if told
-        else f"If the cluster has no other setting, NEW runs with {_DEFAULT}, and the tasks fail when they start.",
-        reason="Only a canonical savepoint can be given to another backend; native ones and checkpoints hold the backend's own "
-        "files.",
+        _title(format, told, answer),
+        level=_level(told, answer),
+        consequence=_consequence(told, answer),
+        reason=_WHY.get(format, _OWN_FILES)
+        if known
+        else f"{told} is no backend of Flink's: what it reads is known to nobody else.",
         old=first.old,
         new=first.new,
-        fixes=(
-            Fix(
-                text=f"Run NEW with {BACKEND}: {wrote} (for this check: -D {BACKEND}={wrote}), or take a canonical savepoint.",
-                code=f"{BACKEND}: {wrote}",
-            ),
-        ),
+        fixes=(_fix(format),),
         related=tuple((pair.new.label, pair.new.source) for pair in pairs[1:] if pair.new.source is not None),
     )
+
+
+def _title(format: KeyedFormat, told: str | None, answer: Restores) -> str:
+    if told is None:
+        return f"the keyed state is in {_NAMES[format]}, and NEW does not say with which backend it runs"
+    verb = "does not restore from it" if answer is Restores.NO else "may not restore from it"
+    return f"the keyed state is in {_NAMES[format]}, and NEW runs with {told}, which {verb}"
+
+
+def _level(told: str | None, answer: Restores) -> Level:
+    if answer is Restores.UNTOLD:
+        return Level.UNKNOWN
+    return Level.WARNING if told is None else Level.ERROR
+
+
+def _consequence(told: str | None, answer: Restores) -> str:
+    if told is None:
+        return f"If the cluster has no other setting, NEW runs with {HEAP}, and the tasks fail when they start."
+    return "The tasks fail when they start." if answer is Restores.NO else "The tasks may fail when they start."
+
+
+def _fix(format: KeyedFormat) -> Fix:
+    readers = [backend for backend in BACKENDS if restores(format, backend) is Restores.YES]
+    if len(readers) == 1:
+        (reader,) = readers
+        return Fix(
+            text=f"Run NEW with {BACKEND}: {reader} (for this check: -D {BACKEND}={reader}), or take a canonical savepoint.",
+            code=f"{BACKEND}: {reader}",
+        )
+    if readers:
+        return Fix(text=f"Run NEW with {BACKEND}: {' or '.join(readers)}.", code=f"{BACKEND}: {readers[0]}")
+    return Fix(text="Run NEW with the backend that wrote it, or take a canonical savepoint.")
+
+
+_OWN_FILES = (
+    "Only a canonical savepoint can be given to another backend; other snapshots hold files of the one that wrote them."
+)
+_ONLY_ITS_OWN = (
+    "ForSt restores from its own checkpoints and native savepoints alone, from no other format and no other backend's."
+)
+_NAMES: dict[KeyedFormat, str] = {
+    **{format: format.value for format in KeyedFormat},
+    KeyedFormat.CANONICAL: "the canonical format",
+    KeyedFormat.UNTOLD: "the own format of a backend, which the savepoint does not tell",
+}
+_WHY = {
+    KeyedFormat.CANONICAL: _ONLY_ITS_OWN,
+    KeyedFormat.CHANGES: _ONLY_ITS_OWN,
+    KeyedFormat.CHANGELOG_CANONICAL: _ONLY_ITS_OWN,
+    KeyedFormat.UNTOLD: "Native savepoints and checkpoints hold files of a backend's own, too few to tell whose.",
+    KeyedFormat.FILES: "RocksDB and ForSt write files of one form, neither is known to read the other's; hashmap reads none.",
+}
 
 
 RULE = Rule(
     id="CMP503",
     name="native-format",
     level=Level.ERROR,
-    other_levels=(Level.WARNING,),
-    when="warning where NEW and -D name no backend, and the state is not in the format of Flink's default (hashmap).",
+    other_levels=(Level.WARNING, Level.UNKNOWN),
+    when="warning where NEW and -D name no backend, and the state is not in a format that Flink's default (hashmap) restores "
+    "from; unknown where the savepoint does not tell which backend wrote it, or NEW's backend is none of Flink's.",
     fate=Fate.REFUSED,
-    summary="A native savepoint of one state backend is given to another.",
+    summary="The keyed state is in a format that NEW's state backend does not restore from.",
     why="Native savepoints and checkpoints hold files of the backend that wrote them. Only the canonical format "
-    "is the same for all.",
+    "is the same for all, and ForSt does not take even that one.",
     old="state.backend.type: hashmap   (savepoint --type native)",
     new="state.backend.type: rocksdb",
     fix="Take the savepoint with --type canonical, or keep the backend.",

@@ -61,7 +61,7 @@ def recorded(program: Program, states: tuple[RecordedState, ...]) -> Recorded:
         unreadable=(),
         finished=None,
         channels=(False, False),
-        backend=None,
+        format=None,
         bytes=1,
     )
     return Recorded("savepoint/_metadata", 6, True, (operator,), ())

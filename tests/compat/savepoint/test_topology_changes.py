@@ -66,3 +66,22 @@ def test_heap_to_rocksdb_is_refused_and_a_canonical_savepoint_is_not(check):
     rocksdb = {"state.backend.type": "rocksdb"}
     assert errors(check(native["path"], native["program"], options=rocksdb)) == {"CMP503"}
     assert check(canonical["path"], canonical["program"], options=rocksdb).verdict is Verdict.COMPATIBLE
+
+
+FORMATS = [
+    ("all_states_hashmap_canonical", "forst", Level.ERROR),
+    ("broadcast_p2_native_files", "forst", Level.ERROR),
+    ("broadcast_p2_native_files", "jobmanager", None),
+    ("all_states_rocksdb_native", "forst", Level.UNKNOWN),
+    ("all_states_rocksdb_native", "org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory", None),
+    ("all_states_hashmap_canonical", "com.example.MyBackendFactory", Level.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("name", "backend", "level"), FORMATS)
+def test_a_backend_restores_from_some_formats(name, backend, level, check):
+    written = saved(name)
+    report = check(written["path"], written["program"], options={"state.backend.type": backend})
+    assert {finding.level for finding in report.findings if finding.rule == "CMP503"} == ({level} if level else set())
+    if level is Level.UNKNOWN:
+        assert report.verdict is Verdict.UNKNOWN
