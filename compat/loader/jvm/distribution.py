@@ -98,7 +98,8 @@ def harness_artifacts(version: str) -> tuple[Artifact, ...]:
     names = ["flink-runtime", "flink-core"]
     if parsed(version) < _NEW_HARNESS:
         names.insert(0, "flink-streaming-java")
-    return tuple(Artifact(group=FLINK, name=name, version=version, classifier="tests") for name in names)
+    tests = [Artifact(group=FLINK, name=name, version=version, classifier="tests", alone=True) for name in names]
+    return (*tests, Artifact(group=FLINK, name="flink-test-utils-junit", version=version, alone=True))
 
 
 def _without_harness(version: str) -> str:

@@ -43,12 +43,13 @@ _MODULE = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven"
 
 @record
 class Artifact:
-    """A jar by its Maven coordinates; with a ``classifier`` it comes without its dependencies."""
+    """A jar by its Maven coordinates, with what it depends on unless it is wanted ``alone``."""
 
     group: str
     name: str
     version: str
     classifier: str = ""
+    alone: bool = False
 
     def __str__(self) -> str:
         return ":".join(part for part in (self.group, self.name, self.version, self.classifier) if part)
@@ -98,14 +99,14 @@ def _listed(known: Path) -> tuple[Path, ...]:
 def _dependencies(artifacts: Iterable[Artifact]) -> str:
     lines = []
     for one in artifacts:
-        given = f"org={quoteattr(one.group)} name={quoteattr(one.name)} rev={quoteattr(one.version)}"
+        conf = 'conf="default->master" transitive="false"' if one.alone else 'conf="default->default"'
+        jar = ""
         if one.classifier:
-            kind = (
+            jar = (
                 f'<artifact name={quoteattr(one.name)} type="jar" ext="jar" m:classifier={quoteattr(one.classifier)}/>'
             )
-            lines.append(f'    <dependency {given} conf="default->master" transitive="false">{kind}</dependency>')
-        else:
-            lines.append(f'    <dependency {given} conf="default->default"/>')
+        given = f"org={quoteattr(one.group)} name={quoteattr(one.name)} rev={quoteattr(one.version)} {conf}"
+        lines.append(f"    <dependency {given}>{jar}</dependency>")
     return "\n".join(lines)
 
 

@@ -1,0 +1,42 @@
+"""A submitted StreamGraph as a job: its graphs, and its operators' states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compat.loader.jvm.bridge import Java, flink
+from compat.loader.jvm.graphs import configured, edges, job_graph, nodes, vertices
+from compat.loader.jvm.harness import Bounds
+from compat.loader.jvm.model import JavaFrame, Job, Request, States
+from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
+
+NOT_OPENED = "open() is not called, as --no-open asks"
+NO_HARNESS = "Flink's test harness is not on the class path"
+
+
+class NoStreamGraph(Exception):
+    """A pipeline that is no streaming job, such as one of the DataSet API."""
+
+
+def build_job(pipeline: Java, request: Request, loader: Java, places: Mapping[int, JavaFrame]) -> Job:
+    """The job of a pipeline. Raises NoStreamGraph, and what Flink raises of a job that it refuses."""
+    if not isinstance(pipeline, flink("streaming.api.graph.StreamGraph")):
+        raise NoStreamGraph(str(pipeline.getClass().getName()))
+    graph = job_graph(pipeline, loader)
+    operators = list(configured(graph, loader))
+    why = NO_HARNESS if not request.harness else "" if request.call_open else NOT_OPENED
+    if why:
+        found = {one.node: Snapshot(states=States(unknown=why)) for one in operators}
+    else:
+        found = snapshots(operators, Bounds(loader=loader, timeout=request.open_timeout))
+    return Job(
+        name=str(pipeline.getJobName()),
+        flink=request.flink,
+        nodes=nodes(pipeline, operators, places, {node: one.states for node, one in found.items()}),
+        edges=edges(pipeline),
+        vertices=vertices(graph),
+        settings={str(key): str(value) for key, value in pipeline.getJobConfiguration().toMap().items()}
+        if hasattr(pipeline, "getJobConfiguration")
+        else {},
+        savepoint=b"" if why else empty_savepoint(operators, found),
+    )

@@ -1,0 +1,226 @@
+"""What the JVM tells of a program: its jobs as Flink compiled them, with the states that Flink's operators keep.
+
+Graphs carry Flink's names for Flink's things. All records travel from the child process as JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Scope = Literal["keyed", "operator", "broadcast", "timer"]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A frozen record with named fields."""
+
+
+class JavaFrame(Struct):
+    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines."""
+
+    class_name: str
+    method: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file or "unknown source"
+        return f"{self.class_name}.{self.method}({where})"
+
+
+class Serializer(Struct):
+    """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it."""
+
+    serializer: str
+    snapshot: str
+    version: int
+    written: bytes
+
+
+class State(Struct):
+    """A state that an operator declares: its name, kind, and the serializers of its parts.
+
+    ``kind`` is Flink's: of keyed state ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``, of operator state its
+    distribution (``SPLIT_DISTRIBUTE``, ``UNION``, ``BROADCAST``), ``PRIORITY_QUEUE`` for timers.
+    """
+
+    name: str
+    scope: Scope
+    kind: str
+    serializers: dict[str, Serializer]
+
+
+class States(Struct):
+    """The states of an operator. ``unknown`` says why they could not be told; they are empty then."""
+
+    states: tuple[State, ...] = ()
+    key_serializer: Serializer | None = None
+    unknown: str = ""
+
+
+class Node(Struct):
+    """A StreamNode, with the id that its operator has in the JobGraph.
+
+    ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
+    the JobVertex that runs it, ``source`` the line of the user's code that made it.
+    """
+
+    id: int
+    name: str
+    description: str
+    uid: str | None
+    user_hash: str | None
+    generated_id: str
+    operator_id: str
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int
+    slot_sharing_group: str | None
+    co_location_group: str | None
+    buffer_timeout: int
+    chaining_strategy: str | None
+    factory: str
+    operator: str
+    function: str | None
+    state_keys: int
+    key_serializer: str | None
+    output_serializer: str | None
+    vertex: str
+    coordinator: bool
+    source: JavaFrame | None = None
+    states: States = States()
+
+
+class Edge(Struct):
+    """A StreamEdge between two nodes."""
+
+    source: int
+    target: int
+    type_number: int
+    partitioner: str
+    partitioner_class: str
+    exchange_mode: str
+    side_output: str | None
+    buffer_timeout: int
+    unaligned_checkpoints: bool
+
+
+class VertexInput(Struct):
+    """A JobEdge into a vertex."""
+
+    source: str
+    distribution_pattern: str
+    result_partition_type: str
+    ship_strategy: str | None
+
+
+class Vertex(Struct):
+    """A JobVertex; ``operators`` are the generated ids of its operators, in its own order, which ends with the head."""
+
+    id: str
+    name: str
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int
+    invokable: str
+    slot_sharing_group: str | None
+    operators: tuple[str, ...]
+    inputs: tuple[VertexInput, ...]
+
+
+class Statement(Struct):
+    """A statement of an SQL script, from 1-based line to line."""
+
+    text: str
+    line: int
+    end_line: int
+
+
+class Job(Struct):
+    """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
+
+    ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
+    that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it.
+    """
+
+    name: str
+    flink: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    vertices: tuple[Vertex, ...]
+    settings: dict[str, str]
+    savepoint: bytes = b""
+    notes: tuple[str, ...] = ()
+    exec_plan: str | None = None
+    statements: tuple[Statement, ...] = ()
+
+
+class Crash(Struct):
+    """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first."""
+
+    type: str
+    message: str
+    frames: tuple[JavaFrame, ...] = ()
+    hint: str | None = None
+    statement: Statement | None = None
+
+
+class Submitted(Struct, tag="job"):
+    """A message of the child: a job was submitted."""
+
+    job: Job
+
+
+class Stuck(Struct, tag="stuck"):
+    """A message of the child: its time is nearly up, and the program stands at these lines."""
+
+    frames: tuple[JavaFrame, ...]
+
+
+class Ended(Struct, tag="ended"):
+    """The last message of the child: the program came to its end, by an exception if there is a crash."""
+
+    crash: Crash | None = None
+
+
+Message = Submitted | Stuck | Ended
+
+
+class JarProgram(Struct, tag="jar"):
+    """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None."""
+
+    path: str
+    main_class: str | None = None
+    arguments: tuple[str, ...] = ()
+
+
+class SqlScript(Struct, tag="sql"):
+    """An SQL script, run as the SQL client runs it."""
+
+    path: str
+    text: str
+
+
+class CompiledPlan(Struct, tag="compiled-plan"):
+    """A plan that ``COMPILE PLAN`` wrote."""
+
+    path: str
+    text: str
+
+
+class Request(Struct):
+    """What the child is to build, with which Flink; ``options`` are those of ``-D``. Times are in seconds."""
+
+    program: JarProgram | SqlScript | CompiledPlan
+    flink: str
+    classpath: tuple[str, ...]
+    java_library: str
+    jvm_options: tuple[str, ...] = ()
+    user_classpath: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    harness: bool = True
+    call_open: bool = True
+    open_timeout: float = 5.0
+    warn_after: float = 0.0
+    archive: bool = False

@@ -1,0 +1,177 @@
+"""Building a job in Java or SQL in a child process of its own, within a time."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+
+import msgspec
+
+from compat.compiler.record import record
+from compat.loader.interpreter import Interpreter
+from compat.loader.jvm.archive import archive_options
+from compat.loader.jvm.distribution import FlinkDistribution
+from compat.loader.jvm.java import Java
+from compat.loader.jvm.model import (
+    CompiledPlan,
+    Crash,
+    Ended,
+    JarProgram,
+    JavaFrame,
+    Job,
+    Message,
+    Request,
+    SqlScript,
+    Stuck,
+    Submitted,
+)
+from compat.loader.process import Pipes, drain
+
+DEFAULT_TIMEOUT = 60.0
+_START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.loader.jvm.child import main; main(sys.argv[1:])"
+_DECODER: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+_ENDING = 30.0
+_TAIL = 3
+
+
+@record
+class JvmOptions:
+    """How a job is built: options of ``-D``, extra jars of the user's, and whether and how long open() is called."""
+
+    options: dict[str, str]
+    user_classpath: tuple[str, ...] = ()
+    call_open: bool = True
+    open_timeout: float = 5.0
+    timeout: float = DEFAULT_TIMEOUT
+
+
+@record
+class JvmOutcome:
+    """What a program did: the jobs it submitted, in order, and how it failed, if it did.
+
+    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then.
+    """
+
+    jobs: tuple[Job, ...]
+    crash: Crash | None = None
+    timed_out: bool = False
+    stuck: tuple[JavaFrame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """A program on its way: :func:`start` makes it, :func:`finish` waits for the outcome."""
+
+    interpreter: Interpreter
+    pipes: Pipes
+    deadline: float
+    archive: bool
+
+
+def start(
+    program: JarProgram | SqlScript | CompiledPlan, flink: FlinkDistribution, java: Java, options: JvmOptions
+) -> Building:
+    """Start to build a program."""
+    speed = archive_options(flink, java)
+    request = Request(
+        program=program,
+        flink=flink.version,
+        classpath=flink.classpath,
+        java_library=str(java.library),
+        jvm_options=(*speed.options, *_jvm_options(java)),
+        user_classpath=options.user_classpath,
+        options=options.options,
+        harness=not flink.note,
+        call_open=options.call_open,
+        open_timeout=options.open_timeout,
+        warn_after=max(options.timeout - 1.0, options.timeout * 0.8),
+        archive=speed.makes is not None,
+    )
+    interpreter = Interpreter(1, 0, start=_START)
+    ((result_end, errors_end),) = interpreter.slots
+    interpreter.send(msgspec.json.encode(request))
+    pipes = Pipes(result_end=result_end, errors_end=errors_end)
+    return Building(interpreter, pipes, time.monotonic() + options.timeout, speed.makes is not None)
+
+
+def finish(building: Building) -> JvmOutcome:
+    """Wait for what a program gives; its process and all that it started are gone afterwards."""
+    try:
+        drain([building.pipes], building.deadline)
+        code = _code(building) if building.pipes.done else None
+    finally:
+        building.interpreter.end()
+    return _outcome(building.pipes, code)
+
+
+def build(
+    program: JarProgram | SqlScript | CompiledPlan, flink: FlinkDistribution, java: Java, options: JvmOptions
+) -> JvmOutcome:
+    """Build a program and wait for it."""
+    return finish(start(program, flink, java, options))
+
+
+def _code(building: Building) -> int | None:
+    """The exit code of a process that closed its pipe; one that makes an archive gets the time for it."""
+    try:
+        return building.interpreter.process.wait(_ENDING if building.archive else 5.0)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _outcome(pipes: Pipes, code: int | None) -> JvmOutcome:
+    jobs: list[Job] = []
+    stuck: tuple[JavaFrame, ...] = ()
+    ended: Ended | None = None
+    for line in bytes(pipes.result).splitlines():
+        try:
+            message = _DECODER.decode(line)
+        except msgspec.DecodeError:
+            break  # cut off by the end of the process
+        match message:
+            case Submitted(job=job):
+                jobs.append(job)
+            case Stuck(frames=frames):
+                stuck = frames
+            case Ended():
+                ended = message
+    if ended is not None:
+        return JvmOutcome(jobs=tuple(jobs), crash=ended.crash)
+    if not pipes.done:
+        return JvmOutcome(jobs=tuple(jobs), timed_out=True, stuck=stuck)
+    return JvmOutcome(jobs=tuple(jobs), crash=_ended_itself(pipes, code, bool(jobs)))
+
+
+def _ended_itself(pipes: Pipes, code: int | None, submitted: bool) -> Crash | None:
+    """A program that ended its process: with code 0 after a job, that is its way to end."""
+    if code == 0 and submitted:
+        return None
+    if code is not None and 0 <= code < 128 and "Traceback" not in pipes.errors.decode("utf-8", "replace"):
+        return Crash(
+            type="SystemExit",
+            message=f"The program called System.exit({code}){'' if submitted else ' before it submitted a job'}.",
+            hint="Look at what the program needs: arguments follow --args.",
+        )
+    said = pipes.errors.decode("utf-8", "replace").strip().splitlines()[-_TAIL:]
+    return Crash(
+        type="ProcessEnded",
+        message="The JVM ended before the program was done" + (f": {' / '.join(said)}" if said else "."),
+    )
+
+
+def _jvm_options(java: Java) -> tuple[str, ...]:
+    """What Flink's classes need opened, and a JVM that is quick to start."""
+    opened = ("lang", "lang.invoke", "lang.reflect", "io", "math", "net", "nio", "text", "time", "util")
+    packages = (*opened, "util.concurrent", "util.concurrent.atomic", "util.concurrent.locks")
+    quiet = ("--sun-misc-unsafe-memory-access=allow", "-Dio.netty.noUnsafe=false") if java.major >= 24 else ()
+    native = ("--enable-native-access=ALL-UNNAMED",) if java.major >= 17 else ()
+    return (
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Xss4m",
+        *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in packages),
+        "--add-opens=java.base/sun.net.util=ALL-UNNAMED",
+        *native,
+        *quiet,
+    )

@@ -1,0 +1,149 @@
+"""The states of a job's operators: those of the snapshot that each writes before it has seen a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import jpype
+
+from compat.compiler.record import record
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, java
+from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, default_max_parallelism, harness, is_source
+from compat.loader.jvm.model import Scope, Serializer, State, States
+
+_CHECKPOINT = 1
+_STREAM_LIMIT = 32 << 20
+_SCOPES: dict[str, Scope] = {
+    "KEY_VALUE": "keyed",
+    "KEY_VALUE_V2": "keyed",
+    "OPERATOR": "operator",
+    "BROADCAST": "broadcast",
+    "PRIORITY_QUEUE": "timer",
+}
+
+
+@record
+class Snapshot:
+    """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made."""
+
+    states: States
+    subtask: Java = None
+
+
+def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snapshot]:
+    """The empty snapshot of every operator, by node id. One that fails leaves the others alone."""
+    found = {}
+    for operator in operators:
+        try:
+            subtask = bounded(lambda one=operator: _empty(one, bounds.loader), bounds, "open()")  # type: ignore[misc]
+            states = bounded(lambda one=subtask: read_states(one, bounds.loader), bounds, "The snapshot")  # type: ignore[misc]
+            found[operator.node] = Snapshot(states=states, subtask=subtask)
+        except OperatorFailed as error:
+            found[operator.node] = Snapshot(states=States(unknown=str(error)))
+    return found
+
+
+def _empty(operator: Configured, loader: Java) -> Java:
+    """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
+    made = harness(operator, loader, default_max_parallelism(operator))
+    made.initializeEmptyState()
+    if is_source(made.getOperatorFactory()):
+        return _operator_state(made.getOperator())
+    made.open()
+    try:
+        kind = flink("runtime.checkpoint.SavepointType")
+        canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
+        return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+    except jpype.JException as error:
+        if "UnsupportedOperationException" not in (class_name(error) or ""):
+            raise
+        return made.snapshot(_CHECKPOINT, _CHECKPOINT)
+
+
+def _operator_state(operator: Java) -> Java:
+    """What an operator registered in its operator state; its own snapshot would need it to be open."""
+    backend = operator.getOperatorStateBackend()
+    options = flink("runtime.checkpoint.CheckpointOptions").forCheckpointWithDefaultLocation()
+    factory = flink("runtime.state.memory.MemCheckpointStreamFactory")(_STREAM_LIMIT)
+    future = backend.snapshot(_CHECKPOINT, _CHECKPOINT, factory, options)
+    future.run()
+    handle = future.get().getJobManagerOwnedSnapshot()
+    builder = flink("runtime.checkpoint.OperatorSubtaskState").builder()
+    return (builder if handle is None else builder.setManagedOperatorState(handle)).build()
+
+
+def read_states(subtask: Java, loader: Java) -> States:
+    """The states that an ``OperatorSubtaskState`` tells in the headers of its handles."""
+    states: list[State] = []
+    key = None
+    for handle in subtask.getManagedKeyedState():
+        proxy = _header(handle, flink("runtime.state.KeyedBackendSerializationProxy")(loader))
+        key = _serializer(proxy.getKeySerializerSnapshot())
+        states += _states(proxy.getStateMetaInfoSnapshots())
+    for handle in subtask.getManagedOperatorState():
+        proxy = _header(handle, flink("runtime.state.OperatorBackendSerializationProxy")(loader))
+        states += _states(proxy.getOperatorStateMetaInfoSnapshots())
+        states += _states(proxy.getBroadcastStateMetaInfoSnapshots())
+    return States(states=tuple(states), key_serializer=key)
+
+
+def _header(handle: Java, proxy: Java) -> Java:
+    stream = handle.openInputStream()
+    try:
+        proxy.read(flink("core.memory.DataInputViewStreamWrapper")(stream))
+    finally:
+        stream.close()
+    return proxy
+
+
+def _states(infos: Java) -> Iterator[State]:
+    for info in infos:
+        options = {str(name): str(value) for name, value in info.getOptionsImmutable().items()}
+        backend_type = str(info.getBackendStateType())
+        yield State(
+            name=str(info.getName()),
+            scope=_SCOPES.get(backend_type, "keyed"),
+            kind=options.get("KEYED_STATE_TYPE") or options.get("OPERATOR_STATE_DISTRIBUTION_MODE") or backend_type,
+            serializers={
+                str(name): _serializer(snapshot) for name, snapshot in info.getSerializerSnapshotsImmutable().items()
+            },
+        )
+
+
+def _serializer(snapshot: Java) -> Serializer:
+    out = flink("core.memory.DataOutputSerializer")(256)
+    flink("api.common.typeutils.TypeSerializerSnapshot").writeVersionedSnapshot(out, snapshot)
+    try:
+        serializer = class_name(snapshot.restoreSerializer()) or ""
+    except jpype.JException:
+        serializer = ""  # its class is not at hand: the snapshot tells the rest
+    return Serializer(
+        serializer=serializer,
+        snapshot=class_name(snapshot) or "",
+        version=int(snapshot.getCurrentVersion()),
+        written=bytes_of(out.getCopyOfBuffer()),
+    )
+
+
+def empty_savepoint(operators: Iterable[Configured], found: dict[int, Snapshot]) -> bytes:
+    """The ``_metadata`` of a savepoint of a job that has seen nothing: what another version would be restored from."""
+    states = java("java.util.ArrayList")()
+    operator_state = flink("runtime.checkpoint.OperatorState")
+    named = any(len(one.getParameterTypes()) == 5 for one in operator_state.class_.getDeclaredConstructors())
+    for operator in operators:
+        subtask = found[operator.node].subtask
+        if subtask is None:
+            continue
+        size = max(int(operator.vertex.getParallelism()), 1), default_max_parallelism(operator)
+        identity = operator.config.getOperatorID()
+        given = (str(operator.config.getOperatorName()), None, identity) if named else (identity,)
+        state = operator_state(*given, *size)
+        state.putState(0, subtask)
+        states.add(state)
+    metadata = flink("runtime.checkpoint.metadata.CheckpointMetadata")(
+        _CHECKPOINT, states, java("java.util.ArrayList")()
+    )
+    stream = java("java.io.ByteArrayOutputStream")()
+    flink("runtime.checkpoint.Checkpoints").storeCheckpointMetadata(metadata, java("java.io.DataOutputStream")(stream))
+    return bytes_of(stream.toByteArray())
