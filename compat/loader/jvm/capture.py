@@ -16,11 +16,10 @@ Take = Callable[[Java], None]
 """Called with the pipeline of each job: a ``StreamGraph``."""
 
 
-def take_jobs(take: Take, options: Mapping[str, str]) -> None:
-    """Have every environment that the program gets from Flink give its jobs to ``take``. Flink's classes must be loaded."""
-    environment = flink("streaming.api.environment.StreamExecutionEnvironment")
-    factory = _environment_factory(_service_loader(take), options)
-    for method in environment.class_.getDeclaredMethods():
+def take_jobs(take: Take, options: Mapping[str, str], environment: Java) -> None:
+    """Have every environment that the program gets from Flink give its jobs to ``take``; it is of the class ``environment``."""
+    factory = _environment_factory(_service_loader(take), options, environment)
+    for method in flink("streaming.api.environment.StreamExecutionEnvironment").class_.getDeclaredMethods():
         if str(method.getName()) == "initializeContextEnvironment":
             method.setAccessible(True)
             method.invoke(None, [factory])
@@ -34,7 +33,7 @@ def configuration(options: Mapping[str, str]) -> Java:
     return made
 
 
-def _environment_factory(service_loader: Java, options: Mapping[str, str]) -> Java:
+def _environment_factory(service_loader: Java, options: Mapping[str, str], environment: Java) -> Java:
     @jpype.JImplements("org.apache.flink.streaming.api.environment.StreamExecutionEnvironmentFactory")
     class Factory:
         @jpype.JOverride
@@ -44,7 +43,7 @@ def _environment_factory(service_loader: Java, options: Mapping[str, str]) -> Ja
             merged.setString("execution.target", TARGET)
             merged.setString("execution.attached", "true")
             loader = java("java.lang.Thread").currentThread().getContextClassLoader()
-            return flink("streaming.api.environment.StreamExecutionEnvironment")(service_loader, merged, loader)
+            return environment(service_loader, merged, loader)
 
     return Factory()
 

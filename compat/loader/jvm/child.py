@@ -25,6 +25,7 @@ from compat.loader.jvm.model import (
     Stuck,
     Submitted,
 )
+from compat.loader.jvm.places import Places, capturing_environment
 from compat.loader.jvm.program import crash_of, packaged
 
 _ENCODER = msgspec.json.Encoder()
@@ -47,7 +48,8 @@ class _Out:
 class _Taker:
     """Builds each job that the program submits and writes it; a job that Flink refuses raises in the program."""
 
-    def __init__(self, request: Request, out: _Out) -> None:
+    def __init__(self, request: Request, out: _Out, places: Places) -> None:
+        self._places = places
         self.refusals: list[Crash] = []
         self._request = request
         self._out = out
@@ -55,7 +57,7 @@ class _Taker:
     def __call__(self, pipeline: Java) -> None:
         loader = java("java.lang.Thread").currentThread().getContextClassLoader()
         try:
-            self._out.write(Submitted(job=build_job(pipeline, self._request, loader, {})))
+            self._out.write(Submitted(job=build_job(pipeline, self._request, loader, self._places)))
         except jpype.JException as error:
             self.refusals.append(crash_of(error, self._request))
             raise
@@ -87,15 +89,16 @@ def run(request: Request, out: _Out) -> Ended:
         hint = "Set JAVA_HOME to another Java."
         return Ended(crash=Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint))
     _watch(request, out)
-    taker = _Taker(request, out)
     try:
-        take_jobs(taker, request.options)
+        places = Places()
+        taker = _Taker(request, out, places)
+        take_jobs(taker, request.options, capturing_environment(places.note))
         if isinstance(request.program, JarProgram):
             program = packaged(request.program, request)
             java("java.lang.Thread").currentThread().setContextClassLoader(program.getUserCodeClassLoader())
             program.invokeInteractiveModeForExecution()
     except jpype.JException as error:
-        return Ended(crash=taker.refusals[0] if taker.refusals else crash_of(error, request))
+        return Ended(crash=crash_of(error, request))
     return Ended(crash=taker.refusals[0] if taker.refusals else None)
 
 

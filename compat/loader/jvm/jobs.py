@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from compat.loader.jvm.bridge import Java, flink
 from compat.loader.jvm.graphs import configured, edges, job_graph, nodes, vertices
 from compat.loader.jvm.harness import Bounds
-from compat.loader.jvm.model import JavaFrame, Job, Request, States
+from compat.loader.jvm.model import Job, Request, States
+from compat.loader.jvm.places import Places
 from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
 
 NOT_OPENED = "open() is not called, as --no-open asks"
@@ -18,7 +17,7 @@ class NoStreamGraph(Exception):
     """A pipeline that is no streaming job, such as one of the DataSet API."""
 
 
-def build_job(pipeline: Java, request: Request, loader: Java, places: Mapping[int, JavaFrame]) -> Job:
+def build_job(pipeline: Java, request: Request, loader: Java, places: Places) -> Job:
     """The job of a pipeline. Raises NoStreamGraph, and what Flink raises of a job that it refuses."""
     if not isinstance(pipeline, flink("streaming.api.graph.StreamGraph")):
         raise NoStreamGraph(str(pipeline.getClass().getName()))
@@ -32,7 +31,12 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Mapping[in
     return Job(
         name=str(pipeline.getJobName()),
         flink=request.flink,
-        nodes=nodes(pipeline, operators, places, {node: one.states for node, one in found.items()}),
+        nodes=nodes(
+            pipeline,
+            operators,
+            places.of_nodes(pipeline.getStreamNodes()),
+            {node: one.states for node, one in found.items()},
+        ),
         edges=edges(pipeline),
         vertices=vertices(graph),
         settings={str(key): str(value) for key, value in pipeline.getJobConfiguration().toMap().items()}

@@ -166,19 +166,19 @@ class Crash(Struct):
     statement: Statement | None = None
 
 
-class Submitted(Struct, tag="job"):
+class Submitted(Struct, frozen=True, tag="job"):
     """A message of the child: a job was submitted."""
 
     job: Job
 
 
-class Stuck(Struct, tag="stuck"):
+class Stuck(Struct, frozen=True, tag="stuck"):
     """A message of the child: its time is nearly up, and the program stands at these lines."""
 
     frames: tuple[JavaFrame, ...]
 
 
-class Ended(Struct, tag="ended"):
+class Ended(Struct, frozen=True, tag="ended"):
     """The last message of the child: the program came to its end, by an exception if there is a crash."""
 
     crash: Crash | None = None
@@ -187,7 +187,7 @@ class Ended(Struct, tag="ended"):
 Message = Submitted | Stuck | Ended
 
 
-class JarProgram(Struct, tag="jar"):
+class JarProgram(Struct, frozen=True, tag="jar"):
     """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None."""
 
     path: str
@@ -195,14 +195,14 @@ class JarProgram(Struct, tag="jar"):
     arguments: tuple[str, ...] = ()
 
 
-class SqlScript(Struct, tag="sql"):
+class SqlScript(Struct, frozen=True, tag="sql"):
     """An SQL script, run as the SQL client runs it."""
 
     path: str
     text: str
 
 
-class CompiledPlan(Struct, tag="compiled-plan"):
+class CompiledPlan(Struct, frozen=True, tag="compiled-plan"):
     """A plan that ``COMPILE PLAN`` wrote."""
 
     path: str
