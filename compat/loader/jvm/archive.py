@@ -18,13 +18,13 @@ _ARCHIVES_FROM = 13  # the first Java that archives the classes of an applicatio
 
 @record
 class Archive:
-    """Options of the JVM that use an archive; ``makes`` is the one that this start makes."""
+    """Options of the JVM that use an archive; ``makes`` tells that this start makes one."""
 
     options: tuple[str, ...]
-    makes: Path | None = None
+    makes: bool = False
 
 
-def archive_options(flink: FlinkDistribution, java: Java) -> Archive:
+def archive_for(flink: FlinkDistribution, java: Java) -> Archive:
     """The archive of this class path and Java: to use if it is there, to make if not."""
     if java.major < _ARCHIVES_FROM or any(not Path(jar).is_file() for jar in flink.classpath):
         return Archive(options=("-Xshare:auto",))  # Java archives no classes of folders
@@ -33,7 +33,7 @@ def archive_options(flink: FlinkDistribution, java: Java) -> Archive:
         return Archive(options=("-Xshare:auto", f"-XX:SharedArchiveFile={archive}"))
     archive.parent.mkdir(parents=True, exist_ok=True)
     _drop_old(archive.parent)
-    return Archive(options=("-Xshare:auto", f"-XX:ArchiveClassesAtExit={archive}"), makes=archive)
+    return Archive(options=("-Xshare:auto", f"-XX:ArchiveClassesAtExit={archive}"), makes=True)
 
 
 def _key(flink: FlinkDistribution, java: Java) -> str:

@@ -12,8 +12,8 @@ import jpype
 from compat.loader.jvm.bridge import Java, flink, java
 
 TARGET = "compat"
-Take = Callable[[Java], None]
-"""Called with the pipeline of each job: a ``StreamGraph``."""
+Take = Callable[[Java, Java], None]
+"""Called with the pipeline of each job, a ``StreamGraph``, and the class loader of the user's code."""
 
 
 def take_jobs(take: Take, options: Mapping[str, str], environment: Java) -> None:
@@ -69,7 +69,7 @@ def _executor_factory(take: Take) -> Java:
     class Executor:
         @jpype.JOverride
         def execute(self, pipeline: Java, given: Java, loader: Java) -> Java:
-            take(pipeline)
+            take(pipeline, loader)
             return _done(_client())
 
     @jpype.JImplements("org.apache.flink.core.execution.PipelineExecutorFactory")

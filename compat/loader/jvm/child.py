@@ -1,4 +1,4 @@
-"""The child process: holds one JVM, builds one program in it, and writes what the program submits, job by job.
+"""The child process: holds one JVM, builds programs in it, and writes what they submit, job by job.
 
 What the program prints goes nowhere. A program may end its process at any time: what was written until then counts.
 """
@@ -12,21 +12,25 @@ import threading
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, java, user_frames
+from compat.loader.jvm.bridge import Java, flink, java, user_frames
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.model import (
+    Begun,
     Crash,
     Ended,
     JarProgram,
     JavaFrame,
     Message,
+    Program,
     Request,
+    SqlScript,
     Stuck,
     Submitted,
 )
 from compat.loader.jvm.places import Places, capturing_environment
 from compat.loader.jvm.program import crash_of, packaged
+from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -46,20 +50,24 @@ class _Out:
 
 
 class _Taker:
-    """Builds each job that the program submits and writes it; a job that Flink refuses raises in the program."""
+    """Builds each job that a program submits and writes it; a job that Flink refuses raises in the program."""
 
     def __init__(self, request: Request, out: _Out, places: Places) -> None:
         self._places = places
+        self.session: Session | None = None
         self.refusals: list[Crash] = []
         self._request = request
         self._out = out
 
-    def __call__(self, pipeline: Java) -> None:
-        loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+    def __call__(self, pipeline: Java, loader: Java) -> None:
+        loader = loader if self.session is None else self.session.loader
         try:
-            self._out.write(Submitted(job=build_job(pipeline, self._request, loader, self._places)))
+            job = build_job(pipeline, self._request, loader, self._places)
+            if self.session is not None:
+                job = msgspec.structs.replace(job, exec_plan=self.session.plan(), statements=self.session.statements)
+            self._out.write(Submitted(job=job))
         except jpype.JException as error:
-            self.refusals.append(crash_of(error, self._request))
+            self.refusals.append(crash_of(error, None, self._request.flink))
             raise
         except NoStreamGraph as error:
             kind = str(error)
@@ -81,31 +89,64 @@ def start_jvm(request: Request) -> None:
     )
 
 
-def run(request: Request, out: _Out) -> Ended:
-    """Build the program of a request; gives how it ended."""
+def run(request: Request, out: _Out) -> None:
+    """Build the programs of a request, each as if it were the first in its JVM."""
+    out.write(Begun())
     try:
         start_jvm(request)
+        places = Places()
+        environment = capturing_environment(places.note)
     except (OSError, RuntimeError, jpype.JException) as error:
         hint = "Set JAVA_HOME to another Java."
-        return Ended(crash=Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint))
-    _watch(request, out)
-    try:
-        places = Places()
+        crash = Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint)
+        return out.write(Ended(crash=crash))
+    for number, program in enumerate(request.programs):
+        if number:
+            out.write(Begun())
+            places.forget()
+        timer = _watch(request, out)
         taker = _Taker(request, out, places)
-        take_jobs(taker, request.options, capturing_environment(places.note))
-        if isinstance(request.program, JarProgram):
-            program = packaged(request.program, request)
-            java("java.lang.Thread").currentThread().setContextClassLoader(program.getUserCodeClassLoader())
-            program.invokeInteractiveModeForExecution()
+        crash_or_none = _crash_of_run(program, request, taker, environment)
+        timer.cancel()
+        out.write(Ended(crash=crash_or_none))
+    return None
+
+
+def _crash_of_run(program: Program, request: Request, taker: _Taker, environment: Java) -> Crash | None:
+    """Run a program; gives how it failed, if it did."""
+    try:
+        take_jobs(taker, request.options, environment)
+        _run_program(program, request, taker)
+    except StatementFailed as error:
+        refusal = taker.refusals[0] if taker.refusals else error.crash
+        return msgspec.structs.replace(refusal, statement=error.crash.statement)
     except jpype.JException as error:
-        return Ended(crash=crash_of(error, request))
-    return Ended(crash=taker.refusals[0] if taker.refusals else None)
+        return taker.refusals[0] if taker.refusals else crash_of(error, program, request.flink)
+    return taker.refusals[0] if taker.refusals else None
 
 
-def _watch(request: Request, out: _Out) -> None:
-    """Say where the program stands shortly before its time is up."""
-    if request.warn_after <= 0:
+def _run_program(program: Program, request: Request, taker: _Taker) -> None:
+    """Run a jar, a script or a plan to its end."""
+    thread = java("java.lang.Thread").currentThread()
+    if isinstance(program, JarProgram):
+        made = packaged(program, request)
+        thread.setContextClassLoader(made.getUserCodeClassLoader())
+        made.invokeInteractiveModeForExecution()
         return
+    urls = [java("java.io.File")(path).toURI().toURL() for path in request.user_classpath]
+    parent = flink("api.common.JobID").class_.getClassLoader()
+    loader = java("java.net.URLClassLoader")(jpype.JArray(java("java.net.URL"))(urls), parent)
+    thread.setContextClassLoader(loader)
+    if isinstance(program, SqlScript):
+        taker.session = Session(request, loader, modes_of(program))
+        taker.session.run(program)
+    else:
+        taker.session = Session(request, loader, {})
+        taker.session.run_plan(program)
+
+
+def _watch(request: Request, out: _Out) -> threading.Timer:
+    """Say where the program stands shortly before its time is up."""
     thread = java("java.lang.Thread").currentThread()
 
     def tell() -> None:
@@ -115,6 +156,7 @@ def _watch(request: Request, out: _Out) -> None:
     timer = threading.Timer(request.warn_after, tell)
     timer.daemon = True
     timer.start()
+    return timer
 
 
 def main(arguments: list[str]) -> None:
@@ -122,7 +164,7 @@ def main(arguments: list[str]) -> None:
     descriptor = int(arguments[0].split(",")[0])
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
     out = _Out(descriptor)
-    out.write(run(request, out))
+    run(request, out)
     if request.archive:
         os.close(descriptor)
         java("java.lang.System").exit(0)  # the archive of classes is written at an orderly end

@@ -166,6 +166,10 @@ class Crash(Struct):
     statement: Statement | None = None
 
 
+class Begun(Struct, frozen=True, tag="begun"):
+    """A message of the child: a program of the request is begun; the messages up to the next one are about it."""
+
+
 class Submitted(Struct, frozen=True, tag="job"):
     """A message of the child: a job was submitted."""
 
@@ -179,12 +183,12 @@ class Stuck(Struct, frozen=True, tag="stuck"):
 
 
 class Ended(Struct, frozen=True, tag="ended"):
-    """The last message of the child: the program came to its end, by an exception if there is a crash."""
+    """The last message about a program: it came to its end, by an exception if there is a crash."""
 
     crash: Crash | None = None
 
 
-Message = Submitted | Stuck | Ended
+Message = Begun | Submitted | Stuck | Ended
 
 
 class JarProgram(Struct, frozen=True, tag="jar"):
@@ -209,10 +213,16 @@ class CompiledPlan(Struct, frozen=True, tag="compiled-plan"):
     text: str
 
 
-class Request(Struct):
-    """What the child is to build, with which Flink; ``options`` are those of ``-D``. Times are in seconds."""
+Program = JarProgram | SqlScript | CompiledPlan
 
-    program: JarProgram | SqlScript | CompiledPlan
+
+class Request(Struct):
+    """What the child is to build, one program after the other, with which Flink. Times are in seconds.
+
+    ``options`` are those of ``-D``.
+    """
+
+    programs: tuple[Program, ...]
     flink: str
     classpath: tuple[str, ...]
     java_library: str

@@ -36,6 +36,11 @@ class Places:
         self._counter = counter.get(None)
         self._sink = flink("streaming.api.transformations.SinkTransformation")
 
+    def forget(self) -> None:
+        """Begin anew, with the first id, as in a JVM that has made no transformation."""
+        self.by_id, self._sinks = {}, []
+        self._counter.set(0)
+
     def note(self, transformation: Java) -> None:
         """Remember the line that is being run for a transformation, or for the next one if it is None."""
         trace = java("java.lang.Thread").currentThread().getStackTrace()

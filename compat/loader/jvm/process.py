@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from compat.compiler.record import record
 from compat.loader.interpreter import Interpreter
-from compat.loader.jvm.archive import archive_options
+from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
-from compat.loader.jvm.model import (
-    CompiledPlan,
-    Crash,
-    Ended,
-    JarProgram,
-    JavaFrame,
-    Job,
-    Message,
-    Request,
-    SqlScript,
-    Stuck,
-    Submitted,
-)
+from compat.loader.jvm.model import Begun, Crash, Ended, JavaFrame, Job, Message, Program, Request, Stuck, Submitted
 from compat.loader.process import Pipes, drain
 
 DEFAULT_TIMEOUT = 60.0
@@ -61,55 +50,68 @@ class JvmOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """A program on its way: :func:`start` makes it, :func:`finish` waits for the outcome."""
+    """Programs on their way: :func:`start` makes it, :func:`finish` waits for the outcomes."""
 
     interpreter: Interpreter
     pipes: Pipes
+    programs: int
     deadline: float
     archive: bool
 
 
-def start(
-    program: JarProgram | SqlScript | CompiledPlan, flink: FlinkDistribution, java: Java, options: JvmOptions
-) -> Building:
-    """Start to build a program."""
-    speed = archive_options(flink, java)
+def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions) -> Building:
+    """Start to build programs, one after the other in one JVM."""
+    archive = archive_for(flink, java)
     request = Request(
-        program=program,
+        programs=tuple(programs),
         flink=flink.version,
         classpath=flink.classpath,
         java_library=str(java.library),
-        jvm_options=(*speed.options, *_jvm_options(java)),
+        jvm_options=(*archive.options, *_jvm_options(java)),
         user_classpath=options.user_classpath,
         options=options.options,
         harness=not flink.note,
         call_open=options.call_open,
         open_timeout=options.open_timeout,
         warn_after=max(options.timeout - 1.0, options.timeout * 0.8),
-        archive=speed.makes is not None,
+        archive=archive.makes,
     )
     interpreter = Interpreter(1, 0, start=_START)
     ((result_end, errors_end),) = interpreter.slots
     interpreter.send(msgspec.json.encode(request))
-    pipes = Pipes(result_end=result_end, errors_end=errors_end)
-    return Building(interpreter, pipes, time.monotonic() + options.timeout, speed.makes is not None)
+    deadline = time.monotonic() + options.timeout * len(programs)
+    return Building(
+        interpreter, Pipes(result_end=result_end, errors_end=errors_end), len(programs), deadline, archive.makes
+    )
 
 
-def finish(building: Building) -> JvmOutcome:
-    """Wait for what a program gives; its process and all that it started are gone afterwards."""
+def finish(building: Building) -> list[JvmOutcome]:
+    """Wait for the outcomes of the programs that were begun; the process and all that it started are gone afterwards.
+
+    There are fewer than programs if one of them ended the process or took too long: it is the last one then.
+    """
     try:
         drain([building.pipes], building.deadline)
         code = _code(building) if building.pipes.done else None
     finally:
         building.interpreter.end()
-    return _outcome(building.pipes, code)
+    return _outcomes(building.pipes, code)
 
 
-def build(
-    program: JarProgram | SqlScript | CompiledPlan, flink: FlinkDistribution, java: Java, options: JvmOptions
-) -> JvmOutcome:
+def build(program: Program, flink: FlinkDistribution, java: Java, options: JvmOptions) -> JvmOutcome:
     """Build a program and wait for it."""
-    return finish(start(program, flink, java, options))
+    (outcome,) = finish(start([program], flink, java, options))
+    return outcome
+
+
+def build_all(
+    programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions
+) -> list[JvmOutcome]:
+    """Build programs in as few JVMs as they let: one that ends its JVM costs the next ones a new one."""
+    outcomes: list[JvmOutcome] = []
+    while len(outcomes) < len(programs):
+        outcomes += finish(start(programs[len(outcomes) :], flink, java, options))
+    return outcomes
 
 
 def _code(building: Building) -> int | None:
@@ -120,43 +122,47 @@ def _code(building: Building) -> int | None:
         return None
 
 
-def _outcome(pipes: Pipes, code: int | None) -> JvmOutcome:
+def _outcomes(pipes: Pipes, code: int | None) -> list[JvmOutcome]:
+    outcomes: list[JvmOutcome] = []
     jobs: list[Job] = []
     stuck: tuple[JavaFrame, ...] = ()
-    ended: Ended | None = None
+    open_program = True
     for line in bytes(pipes.result).splitlines():
         try:
             message = _DECODER.decode(line)
         except msgspec.DecodeError:
             break  # cut off by the end of the process
         match message:
+            case Begun():
+                jobs, stuck, open_program = [], (), True
             case Submitted(job=job):
                 jobs.append(job)
             case Stuck(frames=frames):
                 stuck = frames
-            case Ended():
-                ended = message
-    if ended is not None:
-        return JvmOutcome(jobs=tuple(jobs), crash=ended.crash)
-    if not pipes.done:
-        return JvmOutcome(jobs=tuple(jobs), timed_out=True, stuck=stuck)
-    return JvmOutcome(jobs=tuple(jobs), crash=_ended_itself(pipes, code, bool(jobs)))
+            case Ended(crash=crash):
+                outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=crash))
+                open_program = False
+    if open_program and not pipes.done:
+        outcomes.append(JvmOutcome(jobs=tuple(jobs), timed_out=True, stuck=stuck))
+    elif open_program:
+        outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=_ended_itself(pipes, code, bool(jobs))))
+    return outcomes
 
 
 def _ended_itself(pipes: Pipes, code: int | None, submitted: bool) -> Crash | None:
     """A program that ended its process: with code 0 after a job, that is its way to end."""
     if code == 0 and submitted:
         return None
-    if code is not None and 0 <= code < 128 and "Traceback" not in pipes.errors.decode("utf-8", "replace"):
+    said = pipes.errors.decode("utf-8", "replace").strip()
+    if code is not None and 0 <= code < 128 and "Traceback" not in said:
         return Crash(
             type="SystemExit",
             message=f"The program called System.exit({code}){'' if submitted else ' before it submitted a job'}.",
             hint="Look at what the program needs: arguments follow --args.",
         )
-    said = pipes.errors.decode("utf-8", "replace").strip().splitlines()[-_TAIL:]
+    last = " / ".join(said.splitlines()[-_TAIL:])
     return Crash(
-        type="ProcessEnded",
-        message="The JVM ended before the program was done" + (f": {' / '.join(said)}" if said else "."),
+        type="ProcessEnded", message=f"The JVM ended before the program was done{': ' + last if last else '.'}"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import jpype
 
 from compat.loader.jvm.bridge import Java, causes, crash, flink, java
-from compat.loader.jvm.model import Crash, JarProgram, Request
+from compat.loader.jvm.model import Crash, JarProgram, Program, Request
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -32,7 +32,7 @@ def packaged(program: JarProgram, request: Request) -> Java:
     return builder.build()
 
 
-def crash_of(error: Java, request: Request) -> Crash:
+def crash_of(error: Java, program: Program | None, version: str) -> Crash:
     """An exception of the program in words, with what to do about it where that is known."""
     found = crash(error, _WRAPPERS)
     for one in causes(error):
@@ -43,11 +43,11 @@ def crash_of(error: Java, request: Request) -> Crash:
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             name = said.replace("/", ".")
             hint = f"Put the jar that has {name} on the class path with --classpath, or into the job's jar."
-            if isinstance(request.program, JarProgram) and name == request.program.main_class:
-                hint = f"Look at --main-class: {Path(request.program.path).name} has no such class."
+            if isinstance(program, JarProgram) and name == program.main_class:
+                hint = f"Look at --main-class: {Path(program.path).name} has no such class."
             return Crash(type=kind, message=f"The class {name} is missing.", frames=found.frames, hint=hint)
         if kind == "java.lang.NoSuchMethodError":
-            hint = f"The program was compiled for another version of a library; this is Flink {request.flink}."
+            hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
     return found
 
