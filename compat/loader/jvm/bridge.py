@@ -30,14 +30,25 @@ def java(name: str) -> Java:
 
 def member(target: Java, name: str) -> Java:
     """The value of a field, whoever may see it. Raises AttributeError where there is none."""
+    for field in _fields(target):
+        if str(field.getName()) == name:
+            field.setAccessible(True)
+            return field.get(target)
+    raise AttributeError(f"{target.getClass().getName()} has no field {name!r}")
+
+
+def members(target: Java) -> Iterator[Java]:
+    """The values of all fields of an object, whoever may see them."""
+    for field in _fields(target):
+        field.setAccessible(True)
+        yield field.get(target)
+
+
+def _fields(target: Java) -> Iterator[Java]:
     cls = target.getClass()
     while cls is not None:
-        for field in cls.getDeclaredFields():
-            if str(field.getName()) == name:
-                field.setAccessible(True)
-                return field.get(target)
+        yield from cls.getDeclaredFields()
         cls = cls.getSuperclass()
-    raise AttributeError(f"{target.getClass().getName()} has no field {name!r}")
 
 
 def text_or_none(value: Java) -> str | None:
@@ -78,7 +89,7 @@ def user_frames(trace: Java) -> Iterator[JavaFrame]:
 
 def causes(error: Java) -> Iterator[Java]:
     """An exception and what caused it, outermost first."""
-    seen = []
+    seen: list[Java] = []
     while error is not None and not any(error is one or error.equals(one) for one in seen):
         seen.append(error)
         yield error

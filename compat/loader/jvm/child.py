@@ -12,7 +12,7 @@ import threading
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, flink, java, user_frames
+from compat.loader.jvm.bridge import Java, described, flink, java, user_frames
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.model import (
@@ -24,12 +24,15 @@ from compat.loader.jvm.model import (
     Message,
     Program,
     Request,
+    Restore,
+    Restored,
     SqlScript,
     Stuck,
     Submitted,
 )
 from compat.loader.jvm.places import Places, capturing_environment
 from compat.loader.jvm.program import crash_of, packaged
+from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 
 _ENCODER = msgspec.json.Encoder()
@@ -55,6 +58,7 @@ class _Taker:
     def __init__(self, request: Request, out: _Out, places: Places) -> None:
         self._places = places
         self.session: Session | None = None
+        self.built: list[Built] = []
         self.refusals: list[Crash] = []
         self._request = request
         self._out = out
@@ -62,9 +66,10 @@ class _Taker:
     def __call__(self, pipeline: Java, loader: Java) -> None:
         loader = loader if self.session is None else self.session.loader
         try:
-            job = build_job(pipeline, self._request, loader, self._places)
+            job, built = build_job(pipeline, self._request, loader, self._places)
             if self.session is not None:
                 job = msgspec.structs.replace(job, exec_plan=self.session.plan(), statements=self.session.statements)
+            self.built.append(built)
             self._out.write(Submitted(job=job))
         except jpype.JException as error:
             self.refusals.append(crash_of(error, None, self._request.flink))
@@ -89,8 +94,8 @@ def start_jvm(request: Request) -> None:
     )
 
 
-def run(request: Request, out: _Out) -> None:
-    """Build the programs of a request, each as if it were the first in its JVM."""
+def run(request: Request, out: _Out) -> list[list[Built]]:
+    """Build the programs of a request, each as if it were the first in its JVM; gives the jobs of each."""
     out.write(Begun())
     try:
         start_jvm(request)
@@ -99,7 +104,9 @@ def run(request: Request, out: _Out) -> None:
     except (OSError, RuntimeError, jpype.JException) as error:
         hint = "Set JAVA_HOME to another Java."
         crash = Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint)
-        return out.write(Ended(crash=crash))
+        out.write(Ended(crash=crash))
+        return []
+    built = []
     for number, program in enumerate(request.programs):
         if number:
             out.write(Begun())
@@ -109,7 +116,8 @@ def run(request: Request, out: _Out) -> None:
         crash_or_none = _crash_of_run(program, request, taker, environment)
         timer.cancel()
         out.write(Ended(crash=crash_or_none))
-    return None
+        built.append(taker.built)
+    return built
 
 
 def _crash_of_run(program: Program, request: Request, taker: _Taker, environment: Java) -> Crash | None:
@@ -159,12 +167,26 @@ def _watch(request: Request, out: _Out) -> threading.Timer:
     return timer
 
 
+def _restored(command: Restore, built: list[list[Built]]) -> Restored:
+    """Do a restore; gives its answer."""
+    try:
+        job = built[command.program][command.job]
+        return Restored(operators=tuple(restore(job, command.metadata, command.folder)))
+    except IndexError:
+        return Restored(failure="there is no such job")
+    except jpype.JException as error:
+        return Restored(failure=described(error))
+
+
 def main(arguments: list[str]) -> None:
-    """Read a request from stdin and write messages to the first descriptor that the first argument lists."""
+    """Read a request and then restores, a line each, from stdin; write messages to the first descriptor that is named."""
     descriptor = int(arguments[0].split(",")[0])
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    commands = sys.stdin.buffer
+    request = msgspec.json.decode(commands.readline(), type=Request)
     out = _Out(descriptor)
-    run(request, out)
+    built = run(request, out)
+    for line in commands:
+        out.write(_restored(msgspec.json.decode(line, type=Restore), built))
     if request.archive:
         os.close(descriptor)
         java("java.lang.System").exit(0)  # the archive of classes is written at an orderly end

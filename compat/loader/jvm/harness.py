@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import jpype
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, described, flink, java, user_frames
+from compat.loader.jvm.bridge import Java, described, flink, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 
 T = TypeVar("T")
 _MANAGED_MEMORY = 32 << 20
+_WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _SOURCE = "streaming.api.operators.SourceOperatorFactory"
 
 
@@ -87,6 +88,32 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
         made.setStateBackend(backend)
     made.setup()
     return made
+
+
+def open_operator(made: Java) -> None:
+    """Open an operator, and have it make the state of its trigger, which waits for the first record.
+
+    A source is left closed: its reader would connect to the outside world.
+    """
+    if is_source(made.getOperatorFactory()):
+        return
+    made.open()
+    operator = made.getOperator()
+    if not isinstance(operator, flink(_WINDOWS)):
+        return
+    window_serializer = member(operator, "windowSerializer")
+    for descriptor in _descriptors(member(operator, "trigger")):
+        descriptor.initializeSerializerUnlessSet(made.getExecutionConfig())
+        operator.getKeyedStateBackend().getOrCreateKeyedState(window_serializer, descriptor)
+
+
+def _descriptors(trigger: Java) -> Iterator[Java]:
+    """The state descriptors that a trigger and those within it hold."""
+    for value in members(trigger):
+        if isinstance(value, flink("api.common.state.StateDescriptor")):
+            yield value
+        elif isinstance(value, flink("streaming.api.windowing.triggers.Trigger")):
+            yield from _descriptors(value)
 
 
 def default_max_parallelism(operator: Configured) -> int:

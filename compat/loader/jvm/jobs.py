@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from compat.loader.jvm.bridge import Java, flink
-from compat.loader.jvm.graphs import configured, edges, job_graph, nodes, vertices
+from compat.loader.jvm.bridge import Java, flink, java, text_or_none
+from compat.loader.jvm.graphs import Configured, configured, edges, job_graph, nodes, vertices
 from compat.loader.jvm.harness import Bounds
 from compat.loader.jvm.model import Job, Request, States
 from compat.loader.jvm.places import Places
+from compat.loader.jvm.restore import Built
 from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
 
 NOT_OPENED = "open() is not called, as --no-open asks"
@@ -17,8 +18,11 @@ class NoStreamGraph(Exception):
     """A pipeline that is no streaming job, such as one of the DataSet API."""
 
 
-def build_job(pipeline: Java, request: Request, loader: Java, places: Places) -> Job:
-    """The job of a pipeline. Raises NoStreamGraph, and what Flink raises of a job that it refuses."""
+def build_job(pipeline: Java, request: Request, loader: Java, places: Places) -> tuple[Job, Built]:
+    """The job of a pipeline, and what a restore into it needs.
+
+    Raises NoStreamGraph, and what Flink raises of a job that it refuses.
+    """
     if not isinstance(pipeline, flink("streaming.api.graph.StreamGraph")):
         raise NoStreamGraph(str(pipeline.getClass().getName()))
     graph = job_graph(pipeline, loader)
@@ -28,7 +32,15 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         found = {one.node: Snapshot(states=States(unknown=why)) for one in operators}
     else:
         found = snapshots(operators, Bounds(loader=loader, timeout=request.open_timeout))
-    return Job(
+    built = Built(
+        operators=operators,
+        found=found,
+        loader=loader,
+        ids=_ids(pipeline, operators),
+        flink=request.flink,
+        timeout=request.open_timeout,
+    )
+    job = Job(
         name=str(pipeline.getJobName()),
         flink=request.flink,
         nodes=nodes(
@@ -44,3 +56,14 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         else {},
         savepoint=b"" if why else empty_savepoint(operators, found),
     )
+    return job, built
+
+
+def _ids(pipeline: Java, operators: list[Configured]) -> dict[int, tuple[str, ...]]:
+    """The ids under which each operator looks for state: the hash that the user set, then the generated one."""
+    found = {}
+    for one in operators:
+        user_hash = text_or_none(pipeline.getStreamNode(java("java.lang.Integer")(one.node)).getUserHash())
+        generated = str(one.config.getOperatorID())
+        found[one.node] = (generated,) if user_hash is None else (user_hash, generated)
+    return found

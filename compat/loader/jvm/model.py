@@ -188,7 +188,66 @@ class Ended(Struct, frozen=True, tag="ended"):
     crash: Crash | None = None
 
 
-Message = Begun | Submitted | Stuck | Ended
+Backend = Literal["hashmap", "rocksdb", "any"]
+Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
+
+
+class Part(Struct):
+    """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed."""
+
+    name: str
+    resolved: Resolved
+    old: Serializer
+    new: Serializer
+    why: str = ""
+
+
+class StateRestore(Struct):
+    """A state of OLD and what NEW has in its place; the one without a name stands for the key of all keyed states.
+
+    It is ``missing`` if NEW declares no state of this name.
+    """
+
+    name: str
+    scope: Scope
+    missing: bool = False
+    parts: tuple[Part, ...] = ()
+    old_kind: str = ""
+    new_kind: str = ""
+
+
+class RestoreFailure(Struct):
+    """What Flink threw: the exception that tells most, and the innermost one if that is another."""
+
+    type: str
+    message: str
+    cause: str | None = None
+
+
+class RestoreAttempt(Struct):
+    """A restore on a state backend; ``any`` stands for what fails before there is one."""
+
+    backend: Backend
+    failure: RestoreFailure | None = None
+
+
+class OperatorRestore(Struct):
+    """What became of OLD's state in the operator of NEW that has its id."""
+
+    node: int
+    operator_id: str
+    attempts: tuple[RestoreAttempt, ...] = ()
+    states: tuple[StateRestore, ...] = ()
+
+
+class Restored(Struct, frozen=True, tag="restored"):
+    """The answer to a :class:`Restore`; ``failure`` says why nothing could be tried."""
+
+    operators: tuple[OperatorRestore, ...] = ()
+    failure: str = ""
+
+
+Message = Restored | Begun | Submitted | Stuck | Ended
 
 
 class JarProgram(Struct, frozen=True, tag="jar"):
@@ -234,3 +293,15 @@ class Request(Struct):
     open_timeout: float = 5.0
     warn_after: float = 0.0
     archive: bool = False
+
+
+class Restore(Struct):
+    """What the child is to do next: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
+
+    ``program`` is its place in the request, ``job`` its place among the jobs of the program.
+    """
+
+    metadata: bytes
+    folder: str = ""
+    program: int = 0
+    job: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +15,20 @@ from compat.loader.interpreter import Interpreter
 from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
-from compat.loader.jvm.model import Begun, Crash, Ended, JavaFrame, Job, Message, Program, Request, Stuck, Submitted
+from compat.loader.jvm.model import (
+    Begun,
+    Crash,
+    Ended,
+    JavaFrame,
+    Job,
+    Message,
+    Program,
+    Request,
+    Restore,
+    Restored,
+    Stuck,
+    Submitted,
+)
 from compat.loader.process import Pipes, drain
 
 DEFAULT_TIMEOUT = 60.0
@@ -35,8 +49,7 @@ class JvmOptions:
     timeout: float = DEFAULT_TIMEOUT
 
 
-@record
-class JvmOutcome:
+class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a program did: the jobs it submitted, in order, and how it failed, if it did.
 
     ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then.
@@ -46,6 +59,7 @@ class JvmOutcome:
     crash: Crash | None = None
     timed_out: bool = False
     stuck: tuple[JavaFrame, ...] = ()
+    restored: tuple[Restored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,14 @@ class Building:
     programs: int
     deadline: float
     archive: bool
+
+
+def _tell(interpreter: Interpreter, command: Request | Restore) -> None:
+    """Give the child a command; a child that died tells so by its pipes."""
+    assert interpreter.process.stdin is not None
+    with suppress(BrokenPipeError):
+        interpreter.process.stdin.write(msgspec.json.encode(command) + b"\n")
+        interpreter.process.stdin.flush()
 
 
 def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions) -> Building:
@@ -78,18 +100,27 @@ def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, opt
     )
     interpreter = Interpreter(1, 0, start=_START)
     ((result_end, errors_end),) = interpreter.slots
-    interpreter.send(msgspec.json.encode(request))
+    _tell(interpreter, request)
     deadline = time.monotonic() + options.timeout * len(programs)
     return Building(
         interpreter, Pipes(result_end=result_end, errors_end=errors_end), len(programs), deadline, archive.makes
     )
 
 
+def ask(building: Building, restore: Restore) -> None:
+    """Have OLD's state restored into a job that is being built; :func:`finish` gives the answers in order."""
+    _tell(building.interpreter, restore)
+
+
 def finish(building: Building) -> list[JvmOutcome]:
     """Wait for the outcomes of the programs that were begun; the process and all that it started are gone afterwards.
 
-    There are fewer than programs if one of them ended the process or took too long: it is the last one then.
+    There are fewer than programs if one of them ended the process or took too long: it is the last one then. The answers
+    to restores are with the last one.
     """
+    assert building.interpreter.process.stdin is not None
+    with suppress(BrokenPipeError):
+        building.interpreter.process.stdin.close()
     try:
         drain([building.pipes], building.deadline)
         code = _code(building) if building.pipes.done else None
@@ -139,6 +170,8 @@ def _outcomes(pipes: Pipes, code: int | None) -> list[JvmOutcome]:
                 jobs.append(job)
             case Stuck(frames=frames):
                 stuck = frames
+            case Restored():
+                outcomes[-1] = msgspec.structs.replace(outcomes[-1], restored=(*outcomes[-1].restored, message))
             case Ended(crash=crash):
                 outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=crash))
                 open_program = False

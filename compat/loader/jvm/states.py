@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import jpype
 
 from compat.compiler.record import record
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, java
 from compat.loader.jvm.graphs import Configured
-from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, default_max_parallelism, harness, is_source
+from compat.loader.jvm.harness import (
+    Bounds,
+    OperatorFailed,
+    bounded,
+    default_max_parallelism,
+    harness,
+    is_source,
+    open_operator,
+)
 from compat.loader.jvm.model import Scope, Serializer, State, States
 
 _CHECKPOINT = 1
@@ -50,7 +58,7 @@ def _empty(operator: Configured, loader: Java) -> Java:
     made.initializeEmptyState()
     if is_source(made.getOperatorFactory()):
         return _operator_state(made.getOperator())
-    made.open()
+    open_operator(made)
     try:
         kind = flink("runtime.checkpoint.SavepointType")
         canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
@@ -73,19 +81,46 @@ def _operator_state(operator: Java) -> Java:
     return (builder if handle is None else builder.setManagedOperatorState(handle)).build()
 
 
-def read_states(subtask: Java, loader: Java) -> States:
-    """The states that an ``OperatorSubtaskState`` tells in the headers of its handles."""
-    states: list[State] = []
-    key = None
+class Infos:
+    """The ``StateMetaInfoSnapshots`` in the headers of a subtask's handles, by scope and name, and the key's serializer."""
+
+    def __init__(self) -> None:
+        self.key: Java = None
+        self.states: dict[tuple[Scope, str], Java] = {}
+
+    def add(self, found: Java) -> None:
+        """Add what a header lists."""
+        for info in found:
+            self.states[_SCOPES.get(str(info.getBackendStateType()), "keyed"), str(info.getName())] = info
+
+    @staticmethod
+    def kind(info: Java) -> str:
+        """Flink's kind of a state: that of keyed state, or how operator state is distributed."""
+        options = {str(name): str(value) for name, value in info.getOptionsImmutable().items()}
+        told = options.get("KEYED_STATE_TYPE") or options.get("OPERATOR_STATE_DISTRIBUTION_MODE")
+        return told or str(info.getBackendStateType())
+
+
+def infos(subtask: Java, loader: Java) -> Infos:
+    """What the headers of an ``OperatorSubtaskState`` tell of its states."""
+    found = Infos()
     for handle in subtask.getManagedKeyedState():
-        proxy = _header(handle, flink("runtime.state.KeyedBackendSerializationProxy")(loader))
-        key = _serializer(proxy.getKeySerializerSnapshot())
-        states += _states(proxy.getStateMetaInfoSnapshots())
+        opened = handle if hasattr(handle, "openInputStream") else handle.getMetaDataStateHandle()
+        proxy = _header(opened, flink("runtime.state.KeyedBackendSerializationProxy")(loader))
+        found.key = proxy.getKeySerializerSnapshot()
+        found.add(proxy.getStateMetaInfoSnapshots())
     for handle in subtask.getManagedOperatorState():
         proxy = _header(handle, flink("runtime.state.OperatorBackendSerializationProxy")(loader))
-        states += _states(proxy.getOperatorStateMetaInfoSnapshots())
-        states += _states(proxy.getBroadcastStateMetaInfoSnapshots())
-    return States(states=tuple(states), key_serializer=key)
+        found.add(proxy.getOperatorStateMetaInfoSnapshots())
+        found.add(proxy.getBroadcastStateMetaInfoSnapshots())
+    return found
+
+
+def read_states(subtask: Java, loader: Java) -> States:
+    """The states of an ``OperatorSubtaskState``."""
+    found = infos(subtask, loader)
+    states = (_state(scope, name, info) for (scope, name), info in found.states.items())
+    return States(states=tuple(states), key_serializer=None if found.key is None else serializer_of(found.key))
 
 
 def _header(handle: Java, proxy: Java) -> Java:
@@ -97,21 +132,18 @@ def _header(handle: Java, proxy: Java) -> Java:
     return proxy
 
 
-def _states(infos: Java) -> Iterator[State]:
-    for info in infos:
-        options = {str(name): str(value) for name, value in info.getOptionsImmutable().items()}
-        backend_type = str(info.getBackendStateType())
-        yield State(
-            name=str(info.getName()),
-            scope=_SCOPES.get(backend_type, "keyed"),
-            kind=options.get("KEYED_STATE_TYPE") or options.get("OPERATOR_STATE_DISTRIBUTION_MODE") or backend_type,
-            serializers={
-                str(name): _serializer(snapshot) for name, snapshot in info.getSerializerSnapshotsImmutable().items()
-            },
-        )
+def _state(scope: Scope, name: str, info: Java) -> State:
+    snapshots_by_part = info.getSerializerSnapshotsImmutable()
+    return State(
+        name=name,
+        scope=scope,
+        kind=Infos.kind(info),
+        serializers={str(part): serializer_of(snapshot) for part, snapshot in snapshots_by_part.items()},
+    )
 
 
-def _serializer(snapshot: Java) -> Serializer:
+def serializer_of(snapshot: Java) -> Serializer:
+    """A serializer by its snapshot."""
     out = flink("core.memory.DataOutputSerializer")(256)
     flink("api.common.typeutils.TypeSerializerSnapshot").writeVersionedSnapshot(out, snapshot)
     try:

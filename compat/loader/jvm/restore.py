@@ -1,0 +1,184 @@
+"""Restoring OLD's state into NEW's operators by Flink itself: in the test harness, on each state backend that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import jpype
+
+from compat.compiler.record import record
+from compat.loader.jvm.bridge import Java, byte_array, class_name, described, flink, java, text_or_none
+from compat.loader.jvm.distribution import parsed
+from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, harness, open_operator
+from compat.loader.jvm.model import (
+    Backend,
+    OperatorRestore,
+    Part,
+    Resolved,
+    RestoreAttempt,
+    RestoreFailure,
+    StateRestore,
+)
+from compat.loader.jvm.states import Infos, Snapshot, infos, serializer_of
+
+_ROCKSDB = (
+    "state.rocksdb.EmbeddedRocksDBStateBackend",
+    "contrib.streaming.state.EmbeddedRocksDBStateBackend",
+)
+_HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
+_NEW_ASKS_OLD = (1, 19)
+
+
+@record
+class Built:
+    """A job of NEW that lives in this JVM: its operators, their empty snapshots, the user's class loader."""
+
+    operators: list[Configured]
+    found: Mapping[int, Snapshot]
+    loader: Java
+    ids: Mapping[int, tuple[str, ...]]
+    flink: str
+    timeout: float
+
+
+def restore(built: Built, metadata: bytes, folder: str) -> list[OperatorRestore]:
+    """What becomes of each operator of NEW that finds state of its id in OLD's ``_metadata``; ``folder`` is where that lies."""
+    states = _operator_states(metadata, folder, built.loader)
+    results = []
+    for operator in built.operators:
+        for operator_id in built.ids[operator.node]:
+            if operator_id in states:
+                results.append(_restored(operator, operator_id, states[operator_id], built))
+                break
+    return results
+
+
+def _operator_states(metadata: bytes, folder: str, loader: Java) -> dict[str, Java]:
+    """The operators' states of a ``_metadata``, by operator id."""
+    stream = java("java.io.DataInputStream")(java("java.io.ByteArrayInputStream")(byte_array(metadata)))
+    read = flink("runtime.checkpoint.Checkpoints").loadCheckpointMetadata(stream, loader, folder)
+    return {str(one.getOperatorID()): one for one in read.getOperatorStates()}
+
+
+def _restored(operator: Configured, operator_id: str, state: Java, built: Built) -> OperatorRestore:
+    bounds = Bounds(loader=built.loader, timeout=built.timeout)
+    attempts: list[RestoreAttempt] = []
+    subtasks = list(state.getStates())
+    if not subtasks:
+        return OperatorRestore(node=operator.node, operator_id=operator_id)
+    try:
+        merged = bounded(lambda: _together(subtasks), bounds, "Reading the state")
+    except OperatorFailed as error:
+        attempt = RestoreAttempt(backend="any", failure=_failure(error))
+        return OperatorRestore(node=operator.node, operator_id=operator_id, attempts=(attempt,))
+    new = built.found[operator.node].subtask
+    states: tuple[StateRestore, ...] = ()
+    if new is not None:
+        try:
+            states = bounded(lambda: tuple(_states(merged, new, built)), bounds, "Reading the state")
+        except OperatorFailed as error:
+            attempts.append(RestoreAttempt(backend="any", failure=_failure(error)))
+    for backend, make in _backends(merged):
+        failure_or_none: RestoreFailure | None = None
+        try:
+            bounded(
+                lambda make=make: _try(operator, built.loader, int(state.getMaxParallelism()), merged, make()),  # type: ignore[misc]
+                bounds,
+                "The restore",
+            )
+        except OperatorFailed as error:
+            failure_or_none = _failure(error)
+        attempts.append(RestoreAttempt(backend=backend, failure=failure_or_none))
+    return OperatorRestore(node=operator.node, operator_id=operator_id, attempts=tuple(attempts), states=states)
+
+
+def _together(subtasks: list[Java]) -> Java:
+    """The states of all subtasks as that of one."""
+    if len(subtasks) == 1:
+        return subtasks[0]
+    subtask = flink("runtime.checkpoint.OperatorSubtaskState")
+    return flink("streaming.util.AbstractStreamOperatorTestHarness").repackageState(jpype.JArray(subtask)(subtasks))
+
+
+def _backends(merged: Java) -> Iterator[tuple[Backend, object]]:
+    """The backends that can be tried: RocksDB's own handles are for RocksDB only, and RocksDB only concerns keyed state."""
+    native = any("Incremental" in (class_name(one) or "") for one in merged.getManagedKeyedState())
+    if not native:
+        yield "hashmap", flink(_HASHMAP)
+    if merged.getManagedKeyedState().isEmpty():
+        return
+    for name in _ROCKSDB:
+        try:
+            backend = flink(name)
+        except (jpype.JException, TypeError):
+            continue
+        yield "rocksdb", backend
+        return
+
+
+def _try(operator: Configured, loader: Java, max_parallelism: int, state: Java, backend: Java) -> None:
+    made = harness(operator, loader, max_parallelism, backend)
+    try:
+        made.initializeState(state)
+        open_operator(made)
+    finally:
+        if "RocksDB" in (class_name(backend) or ""):
+            made.close()
+
+
+def _failure(error: OperatorFailed) -> RestoreFailure:
+    """What Flink threw, by the innermost of its exceptions."""
+    if error.error is None:
+        return RestoreFailure(type="TimedOut", message=str(error))
+    chain = [error.error]
+    while chain[-1].getCause() is not None and len(chain) < 30:
+        chain.append(chain[-1].getCause())
+    telling = next((one for one in chain if "StateMigrationException" in (class_name(one) or "")), chain[-1])
+    return RestoreFailure(
+        type=class_name(telling) or "",
+        message=text_or_none(telling.getMessage()) or described(telling),
+        cause=described(chain[-1]) if chain[-1] is not telling else None,
+    )
+
+
+def _states(old: Java, new: Java, built: Built) -> Iterator[StateRestore]:
+    """OLD's states beside NEW's of the same name, each part asked of Flink's serializers."""
+    before, after = infos(old, built.loader), infos(new, built.loader)
+    if before.key is not None and after.key is not None:
+        yield StateRestore(name="", scope="keyed", parts=(_part("KEY_SERIALIZER", before.key, after.key, built.flink),))
+    for key, info in before.states.items():
+        other = after.states.get(key)
+        if other is None:
+            yield StateRestore(name=key[1], scope=key[0], missing=True)
+            continue
+        olds, news = info.getSerializerSnapshotsImmutable(), other.getSerializerSnapshotsImmutable()
+        parts = tuple(
+            _part(str(name), snapshot, news.get(name), built.flink)
+            for name, snapshot in olds.items()
+            if news.get(name) is not None
+        )
+        yield StateRestore(
+            name=key[1], scope=key[0], parts=parts, old_kind=Infos.kind(info), new_kind=Infos.kind(other)
+        )
+
+
+def _part(name: str, old: Java, new: Java, version: str) -> Part:
+    try:
+        if parsed(version) >= _NEW_ASKS_OLD:
+            answer = new.resolveSchemaCompatibility(old)
+        else:
+            answer = old.resolveSchemaCompatibility(new.restoreSerializer())
+        resolved = _resolved(answer)
+        why = ""
+    except jpype.JException as error:
+        resolved, why = "failed", described(error)
+    return Part(name=name, resolved=resolved, why=why, old=serializer_of(old), new=serializer_of(new))
+
+
+def _resolved(answer: Java) -> Resolved:
+    if answer.isIncompatible():
+        return "incompatible"
+    if answer.isCompatibleAfterMigration():
+        return "after-migration"
+    return "reconfigured" if answer.isCompatibleWithReconfiguredSerializer() else "as-is"
