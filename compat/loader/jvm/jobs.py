@@ -61,7 +61,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
 
 def _ids(pipeline: Java, operators: list[Configured]) -> dict[int, tuple[str, ...]]:
     """The ids under which each operator looks for state: the hash that the user set, then the generated one."""
-    found = {}
+    found: dict[int, tuple[str, ...]] = {}
     for one in operators:
         user_hash = text_or_none(pipeline.getStreamNode(java("java.lang.Integer")(one.node)).getUserHash())
         generated = str(one.config.getOperatorID())

@@ -16,7 +16,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A frozen record with named fields."""
 
 
-class JavaFrame(Struct):
+class JavaFrame(Struct, frozen=True):
     """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines."""
 
     class_name: str
@@ -29,7 +29,7 @@ class JavaFrame(Struct):
         return f"{self.class_name}.{self.method}({where})"
 
 
-class Serializer(Struct):
+class Serializer(Struct, frozen=True):
     """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it."""
 
     serializer: str
@@ -38,7 +38,7 @@ class Serializer(Struct):
     written: bytes
 
 
-class State(Struct):
+class State(Struct, frozen=True):
     """A state that an operator declares: its name, kind, and the serializers of its parts.
 
     ``kind`` is Flink's: of keyed state ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``, of operator state its
@@ -51,7 +51,7 @@ class State(Struct):
     serializers: dict[str, Serializer]
 
 
-class States(Struct):
+class States(Struct, frozen=True):
     """The states of an operator. ``unknown`` says why they could not be told; they are empty then."""
 
     states: tuple[State, ...] = ()
@@ -59,7 +59,7 @@ class States(Struct):
     unknown: str = ""
 
 
-class Node(Struct):
+class Node(Struct, frozen=True):
     """A StreamNode, with the id that its operator has in the JobGraph.
 
     ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
@@ -92,7 +92,7 @@ class Node(Struct):
     states: States = States()
 
 
-class Edge(Struct):
+class Edge(Struct, frozen=True):
     """A StreamEdge between two nodes."""
 
     source: int
@@ -106,7 +106,7 @@ class Edge(Struct):
     unaligned_checkpoints: bool
 
 
-class VertexInput(Struct):
+class VertexInput(Struct, frozen=True):
     """A JobEdge into a vertex."""
 
     source: str
@@ -115,7 +115,7 @@ class VertexInput(Struct):
     ship_strategy: str | None
 
 
-class Vertex(Struct):
+class Vertex(Struct, frozen=True):
     """A JobVertex; ``operators`` are the generated ids of its operators, in its own order, which ends with the head."""
 
     id: str
@@ -129,7 +129,7 @@ class Vertex(Struct):
     inputs: tuple[VertexInput, ...]
 
 
-class Statement(Struct):
+class Statement(Struct, frozen=True):
     """A statement of an SQL script, from 1-based line to line."""
 
     text: str
@@ -137,7 +137,7 @@ class Statement(Struct):
     end_line: int
 
 
-class Job(Struct):
+class Job(Struct, frozen=True):
     """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
 
     ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
@@ -156,7 +156,7 @@ class Job(Struct):
     statements: tuple[Statement, ...] = ()
 
 
-class Crash(Struct):
+class Crash(Struct, frozen=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first."""
 
     type: str
@@ -192,7 +192,7 @@ Backend = Literal["hashmap", "rocksdb", "any"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
 
 
-class Part(Struct):
+class Part(Struct, frozen=True):
     """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed."""
 
     name: str
@@ -202,7 +202,7 @@ class Part(Struct):
     why: str = ""
 
 
-class StateRestore(Struct):
+class StateRestore(Struct, frozen=True):
     """A state of OLD and what NEW has in its place; the one without a name stands for the key of all keyed states.
 
     It is ``missing`` if NEW declares no state of this name.
@@ -216,7 +216,7 @@ class StateRestore(Struct):
     new_kind: str = ""
 
 
-class RestoreFailure(Struct):
+class RestoreFailure(Struct, frozen=True):
     """What Flink threw: the exception that tells most, and the innermost one if that is another."""
 
     type: str
@@ -224,14 +224,14 @@ class RestoreFailure(Struct):
     cause: str | None = None
 
 
-class RestoreAttempt(Struct):
+class RestoreAttempt(Struct, frozen=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one."""
 
     backend: Backend
     failure: RestoreFailure | None = None
 
 
-class OperatorRestore(Struct):
+class OperatorRestore(Struct, frozen=True):
     """What became of OLD's state in the operator of NEW that has its id."""
 
     node: int
@@ -275,7 +275,7 @@ class CompiledPlan(Struct, frozen=True, tag="compiled-plan"):
 Program = JarProgram | SqlScript | CompiledPlan
 
 
-class Request(Struct):
+class Request(Struct, frozen=True):
     """What the child is to build, one program after the other, with which Flink. Times are in seconds.
 
     ``options`` are those of ``-D``.
@@ -295,7 +295,7 @@ class Request(Struct):
     archive: bool = False
 
 
-class Restore(Struct):
+class Restore(Struct, frozen=True):
     """What the child is to do next: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
 
     ``program`` is its place in the request, ``job`` its place among the jobs of the program.

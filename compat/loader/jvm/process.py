@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -68,8 +69,7 @@ class Building:
 
     interpreter: Interpreter
     pipes: Pipes
-    programs: int
-    deadline: float
+    reading: threading.Thread
     archive: bool
 
 
@@ -100,11 +100,20 @@ def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, opt
     )
     interpreter = Interpreter(1, 0, start=_START)
     ((result_end, errors_end),) = interpreter.slots
-    _tell(interpreter, request)
     deadline = time.monotonic() + options.timeout * len(programs)
-    return Building(
-        interpreter, Pipes(result_end=result_end, errors_end=errors_end), len(programs), deadline, archive.makes
-    )
+    pipes = Pipes(result_end=result_end, errors_end=errors_end)
+    # It is read from the start: a child that cannot write takes no commands.
+    reading = threading.Thread(target=_read, args=(interpreter, pipes, deadline), daemon=True)
+    reading.start()
+    _tell(interpreter, request)
+    return Building(interpreter, pipes, reading, archive.makes)
+
+
+def _read(interpreter: Interpreter, pipes: Pipes, deadline: float) -> None:
+    """Read all that the child writes; one whose time is up ends, so that nobody waits for it to take a command."""
+    drain([pipes], deadline)
+    if not pipes.done:
+        interpreter.process.kill()
 
 
 def ask(building: Building, restore: Restore) -> None:
@@ -122,7 +131,7 @@ def finish(building: Building) -> list[JvmOutcome]:
     with suppress(BrokenPipeError):
         building.interpreter.process.stdin.close()
     try:
-        drain([building.pipes], building.deadline)
+        building.reading.join()
         code = _code(building) if building.pipes.done else None
     finally:
         building.interpreter.end()
