@@ -225,10 +225,16 @@ class RestoreFailure(Struct, frozen=True):
 
 
 class RestoreAttempt(Struct, frozen=True):
-    """A restore on a state backend; ``any`` stands for what fails before there is one."""
+    """A restore on a state backend; ``any`` stands for what fails before there is one.
+
+    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
+    values of each keyed state that were restored and read.
+    """
 
     backend: Backend
     failure: RestoreFailure | None = None
+    at_first_read: bool = False
+    entries: dict[str, int] = {}
 
 
 class OperatorRestore(Struct, frozen=True):

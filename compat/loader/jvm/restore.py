@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import jpype
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, byte_array, class_name, described, flink, java, text_or_none
+from compat.loader.jvm.bridge import Java, byte_array, class_name, described, flink, java, member, text_or_none
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, harness, open_operator
@@ -20,12 +20,13 @@ from compat.loader.jvm.model import (
     RestoreFailure,
     StateRestore,
 )
-from compat.loader.jvm.states import Infos, Snapshot, infos, serializer_of
+from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, serializer_of
 
 _ROCKSDB = (
     "state.rocksdb.EmbeddedRocksDBStateBackend",
     "contrib.streaming.state.EmbeddedRocksDBStateBackend",
 )
+_HEAP = "runtime.state.heap.HeapKeyedStateBackend"
 _HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
 _NEW_ASKS_OLD = (1, 19)
 
@@ -80,17 +81,64 @@ def _restored(operator: Configured, operator_id: str, state: Java, built: Built)
         except OperatorFailed as error:
             attempts.append(RestoreAttempt(backend="any", failure=_failure(error)))
     for backend, make in _backends(merged):
-        failure_or_none: RestoreFailure | None = None
-        try:
-            bounded(
-                lambda make=make: _try(operator, built.loader, int(state.getMaxParallelism()), merged, make()),  # type: ignore[misc]
-                bounds,
-                "The restore",
-            )
-        except OperatorFailed as error:
-            failure_or_none = _failure(error)
-        attempts.append(RestoreAttempt(backend=backend, failure=failure_or_none))
+        attempts.append(_attempt(operator, backend, make, _Old(merged, int(state.getMaxParallelism())), bounds))
     return OperatorRestore(node=operator.node, operator_id=operator_id, attempts=tuple(attempts), states=states)
+
+
+class _Old:
+    """OLD's state of an operator, and the max parallelism that goes with it."""
+
+    def __init__(self, state: Java, max_parallelism: int) -> None:
+        self.state, self.max_parallelism = state, max_parallelism
+
+
+def _attempt(operator: Configured, backend: Backend, make: Java, old: _Old, bounds: Bounds) -> RestoreAttempt:
+    """Restore on one backend; what RocksDB restored is then read once, by a backend that reads all there is."""
+    loader = bounds.loader
+    try:
+        if backend == "hashmap":
+            entries = bounded(lambda: _on_hashmap(operator, loader, old), bounds, "The restore")
+            return RestoreAttempt(backend=backend, entries=entries)
+        again = bounded(lambda: _on_rocksdb(operator, loader, old, make()), bounds, "The restore")
+    except OperatorFailed as error:
+        return RestoreAttempt(backend=backend, failure=_failure(error))
+    try:
+        entries = bounded(lambda: _read(operator, loader, again), bounds, "Reading the state")
+    except OperatorFailed as error:
+        return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=True)
+    return RestoreAttempt(backend=backend, entries=entries)
+
+
+def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> dict[str, int]:
+    made = harness(operator, loader, old.max_parallelism, flink(_HASHMAP)())
+    made.initializeState(old.state)
+    open_operator(made)
+    return _entries(made)
+
+
+def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) -> _Old:
+    """What RocksDB writes of the state after it restored it."""
+    made = harness(operator, loader, old.max_parallelism, backend)
+    try:
+        made.initializeState(old.state)
+        open_operator(made)
+        return _Old(canonical_snapshot(made), old.max_parallelism)
+    finally:
+        made.close()
+
+
+def _read(operator: Configured, loader: Java, again: _Old) -> dict[str, int]:
+    made = harness(operator, loader, again.max_parallelism, flink(_HASHMAP)())
+    made.initializeState(again.state)
+    return _entries(made)
+
+
+def _entries(made: Java) -> dict[str, int]:
+    """How many values each keyed state holds on the heap."""
+    backend = made.getOperator().getKeyedStateBackend()
+    if not isinstance(backend, flink(_HEAP)):
+        return {}
+    return {str(name): int(table.size()) for name, table in member(backend, "registeredKVStates").items()}
 
 
 def _together(subtasks: list[Java]) -> Java:
@@ -101,7 +149,7 @@ def _together(subtasks: list[Java]) -> Java:
     return flink("streaming.util.AbstractStreamOperatorTestHarness").repackageState(jpype.JArray(subtask)(subtasks))
 
 
-def _backends(merged: Java) -> Iterator[tuple[Backend, object]]:
+def _backends(merged: Java) -> Iterator[tuple[Backend, Java]]:
     """The backends that can be tried: RocksDB's own handles are for RocksDB only, and RocksDB only concerns keyed state."""
     native = any("Incremental" in (class_name(one) or "") for one in merged.getManagedKeyedState())
     if not native:
@@ -115,16 +163,6 @@ def _backends(merged: Java) -> Iterator[tuple[Backend, object]]:
             continue
         yield "rocksdb", backend
         return
-
-
-def _try(operator: Configured, loader: Java, max_parallelism: int, state: Java, backend: Java) -> None:
-    made = harness(operator, loader, max_parallelism, backend)
-    try:
-        made.initializeState(state)
-        open_operator(made)
-    finally:
-        if "RocksDB" in (class_name(backend) or ""):
-            made.close()
 
 
 def _failure(error: OperatorFailed) -> RestoreFailure:

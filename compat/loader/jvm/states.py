@@ -59,6 +59,11 @@ def _empty(operator: Configured, loader: Java) -> Java:
     if is_source(made.getOperatorFactory()):
         return _operator_state(made.getOperator())
     open_operator(made)
+    return canonical_snapshot(made)
+
+
+def canonical_snapshot(made: Java) -> Java:
+    """The snapshot of an open operator in the format of canonical savepoints; a checkpoint's where Flink cannot do that."""
     try:
         kind = flink("runtime.checkpoint.SavepointType")
         canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)

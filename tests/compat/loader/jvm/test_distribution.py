@@ -10,7 +10,9 @@ from compat.loader.jvm.errors import JvmError
 
 CORE = "org/apache/flink/api/common/ExecutionConfig.class"
 HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
-MANIFEST = "Manifest-Version: 1.0\r\nImplementation-Version: {}\r\nLong: a\r\n b\r\n\r\nName: x\r\nImplementation-Version: 9\r\n"
+MANIFEST = (
+    "Manifest-Version: 1.0\r\nImplementation-Version: {}\r\nA: a\r\n b\r\n\r\nName: x\r\nImplementation-Version: 9\r\n"
+)
 
 
 def jar(path, version="2.3.0", entries=(CORE,)):
