@@ -37,6 +37,16 @@ def member(target: Java, name: str) -> Java:
     raise AttributeError(f"{target.getClass().getName()} has no field {name!r}")
 
 
+def set_member(target: Java, name: str, value: Java) -> None:
+    """Set a field, whoever may see it. Raises AttributeError where there is none."""
+    for field in _fields(target):
+        if str(field.getName()) == name:
+            field.setAccessible(True)
+            field.set(target, value)
+            return
+    raise AttributeError(f"{target.getClass().getName()} has no field {name!r}")
+
+
 def members(target: Java) -> Iterator[Java]:
     """The values of all fields of an object, whoever may see them."""
     for field in _fields(target):

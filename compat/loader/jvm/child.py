@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
+import traceback
 
 import jpype
 import msgspec
@@ -35,6 +37,7 @@ from compat.loader.jvm.program import crash_of, packaged
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 
+_MARGIN = 0.5
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -81,6 +84,12 @@ class _Taker:
                 Crash(type="NoStreamGraph", message=f"The job is no streaming job: {kind}.", hint=hint)
             )
             raise java("java.lang.UnsupportedOperationException")(kind) from error
+        except Exception as error:
+            # A part of Flink that is not what it was in the versions that are known here.
+            lines = traceback.format_exception(error)
+            said = f"Flink {self._request.flink} does not answer as expected: {lines[-1].strip()} ({lines[-2].strip()})"
+            self.refusals.append(Crash(type=type(error).__name__, message=said))
+            raise
 
 
 def start_jvm(request: Request) -> None:
@@ -154,14 +163,15 @@ def _run_program(program: Program, request: Request, taker: _Taker) -> None:
 
 
 def _watch(request: Request, out: _Out) -> threading.Timer:
-    """Say where the program stands shortly before its time is up."""
+    """End this process when the time of the program is up, and say where it stands."""
     thread = java("java.lang.Thread").currentThread()
 
-    def tell() -> None:
+    def end() -> None:
         frames: tuple[JavaFrame, ...] = tuple(user_frames(thread.getStackTrace()))
         out.write(Stuck(frames=frames))
+        os._exit(0)
 
-    timer = threading.Timer(request.warn_after, tell)
+    timer = threading.Timer(min(request.timeout, request.deadline - _MARGIN - time.monotonic()), end)
     timer.daemon = True
     timer.start()
     return timer

@@ -61,7 +61,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         operator_id=user_hash or generated,
         parallelism=int(node.getParallelism()),
         parallelism_configured=bool(member(node, "parallelismConfigured")),
-        max_parallelism=int(node.getMaxParallelism()),
+        max_parallelism=int(member(node, "maxParallelism")),
         slot_sharing_group=text_or_none(node.getSlotSharingGroup()),
         co_location_group=text_or_none(node.getCoLocationGroup()),
         buffer_timeout=int(node.getBufferTimeout()),

@@ -16,7 +16,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A frozen record with named fields."""
 
 
-class JavaFrame(Struct, frozen=True):
+class JavaFrame(Struct, frozen=True, kw_only=True):
     """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines."""
 
     class_name: str
@@ -29,7 +29,7 @@ class JavaFrame(Struct, frozen=True):
         return f"{self.class_name}.{self.method}({where})"
 
 
-class Serializer(Struct, frozen=True):
+class Serializer(Struct, frozen=True, kw_only=True):
     """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it."""
 
     serializer: str
@@ -38,7 +38,7 @@ class Serializer(Struct, frozen=True):
     written: bytes
 
 
-class State(Struct, frozen=True):
+class State(Struct, frozen=True, kw_only=True):
     """A state that an operator declares: its name, kind, and the serializers of its parts.
 
     ``kind`` is Flink's: of keyed state ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``, of operator state its
@@ -51,7 +51,7 @@ class State(Struct, frozen=True):
     serializers: dict[str, Serializer]
 
 
-class States(Struct, frozen=True):
+class States(Struct, frozen=True, kw_only=True):
     """The states of an operator. ``unknown`` says why they could not be told; they are empty then."""
 
     states: tuple[State, ...] = ()
@@ -59,7 +59,7 @@ class States(Struct, frozen=True):
     unknown: str = ""
 
 
-class Node(Struct, frozen=True):
+class Node(Struct, frozen=True, kw_only=True):
     """A StreamNode, with the id that its operator has in the JobGraph.
 
     ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
@@ -92,7 +92,7 @@ class Node(Struct, frozen=True):
     states: States = States()
 
 
-class Edge(Struct, frozen=True):
+class Edge(Struct, frozen=True, kw_only=True):
     """A StreamEdge between two nodes."""
 
     source: int
@@ -106,7 +106,7 @@ class Edge(Struct, frozen=True):
     unaligned_checkpoints: bool
 
 
-class VertexInput(Struct, frozen=True):
+class VertexInput(Struct, frozen=True, kw_only=True):
     """A JobEdge into a vertex."""
 
     source: str
@@ -115,7 +115,7 @@ class VertexInput(Struct, frozen=True):
     ship_strategy: str | None
 
 
-class Vertex(Struct, frozen=True):
+class Vertex(Struct, frozen=True, kw_only=True):
     """A JobVertex; ``operators`` are the generated ids of its operators, in its own order, which ends with the head."""
 
     id: str
@@ -129,7 +129,7 @@ class Vertex(Struct, frozen=True):
     inputs: tuple[VertexInput, ...]
 
 
-class Statement(Struct, frozen=True):
+class Statement(Struct, frozen=True, kw_only=True):
     """A statement of an SQL script, from 1-based line to line."""
 
     text: str
@@ -137,7 +137,7 @@ class Statement(Struct, frozen=True):
     end_line: int
 
 
-class Job(Struct, frozen=True):
+class Job(Struct, frozen=True, kw_only=True):
     """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
 
     ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
@@ -156,7 +156,7 @@ class Job(Struct, frozen=True):
     statements: tuple[Statement, ...] = ()
 
 
-class Crash(Struct, frozen=True):
+class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first."""
 
     type: str
@@ -166,23 +166,23 @@ class Crash(Struct, frozen=True):
     statement: Statement | None = None
 
 
-class Begun(Struct, frozen=True, tag="begun"):
+class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
     """A message of the child: a program of the request is begun; the messages up to the next one are about it."""
 
 
-class Submitted(Struct, frozen=True, tag="job"):
+class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
     """A message of the child: a job was submitted."""
 
     job: Job
 
 
-class Stuck(Struct, frozen=True, tag="stuck"):
-    """A message of the child: its time is nearly up, and the program stands at these lines."""
+class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
+    """The last message of a child: the time of the program is up, and it stands at these lines."""
 
     frames: tuple[JavaFrame, ...]
 
 
-class Ended(Struct, frozen=True, tag="ended"):
+class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
     """The last message about a program: it came to its end, by an exception if there is a crash."""
 
     crash: Crash | None = None
@@ -192,7 +192,7 @@ Backend = Literal["hashmap", "rocksdb", "any"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
 
 
-class Part(Struct, frozen=True):
+class Part(Struct, frozen=True, kw_only=True):
     """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed."""
 
     name: str
@@ -202,7 +202,7 @@ class Part(Struct, frozen=True):
     why: str = ""
 
 
-class StateRestore(Struct, frozen=True):
+class StateRestore(Struct, frozen=True, kw_only=True):
     """A state of OLD and what NEW has in its place; the one without a name stands for the key of all keyed states.
 
     It is ``missing`` if NEW declares no state of this name.
@@ -216,7 +216,7 @@ class StateRestore(Struct, frozen=True):
     new_kind: str = ""
 
 
-class RestoreFailure(Struct, frozen=True):
+class RestoreFailure(Struct, frozen=True, kw_only=True):
     """What Flink threw: the exception that tells most, and the innermost one if that is another."""
 
     type: str
@@ -224,7 +224,7 @@ class RestoreFailure(Struct, frozen=True):
     cause: str | None = None
 
 
-class RestoreAttempt(Struct, frozen=True):
+class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
     ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
@@ -237,7 +237,7 @@ class RestoreAttempt(Struct, frozen=True):
     entries: dict[str, int] = {}
 
 
-class OperatorRestore(Struct, frozen=True):
+class OperatorRestore(Struct, frozen=True, kw_only=True):
     """What became of OLD's state in the operator of NEW that has its id."""
 
     node: int
@@ -246,7 +246,7 @@ class OperatorRestore(Struct, frozen=True):
     states: tuple[StateRestore, ...] = ()
 
 
-class Restored(Struct, frozen=True, tag="restored"):
+class Restored(Struct, frozen=True, kw_only=True, tag="restored"):
     """The answer to a :class:`Restore`; ``failure`` says why nothing could be tried."""
 
     operators: tuple[OperatorRestore, ...] = ()
@@ -256,7 +256,7 @@ class Restored(Struct, frozen=True, tag="restored"):
 Message = Restored | Begun | Submitted | Stuck | Ended
 
 
-class JarProgram(Struct, frozen=True, tag="jar"):
+class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
     """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None."""
 
     path: str
@@ -264,14 +264,14 @@ class JarProgram(Struct, frozen=True, tag="jar"):
     arguments: tuple[str, ...] = ()
 
 
-class SqlScript(Struct, frozen=True, tag="sql"):
+class SqlScript(Struct, frozen=True, kw_only=True, tag="sql"):
     """An SQL script, run as the SQL client runs it."""
 
     path: str
     text: str
 
 
-class CompiledPlan(Struct, frozen=True, tag="compiled-plan"):
+class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
     """A plan that ``COMPILE PLAN`` wrote."""
 
     path: str
@@ -281,10 +281,10 @@ class CompiledPlan(Struct, frozen=True, tag="compiled-plan"):
 Program = JarProgram | SqlScript | CompiledPlan
 
 
-class Request(Struct, frozen=True):
-    """What the child is to build, one program after the other, with which Flink. Times are in seconds.
+class Request(Struct, frozen=True, kw_only=True):
+    """What the child is to build, one program after the other, with which Flink.
 
-    ``options`` are those of ``-D``.
+    ``options`` are those of ``-D``. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]
@@ -297,11 +297,12 @@ class Request(Struct, frozen=True):
     harness: bool = True
     call_open: bool = True
     open_timeout: float = 5.0
-    warn_after: float = 0.0
+    timeout: float
+    deadline: float
     archive: bool = False
 
 
-class Restore(Struct, frozen=True):
+class Restore(Struct, frozen=True, kw_only=True):
     """What the child is to do next: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
 
     ``program`` is its place in the request, ``job`` its place among the jobs of the program.

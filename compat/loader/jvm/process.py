@@ -84,6 +84,7 @@ def _tell(interpreter: Interpreter, command: Request | Restore) -> None:
 def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions) -> Building:
     """Start to build programs, one after the other in one JVM."""
     archive = archive_for(flink, java)
+    deadline = time.monotonic() + options.timeout * len(programs)
     request = Request(
         programs=tuple(programs),
         flink=flink.version,
@@ -95,12 +96,12 @@ def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, opt
         harness=not flink.note,
         call_open=options.call_open,
         open_timeout=options.open_timeout,
-        warn_after=max(options.timeout - 1.0, options.timeout * 0.8),
+        timeout=options.timeout,
+        deadline=deadline,
         archive=archive.makes,
     )
     interpreter = Interpreter(1, 0, start=_START)
     ((result_end, errors_end),) = interpreter.slots
-    deadline = time.monotonic() + options.timeout * len(programs)
     pipes = Pipes(result_end=result_end, errors_end=errors_end)
     # It is read from the start: a child that cannot write takes no commands.
     reading = threading.Thread(target=_read, args=(interpreter, pipes, deadline), daemon=True)
@@ -165,7 +166,7 @@ def _code(building: Building) -> int | None:
 def _outcomes(pipes: Pipes, code: int | None) -> list[JvmOutcome]:
     outcomes: list[JvmOutcome] = []
     jobs: list[Job] = []
-    stuck: tuple[JavaFrame, ...] = ()
+    stuck: Stuck | None = None
     open_program = True
     for line in bytes(pipes.result).splitlines():
         try:
@@ -174,18 +175,19 @@ def _outcomes(pipes: Pipes, code: int | None) -> list[JvmOutcome]:
             break  # cut off by the end of the process
         match message:
             case Begun():
-                jobs, stuck, open_program = [], (), True
+                jobs, open_program = [], True
             case Submitted(job=job):
                 jobs.append(job)
-            case Stuck(frames=frames):
-                stuck = frames
+            case Stuck():
+                stuck = message
             case Restored():
                 outcomes[-1] = msgspec.structs.replace(outcomes[-1], restored=(*outcomes[-1].restored, message))
             case Ended(crash=crash):
                 outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=crash))
                 open_program = False
-    if open_program and not pipes.done:
-        outcomes.append(JvmOutcome(jobs=tuple(jobs), timed_out=True, stuck=stuck))
+    if open_program and (stuck is not None or not pipes.done):
+        frames = () if stuck is None else stuck.frames
+        outcomes.append(JvmOutcome(jobs=tuple(jobs), timed_out=True, stuck=frames))
     elif open_program:
         outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=_ended_itself(pipes, code, bool(jobs))))
     return outcomes

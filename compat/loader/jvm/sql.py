@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import jpype
 
 from compat.loader.jvm import sql_script
-from compat.loader.jvm.bridge import Java, causes, flink, java, member, text_or_none
+from compat.loader.jvm.bridge import Java, causes, flink, java, member, set_member, text_or_none
 from compat.loader.jvm.capture import configuration
 from compat.loader.jvm.model import CompiledPlan, Crash, Request, SqlScript, Statement
 from compat.loader.jvm.program import crash_of
@@ -76,6 +77,7 @@ class Session:
             self._planned(planned, statement, folder)
         elif not sql_script.is_settings_list(text) and not sql_script.is_query(text):
             self.statements = tuple(sql_script.members(statement)) if sql_script.submits(text) else (statement,)
+            self._renew()
             numbers = _NodeNumbers(self._environment)
             self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if sql_script.submits(text) else None
             self._environment.executeSql(text)
@@ -93,7 +95,14 @@ class Session:
             self.plan = lambda: text
             self._load(text).execute()
 
+    def _renew(self) -> None:
+        """Give the next job an environment of its own, so that options that were reset are gone."""
+        fresh = flink("streaming.api.environment.StreamExecutionEnvironment").getExecutionEnvironment()
+        with suppress(AttributeError):
+            set_member(member(self._environment, "execEnv"), "executionEnvironment", fresh)
+
     def _load(self, text: str) -> Java:
+        self._renew()
         return self._environment.loadPlan(flink("table.api.PlanReference").fromJsonString(text))
 
     def _compile(self, text: str) -> str | None:
