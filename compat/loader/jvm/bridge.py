@@ -28,6 +28,17 @@ def java(name: str) -> Java:
     return jpype.JClass(name)
 
 
+def is_a(value: Java, *names: str) -> bool:
+    """True for an object of one of these classes of Flink; versions that do not have a class have no objects of it."""
+    for name in names:
+        try:
+            if isinstance(value, flink(name)):
+                return True
+        except (TypeError, jpype.JException):
+            continue
+    return False
+
+
 def member(target: Java, name: str) -> Java:
     """The value of a field, whoever may see it. Raises AttributeError where there is none."""
     for field in _fields(target):

@@ -9,7 +9,7 @@ from typing import TypeVar
 import jpype
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, described, flink, java, member, members, user_frames
+from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
 
 def is_source(factory: Java) -> bool:
     """True for the operator of a source whose reader connects to the outside world when it is opened."""
-    return isinstance(factory, flink(_SOURCE))
+    return is_a(factory, _SOURCE)
 
 
 def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:
@@ -99,7 +99,7 @@ def open_operator(made: Java) -> None:
         return
     made.open()
     operator = made.getOperator()
-    if not isinstance(operator, flink(_WINDOWS)):
+    if not is_a(operator, _WINDOWS):
         return
     window_serializer = member(operator, "windowSerializer")
     for descriptor in _descriptors(member(operator, "trigger")):
@@ -110,9 +110,9 @@ def open_operator(made: Java) -> None:
 def _descriptors(trigger: Java) -> Iterator[Java]:
     """The state descriptors that a trigger and those within it hold."""
     for value in members(trigger):
-        if isinstance(value, flink("api.common.state.StateDescriptor")):
+        if is_a(value, "api.common.state.StateDescriptor"):
             yield value
-        elif isinstance(value, flink("streaming.api.windowing.triggers.Trigger")):
+        elif is_a(value, "streaming.api.windowing.triggers.Trigger"):
             yield from _descriptors(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.loader.jvm.bridge import Java, flink, java, text_or_none
-from compat.loader.jvm.graphs import Configured, configured, edges, job_graph, nodes, vertices
+from compat.loader.jvm.graphs import Configured, configured, edges, graph_settings, job_graph, nodes, vertices
 from compat.loader.jvm.harness import Bounds
 from compat.loader.jvm.model import Job, Request, States
 from compat.loader.jvm.places import Places
@@ -51,9 +51,8 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         ),
         edges=edges(pipeline),
         vertices=vertices(graph),
-        settings={str(key): str(value) for key, value in pipeline.getJobConfiguration().toMap().items()}
-        if hasattr(pipeline, "getJobConfiguration")
-        else {},
+        graph=graph_settings(pipeline),
+        options=_options(pipeline),
         savepoint=b"" if why else empty_savepoint(operators, found),
     )
     return job, built
@@ -67,3 +66,10 @@ def _ids(pipeline: Java, operators: list[Configured]) -> dict[int, tuple[str, ..
         generated = str(one.config.getOperatorID())
         found[one.node] = (generated,) if user_hash is None else (user_hash, generated)
     return found
+
+
+def _options(pipeline: Java) -> dict[str, str]:
+    """The options of the job as text."""
+    if not hasattr(pipeline, "getJobConfiguration"):
+        return {}
+    return {str(key): str(value) for key, value in pipeline.getJobConfiguration().toMap().items()}

@@ -59,6 +59,15 @@ class States(Struct, frozen=True, kw_only=True):
     unknown: str = ""
 
 
+class EdgeId(Struct, frozen=True, kw_only=True):
+    """Which edge feeds a node: ``index`` counts the edges between the same two nodes."""
+
+    source: int
+    target: int
+    type_number: int
+    index: int
+
+
 class Node(Struct, frozen=True, kw_only=True):
     """A StreamNode, with the id that its operator has in the JobGraph.
 
@@ -87,19 +96,26 @@ class Node(Struct, frozen=True, kw_only=True):
     key_serializer: str | None
     output_serializer: str | None
     vertex: str
+    vertex_class: str
+    yielding: bool
+    output_only_after_end_of_stream: bool
+    concurrent_attempts: bool
     coordinator: bool
+    inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
     states: States = States()
 
 
 class Edge(Struct, frozen=True, kw_only=True):
-    """A StreamEdge between two nodes."""
+    """A StreamEdge between two nodes. Edges with one ``partitioner_group`` have equal partitioners."""
 
     source: int
     target: int
     type_number: int
+    index: int
     partitioner: str
     partitioner_class: str
+    partitioner_group: int
     exchange_mode: str
     side_output: str | None
     buffer_timeout: int
@@ -137,6 +153,22 @@ class Statement(Struct, frozen=True, kw_only=True):
     end_line: int
 
 
+class GraphSettings(Struct, frozen=True, kw_only=True):
+    """What holds for a StreamGraph as a whole, as Flink settled it; ``checkpoint_interval`` in milliseconds."""
+
+    batch: bool
+    dynamic: bool
+    exchange_mode: str
+    sources: tuple[int, ...]
+    sinks: tuple[int, ...]
+    chaining: bool
+    chain_different_max_parallelism: bool
+    parallelism: int
+    max_parallelism: int
+    auto_generated_uids: bool
+    checkpoint_interval: int | None
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
 
@@ -149,7 +181,8 @@ class Job(Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     vertices: tuple[Vertex, ...]
-    settings: dict[str, str]
+    graph: GraphSettings
+    options: dict[str, str]
     savepoint: bytes = b""
     notes: tuple[str, ...] = ()
     exec_plan: str | None = None

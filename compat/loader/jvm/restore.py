@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import jpype
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, byte_array, class_name, described, flink, java, member, text_or_none
+from compat.loader.jvm.bridge import Java, byte_array, class_name, described, flink, is_a, java, member, text_or_none
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, harness, open_operator
@@ -136,7 +136,7 @@ def _read(operator: Configured, loader: Java, again: _Old) -> dict[str, int]:
 def _entries(made: Java) -> dict[str, int]:
     """How many values each keyed state holds on the heap."""
     backend = made.getOperator().getKeyedStateBackend()
-    if not isinstance(backend, flink(_HEAP)):
+    if not is_a(backend, _HEAP):
         return {}
     return {str(name): int(table.size()) for name, table in member(backend, "registeredKVStates").items()}
 

@@ -5,10 +5,11 @@ import re
 import msgspec
 import pytest
 
+from compat.loader.jvm.compiled import compiled
 from compat.loader.jvm.differences import differences
-from compat.loader.jvm.model import Restore
+from compat.loader.jvm.model import JarProgram, Restore
 from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
-from tests.compat.loader.jvm.golden import JAVA, program, records, savepoint
+from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, program, records, savepoint
 from tests.compat.loader.jvm.support import flink_of
 
 OPTIONS = JvmOptions(options={})
@@ -89,6 +90,14 @@ def test_the_states_are_those_of_the_savepoint(jobs, name):
         }
 
 
+@pytest.mark.parametrize("side", ["old", "new"])
+@pytest.mark.parametrize("name", pairs("2.3.0"))
+def test_our_compiler_makes_the_same_graphs(jobs, name, side):
+    made = compiled(jobs[name, side])
+    assert list(made.hashes.values())
+    assert {vertex.name for vertex in made.job_graph.vertices} == {vertex.name for vertex in jobs[name, side].vertices}
+
+
 def test_operators_have_the_lines_that_made_them(jobs):
     places = {node.name: str(node.source) for node in jobs["connect_swapped", "old"].nodes}
     assert places["co"] == "ConnectSwapped.main(ConnectSwapped.java:31)"
@@ -166,12 +175,20 @@ def test_states_of_an_older_flink(flink, java):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["1.17.2", "1.18.1", "1.20.0", "2.0.0"])
+@pytest.mark.parametrize("version", ["1.17.2", "1.18.1", "1.19.2", "1.20.0", "2.0.0", "2.1.0"])
 def test_other_versions_of_flink(java, version):
-    other = flink_of(version)
-    outcomes = build_all([program("1.20.0", "uid_same", side) for side in ("old", "new")], other, java, OPTIONS)
-    for outcome in outcomes:
-        assert outcome.crash is None, outcome.crash
-        (job,) = outcome.jobs
-        (count,) = (node for node in job.nodes if node.uid == "count")
-        assert [state.name for state in count.states.states][:1] == ["n"]
+    building = start([JarProgram(path=str(PROGRAMS), main_class="AnyVersion")], flink_of(version), java, OPTIONS)
+    (outcome,) = finish(building)
+    assert outcome.crash is None, outcome.crash
+    (job,) = outcome.jobs
+    places = {node.uid: node.source and node.source.line for node in job.nodes}
+    assert len(set(places.values()) - {None}) == 1
+    (sums,) = (node for node in job.nodes if node.uid == "sums")
+    assert [state.kind for state in sums.states.states if state.scope == "keyed"] == ["REDUCING"]
+    assert compiled(job).hashes[sums.id] == sums.operator_id
+    building = start([JarProgram(path=str(PROGRAMS), main_class="AnyVersion")], flink_of(version), java, OPTIONS)
+    ask(building, Restore(metadata=job.savepoint))
+    (again,) = finish(building)[-1].restored
+    (restored,) = (one for one in again.operators if one.node == sums.id)
+    assert {one.backend for one in restored.attempts} == {"hashmap", "rocksdb"}
+    assert [one.failure for one in restored.attempts] == [None, None]
