@@ -184,7 +184,7 @@ def test_other_versions_of_flink(java, version):
     places = {node.uid: node.source and node.source.line for node in job.nodes}
     assert len(set(places.values()) - {None}) == 1
     (sums,) = (node for node in job.nodes if node.uid == "sums")
-    assert [state.kind for state in sums.states.states if state.scope == "keyed"] == ["REDUCING"]
+    assert [state.name for state in sums.states.states if state.scope == "keyed"] == ["_op_state"]
     assert compiled(job).hashes[sums.id] == sums.operator_id
     building = start([JarProgram(path=str(PROGRAMS), main_class="AnyVersion")], flink_of(version), java, OPTIONS)
     ask(building, Restore(metadata=job.savepoint))
