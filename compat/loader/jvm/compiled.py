@@ -29,6 +29,40 @@ _TASKS = {task.value: task for task in Task}
 _WITH_SELECTOR = (Ship.HASH, Ship.CUSTOM)
 
 
+_TABLE = "org.apache.flink.table."
+_KEYED_TOO = ("map", "flat_map", "filter")
+_KINDS = {
+    "SourceOperatorFactory": "source",
+    "StreamSource": "legacy_source",
+    "StreamMap": "map",
+    "StreamFlatMap": "flat_map",
+    "StreamFilter": "filter",
+    "ProcessOperator": "process",
+    "KeyedProcessOperator": "keyed_process",
+    "AsyncKeyedProcessOperator": "keyed_process",
+    "StreamGroupedReduceOperator": "reduce",
+    "StreamGroupedReduceAsyncStateOperator": "reduce",
+    "WindowOperator": "window",
+    "EvictingWindowOperator": "window",
+    "WindowOperatorFactory": "window",
+    "AsyncWindowOperator": "window",
+    "CoStreamMap": "connect_map",
+    "CoStreamFlatMap": "connect_flat_map",
+    "CoProcessOperator": "connect_process",
+    "KeyedCoProcessOperator": "connect_keyed_process",
+    "AsyncKeyedCoProcessOperator": "connect_keyed_process",
+    "CoBroadcastWithNonKeyedOperator": "broadcast_connect",
+    "CoBroadcastWithKeyedOperator": "keyed_broadcast_connect",
+    "SinkWriterOperatorFactory": "sink_writer",
+    "CommitterOperatorFactory": "sink_committer",
+    "GlobalCommitterOperator": "sink_global_committer",
+    "StreamSink": "legacy_sink",
+    "AsyncWaitOperatorFactory": "async_wait",
+    "TimestampsAndWatermarksOperator": "assign_timestamps",
+}
+"""Flink's classes of operators, by the kinds of calls that make them."""
+
+
 class Disagreement(Exception):
     """Our compiler makes other ids or chains of a StreamGraph than Flink; the message says where."""
 
@@ -145,11 +179,14 @@ def _node(node: Node) -> StreamNode:
 
 
 def kind_of(node: Node) -> str:
-    """The kind of an operator: the class that Flink runs, without the words that all such names have."""
+    """The kind of an operator, as topologies call it; of one that they do not have, the name of its class."""
     name = node.operator.rpartition(".")[2]
-    for end in ("OperatorFactory", "Factory", "Operator"):
-        name = name.removesuffix(end)
-    return name
+    if node.function is not None and node.function.name.startswith(_TABLE):
+        return node.function.name.rpartition(".")[2]
+    kind = _KINDS.get(name)
+    if kind in _KEYED_TOO and node.state_keys:
+        return f"keyed_{kind}"
+    return kind or name
 
 
 def _edges(edges: tuple[Edge, ...]) -> Iterator[StreamEdge]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, text_or_none
+from compat.loader.jvm.bridge import Java, class_digest, class_name, flink, is_a, member, text_or_none
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 
 _YIELDING = (
@@ -73,7 +73,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         chaining_strategy=None if factory is None else str(factory.getChainingStrategy()),
         factory=class_name(factory) or "",
         operator=class_name(operator) or class_name(factory) or "",
-        function=class_name(_function(operator)),
+        function=None if (function := _function(operator)) is None else class_digest(function),
         state_keys=len(node.getStatePartitioners() or ()),
         key_serializer=class_name(node.getStateKeySerializer()),
         output_serializer=class_name(node.getTypeSerializerOut()),

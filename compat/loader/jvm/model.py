@@ -38,6 +38,20 @@ class Serializer(Struct, frozen=True, kw_only=True):
     written: bytes
 
 
+class UserClass(Struct, frozen=True, kw_only=True):
+    """A class of the user's by its name; ``digest`` is of its bytecode, without the lines that it was compiled from."""
+
+    name: str
+    digest: str
+
+
+class StateUse(Struct, frozen=True, kw_only=True):
+    """What an operator does with a state and no snapshot tells: its time to live in milliseconds, what folds into it."""
+
+    ttl: int | None = None
+    function: UserClass | None = None
+
+
 class State(Struct, frozen=True, kw_only=True):
     """A state that an operator declares: its name, kind, and the serializers of its parts.
 
@@ -49,6 +63,7 @@ class State(Struct, frozen=True, kw_only=True):
     scope: Scope
     kind: str
     serializers: dict[str, Serializer]
+    use: StateUse | None = None
 
 
 class States(Struct, frozen=True, kw_only=True):
@@ -91,7 +106,7 @@ class Node(Struct, frozen=True, kw_only=True):
     chaining_strategy: str | None
     factory: str
     operator: str
-    function: str | None
+    function: UserClass | None
     state_keys: int
     key_serializer: str | None
     output_serializer: str | None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import jpype
+import msgspec
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, java
+from compat.loader.jvm.bridge import Java, bytes_of, class_digest, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
     Bounds,
@@ -18,10 +19,14 @@ from compat.loader.jvm.harness import (
     is_source,
     open_operator,
 )
-from compat.loader.jvm.model import Scope, Serializer, State, States
+from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
+_KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
+_TTL = "runtime.state.ttl.AbstractTtlDecorator"
+_WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
+_WRAPS = 3
 _SCOPES: dict[str, Scope] = {
     "KEY_VALUE": "keyed",
     "KEY_VALUE_V2": "keyed",
@@ -44,22 +49,48 @@ def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snap
     found = {}
     for operator in operators:
         try:
-            subtask = bounded(lambda one=operator: _empty(one, bounds.loader), bounds, "open()")  # type: ignore[misc]
-            states = bounded(lambda one=subtask: read_states(one, bounds.loader), bounds, "The snapshot")  # type: ignore[misc]
-            found[operator.node] = Snapshot(states=states, subtask=subtask)
+            found[operator.node] = bounded(lambda one=operator: _empty(one, bounds.loader), bounds, "open()")  # type: ignore[misc]
         except OperatorFailed as error:
             found[operator.node] = Snapshot(states=States(unknown=str(error)))
     return found
 
 
-def _empty(operator: Configured, loader: Java) -> Java:
+def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
     made = harness(operator, loader, default_max_parallelism(operator))
     made.initializeEmptyState()
     if is_source(made.getOperatorFactory()):
-        return _operator_state(made.getOperator())
-    open_operator(made)
-    return canonical_snapshot(made)
+        subtask, uses = _operator_state(made.getOperator()), {}
+    else:
+        open_operator(made)
+        subtask, uses = canonical_snapshot(made), dict(_uses(made.getOperator()))
+    told = read_states(subtask, loader)
+    states = tuple(
+        one if one.scope != "keyed" else msgspec.structs.replace(one, use=uses.get(one.name)) for one in told.states
+    )
+    return Snapshot(states=msgspec.structs.replace(told, states=states), subtask=subtask)
+
+
+def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
+    """What the keyed states of an open operator do that no snapshot tells: their time to live, and what folds into them."""
+    backend = operator.getKeyedStateBackend()
+    if backend is None or not is_a(backend, _KEYED_BACKEND):
+        return
+    for name, state in member(backend, "keyValueStatesByName").items():
+        ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
+        function = _folds(state)
+        yield str(name), StateUse(ttl=ttl, function=None if function is None else class_digest(function))
+
+
+def _folds(value: Java, depth: int = 0) -> Java:
+    """The user's function in a reducing or aggregating state, out of what Flink wraps around it."""
+    for inner in members(value):
+        if is_a(inner, "api.common.functions.ReduceFunction", "api.common.functions.AggregateFunction"):
+            return _folds(inner, depth + 1) or inner if is_a(inner, _TTL) else inner
+        wraps = inner is not None and depth < _WRAPS and any(one in (class_name(inner) or "") for one in _WRAPPERS)
+        if wraps and (found := _folds(inner, depth + 1)) is not None:
+            return found
+    return None
 
 
 def canonical_snapshot(made: Java) -> Java:

@@ -98,6 +98,32 @@ def test_our_compiler_makes_the_same_graphs(jobs, name, side):
     assert {vertex.name for vertex in made.job_graph.vertices} == {vertex.name for vertex in jobs[name, side].vertices}
 
 
+def test_functions_and_what_folds_into_a_state_are_told_by_their_code(jobs):
+    folds = [
+        {
+            state.name: (state.use.function.name, state.use.function.digest)
+            for node in jobs["aggregating_fn_changed", side].nodes
+            for state in node.states.states
+            if state.use is not None and state.use.function is not None
+        }["st"]
+        for side in ("old", "new")
+    ]
+    assert folds[0][0] == folds[1][0] == "AggregatingFnChanged$Fn$1"
+    assert folds[0][1] != folds[1][1]
+
+
+def test_a_time_to_live_is_told(jobs):
+    assert [
+        [
+            state.use.ttl
+            for node in jobs["ttl_enabled", side].nodes
+            for state in node.states.states
+            if state.name == "st"
+        ]
+        for side in ("old", "new")
+    ] == [[None], [3_600_000]]
+
+
 def test_operators_have_the_lines_that_made_them(jobs):
     places = {node.name: str(node.source) for node in jobs["connect_swapped", "old"].nodes}
     assert places["co"] == "ConnectSwapped.main(ConnectSwapped.java:31)"
