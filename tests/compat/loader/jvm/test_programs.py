@@ -132,6 +132,10 @@ def test_a_jar_that_names_no_main_class_says_which_there_are(tmp_path):
     path = changed(tmp_path / "bare.jar", lambda name, data: None if name == "META-INF/MANIFEST.MF" else data)
     with pytest.raises(JvmError, match="no Main-Class") as raised:
         check_jar(JarProgram(path=path))
+    assert raised.value.hint == "Name it with --main-class; these have a main: AnyVersion, Programs."
+    path = changed(tmp_path / "one.jar", lambda name, data: data if name == "Programs.class" else None)
+    with pytest.raises(JvmError) as raised:
+        check_jar(JarProgram(path=path))
     assert raised.value.hint == "Write --main-class Programs."
     check_jar(JarProgram(path=path, main_class="Programs"))
     check_jar(jar())
