@@ -75,7 +75,8 @@ class _Taker:
             self.built.append(built)
             self._out.write(Submitted(job=job))
         except jpype.JException as error:
-            self.refusals.append(crash_of(error, None, self._request.flink))
+            crash = crash_of(error, None, self._request.flink)
+            self.refusals.append(msgspec.structs.replace(crash, refused=True))
             raise
         except NoStreamGraph as error:
             kind = str(error)

@@ -205,13 +205,17 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Crash(Struct, frozen=True, kw_only=True):
-    """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first."""
+    """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
+
+    ``refused`` tells that Flink refuses the job that the program submitted.
+    """
 
     type: str
     message: str
     frames: tuple[JavaFrame, ...] = ()
     hint: str | None = None
     statement: Statement | None = None
+    refused: bool = False
 
 
 class Begun(Struct, frozen=True, kw_only=True, tag="begun"):

@@ -75,6 +75,11 @@ def test_a_program_that_gives_no_job_says_why(outcomes, name, rule, message, hin
     assert hint in (failure.hint or "")
 
 
+def test_a_job_that_flink_refuses_is_told_from_a_program_that_fails(outcomes):
+    assert outcomes["collision"].crash.refused
+    assert not outcomes["fails"].crash.refused
+
+
 def test_the_lines_of_a_failure_are_the_programs_own(outcomes):
     failure = failed(outcomes["fails"], jar("fails"), OPTIONS, "programs.jar")
     assert failure.source.file == "Programs.java"
