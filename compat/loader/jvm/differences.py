@@ -14,6 +14,8 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
 
 def differences(old: Serializer, new: Serializer) -> tuple[str, ...]:
     """Sentences on how NEW's serializer differs from OLD's; empty if none can be told from their snapshots."""
+    if old.columns and new.columns and old.columns != new.columns:
+        return (f"Rows of ({', '.join(old.columns)}) became rows of ({', '.join(new.columns)}).",)
     before, after = _read(old), _read(new)
     if before is None or after is None:
         return (

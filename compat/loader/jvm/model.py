@@ -30,12 +30,16 @@ class JavaFrame(Struct, frozen=True, kw_only=True):
 
 
 class Serializer(Struct, frozen=True, kw_only=True):
-    """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it."""
+    """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it.
+
+    ``columns`` are the types of the fields of rows in SQL, within it or its first part that has rows.
+    """
 
     serializer: str
     snapshot: str
     version: int
     written: bytes
+    columns: tuple[str, ...] = ()
 
 
 class UserClass(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,18 @@ from collections.abc import Iterator, Mapping
 import jpype
 
 from compat.compiler.record import record
-from compat.loader.jvm.bridge import Java, byte_array, class_name, described, flink, is_a, java, member, text_or_none
+from compat.loader.jvm.bridge import (
+    Java,
+    byte_array,
+    causes,
+    class_name,
+    described,
+    flink,
+    is_a,
+    java,
+    member,
+    text_or_none,
+)
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, harness, open_operator
@@ -102,6 +113,8 @@ def _attempt(operator: Configured, backend: Backend, make: Java, old: _Old, boun
         again = bounded(lambda: _on_rocksdb(operator, loader, old, make()), bounds, "The restore")
     except OperatorFailed as error:
         return RestoreAttempt(backend=backend, failure=_failure(error))
+    if again is None:
+        return RestoreAttempt(backend=backend)
     try:
         entries = bounded(lambda: _read(operator, loader, again), bounds, "Reading the state")
     except OperatorFailed as error:
@@ -116,13 +129,18 @@ def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> dict[str, int]
     return _entries(made)
 
 
-def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) -> _Old:
-    """What RocksDB writes of the state after it restored it."""
+def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) -> _Old | None:
+    """What RocksDB writes of the state after it restored it; None for asynchronous state, of which it writes nothing here."""
     made = harness(operator, loader, old.max_parallelism, backend)
     try:
         made.initializeState(old.state)
         open_operator(made)
-        return _Old(canonical_snapshot(made), old.max_parallelism)
+        try:
+            return _Old(canonical_snapshot(made), old.max_parallelism)
+        except jpype.JException as error:
+            if any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)):
+                return None
+            raise
     finally:
         made.close()
 

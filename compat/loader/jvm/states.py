@@ -23,6 +23,8 @@ from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
+_ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
+_COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
 _KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
@@ -191,7 +193,19 @@ def serializer_of(snapshot: Java) -> Serializer:
         snapshot=class_name(snapshot) or "",
         version=int(snapshot.getCurrentVersion()),
         written=bytes_of(out.getCopyOfBuffer()),
+        columns=_columns(snapshot),
     )
+
+
+def _columns(snapshot: Java) -> tuple[str, ...]:
+    """The types of the fields of rows, in a serializer of rows or in the first part of another one that has rows."""
+    if (class_name(snapshot) or "").endswith(_ROWS):
+        return tuple(str(one) for one in member(snapshot, "types"))
+    if not is_a(snapshot, _COMPOSITE):
+        return ()
+    delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
+    nested = () if delegate is None else delegate.getNestedSerializerSnapshots()
+    return next((columns for one in nested if (columns := _columns(one))), ())
 
 
 def empty_savepoint(operators: Iterable[Configured], found: dict[int, Snapshot]) -> bytes:

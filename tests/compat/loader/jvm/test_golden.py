@@ -8,6 +8,7 @@ import pytest
 from compat.loader.jvm.compiled import compiled
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.model import JarProgram, Restore
+from compat.loader.jvm.problems import migrations, problems
 from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
 from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, program, records, savepoint
 from tests.compat.loader.jvm.support import flink_of
@@ -182,6 +183,42 @@ def test_what_differs_is_said_in_words(restored, name, words):
         for sentence in differences(part.old, part.new)
     ]
     assert any(words in sentence for sentence in said), said
+
+
+@pytest.fixture(scope="module")
+def from_jars(flink, java, jobs):
+    """The restores of what the old programs would write when they are empty, by name."""
+    names = pairs("2.3.0")
+    building = start([program("2.3.0", name, "new") for name in names], flink, java, OPTIONS)
+    for number, name in enumerate(names):
+        ask(building, Restore(metadata=jobs[name, "old"].savepoint, program=number))
+    return {name: one.operators for name, one in zip(names, finish(building)[-1].restored, strict=True)}
+
+
+@pytest.mark.parametrize("name", pairs("2.3.0"))
+def test_two_programs_say_what_a_restore_says(from_jars, name):
+    real = records()["2.3.0", name]["attempts"]["hashmap"]["outcome"]
+    assert bool(list(problems(from_jars[name]))) == (real in FAILED)
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "reason"),
+    [
+        ("tuple_arity", "st", "2 fields became 3."),
+        ("oplist_type", "buf", "Long became String."),
+        ("q_agg_added", "accState", "Rows of (BIGINT) became rows of (BIGINT, BIGINT)."),
+    ],
+)
+def test_a_problem_names_the_state_and_what_differs(from_jars, name, state, reason):
+    (problem,) = problems(from_jars[name])
+    (change,) = problem.changes
+    assert (change.name, reason in change.reasons) == (state, True), change
+
+
+def test_a_migration_names_the_field(from_jars):
+    ((_, change),) = migrations(from_jars["pojo_field_added"])
+    assert (change.name, change.fails) == ("st", False)
+    assert change.reasons == ("The field extra of PojoFieldAdded$P is new.",)
 
 
 def test_a_renamed_state_is_missing(restored):
