@@ -1,6 +1,105 @@
 """Will the new version of a stateful job restore the old version's state?
 
-The command ``compat`` answers before the deployment; :func:`compat.check.decision` is the same from Python.
+The command ``compat`` answers before the deployment. From Python, three functions do: :func:`check`, :func:`plan` and
+:func:`inspect`. They neither print nor end the process; what cannot be read raises :class:`InputError`.
+
+>>> import compat
+>>> [outcome.verdict.value for outcome in compat.check("word_count/v1.py", "word_count/v2.py")]
+['incompatible']
+
+Names load when they are first used: importing the package costs nothing.
 """
 
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # the name is what type checkers look for; importing typing would take longer than all the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+    from compat.api import Inspection, StateSummary, StoredOperator, check, inspect, plan
+    from compat.check.findings import Finding, Fix, Level, Report, Verdict
+    from compat.check.undecided import Undecided
+    from compat.loader.failure import Failure
+    from compat.loader.inputs import InputError
+    from compat.plan.facts import Program
+    from compat.plan.model import Operator, State
+
+__all__ = [
+    "Failure",
+    "Finding",
+    "Fix",
+    "InputError",
+    "Inspection",
+    "Level",
+    "Operator",
+    "Program",
+    "Report",
+    "State",
+    "StateSummary",
+    "StoredOperator",
+    "Undecided",
+    "Verdict",
+    "__version__",
+    "check",
+    "inspect",
+    "plan",
+]
+
+_HOMES = {
+    "compat.api": ("Inspection", "StateSummary", "StoredOperator", "check", "inspect", "plan"),
+    "compat.check.findings": ("Finding", "Fix", "Level", "Report", "Verdict"),
+    "compat.check.undecided": ("Undecided",),
+    "compat.loader.failure": ("Failure",),
+    "compat.loader.inputs": ("InputError",),
+    "compat.plan.facts": ("Program",),
+    "compat.plan.model": ("Operator", "State"),
+}
+_PACKAGES = ("check", "plan")
+"""Packages that have the name of a function."""
+
+
+class _CallablePackage(ModuleType):
+    """A package that is called as the function of its name is: ``compat.check(…)`` beside ``compat.check.findings``."""
+
+    @property
+    def __wrapped__(self) -> Any:
+        from compat import api
+
+        return getattr(api, self.__name__.rpartition(".")[2])
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.__wrapped__(*arguments, **options)
+
+
+class _Package(ModuleType):
+    """Makes packages callable as the import system puts them here, whoever imports them first."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _PACKAGES and isinstance(value, ModuleType):
+            value.__class__ = _CallablePackage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(home), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

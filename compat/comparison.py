@@ -6,20 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compat.check.findings import Direction, Finding, Report
-from compat.loader.inputs import Input, InputError, LoadOptions, opened, plans_of, read_plan, request_for
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.inputs import Input, InputError, LoadOptions, is_snapshot, opened, plans_of, read_plan, request_for
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
-from compat.plan.facts import Program
-from compat.report.failure import Failure, Side, Undecided
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan, Refused
+from compat.sides import Job, Jobs, Kept, New, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
 
 SECOND_HASH_SEED = 4711
-_SAVEPOINT = "savepoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +45,26 @@ class Comparison:
     baseline: Path | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
 
+    def reversed(self) -> Comparison:
+        """Whether OLD can restore what NEW writes."""
+        return replace(
+            self,
+            old=self.new,
+            new=self.old,
+            old_arguments=self.new_arguments,
+            new_arguments=self.old_arguments,
+            direction="rollback",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """One outcome a job, the texts of the programs' files by the names that findings call them, and the plans of OLD and
-    NEW behind each report."""
+    NEW behind each report, None for a savepoint."""
 
     outcomes: tuple[Report | Undecided, ...]
     sources: Mapping[str, list[str]]
-    plans: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+    plans: tuple[tuple[Plan | Refused | None, Plan | Refused | None], ...] = ()
 
 
 def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = None) -> Outcomes:
@@ -73,19 +86,21 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
                 failures.append(error.failure)
         if failures:
             return Outcomes((_undecided(comparison, failures),), {})
-        plans, again = _load_all(inputs, comparison, failures, meanwhile)
+        sides = _load_all(inputs, comparison, failures, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
+        old, new = sides[Side.OLD], sides[Side.NEW]
+        assert not isinstance(new, Savepoint)
         try:
-            reports = tuple(_reports(plans, again, comparison))
+            jobs = _jobs(old, new, comparison)
+            reports = [_report(old, new, job, comparison) for job in jobs]
         except InputError as error:
             return Outcomes((_undecided(comparison, [error.failure]),), sources)
-        jobs = range(len(reports)) if comparison.job is None else (comparison.job,)
         return Outcomes(
             tuple(_after(report, comparison, sources) for report in reports),
             sources,
-            tuple((_graphs(plans[Side.OLD][job]), _graphs(plans[Side.NEW][job])) for job in jobs),
+            tuple((plan_of(old, job), plan_of(new, job)) for job in jobs),
         )
 
 
@@ -101,19 +116,21 @@ def compare_savepoints(
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
             )
-            plans, again = _load_all({Side.NEW: new}, comparison, failures, meanwhile)
+            sides = _load_all({Side.NEW: new}, comparison, failures, meanwhile)
             names = read_names(comparison.names, comparison.load, comparison.job)
         except InputError as error:
             failures.append(error.failure)
         if failures:
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
+        loaded = sides[Side.NEW]
+        assert not isinstance(loaded, Savepoint)
         outcomes = []
         for path in paths:
             one = replace(comparison, old=path)
             try:
-                old = _for_any_job({_SAVEPOINT: read_old(Input(path, path, "savepoint"), names)}, one)
-                reports = _reports({Side.OLD: old, **plans}, again, one)
+                old = Savepoint(read_old(Input(path, path, "savepoint"), names))
+                reports = [_report(old, loaded, job, one) for job in _jobs(old, loaded, one)]
                 outcomes.append(Outcomes(tuple(_after(report, one, sources) for report in reports), sources))
             except InputError as error:
                 outcomes.append(Outcomes((_undecided(one, [error.failure]),), sources))
@@ -121,10 +138,10 @@ def compare_savepoints(
 
 
 def decide(
-    old_plan: dict[str, Any], new_plan: dict[str, Any], comparison: Comparison, sources: Mapping[str, list[str]]
+    old: Plan | Refused, new: Plan | Refused, comparison: Comparison, sources: Mapping[str, list[str]]
 ) -> Report:
     """The report on two plans that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
-    return _after(_report(old_plan, new_plan, {}, comparison), comparison, sources)
+    return _after(_report(Kept(old), Kept(new), 0, comparison), comparison, sources)
 
 
 def _load_all(
@@ -132,8 +149,8 @@ def _load_all(
     comparison: Comparison,
     failures: list[Failure],
     meanwhile: Callable[[], object] | None,
-) -> tuple[dict[Side, tuple[dict[str, Any], ...]], dict[Side, tuple[dict[str, Any], ...]]]:
-    """The plans of both sides, and those of a second build with another hash seed, of what could differ in it."""
+) -> dict[Side, Old]:
+    """What the sides are; programs are built a second time with another hash seed, if they could differ in it."""
     load = comparison.load
     running = [side for side, given in inputs.items() if given.kind not in ("plan", "savepoint")]
     batch = start([request_for(inputs[side], load) for side in running], timeout=load.timeout) if running else None
@@ -142,118 +159,104 @@ def _load_all(
         meanwhile()
     first = dict(zip(running, finish(batch), strict=True)) if batch else {}
     again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, load)
-    plans: dict[Side, tuple[dict[str, Any], ...]] = {}
+    sides: dict[Side, Old] = {}
     for side, given in inputs.items():
         try:
             if given.kind == "savepoint":
                 from compat.savepoint.load import read_names, read_old
 
                 names = read_names(comparison.names, load, comparison.job)
-                plans[side] = _for_any_job({_SAVEPOINT: read_old(given, names)}, comparison)
+                sides[side] = Savepoint(read_old(given, names))
             elif side in first:
-                plans[side] = plans_of(given, first[side], side)
+                sides[side] = Jobs(plans_of(given, first[side], side), again.get(side, ()))
             else:
                 plan = read_plan(given, side)
-                plans[side] = _for_any_job(plan, comparison) if running else (plan,)
+                sides[side] = Snapshot(plan) if is_snapshot(given) else Kept(plan)
         except InputError as error:
             failures.append(error.failure)
-    return plans, again
-
-
-def _for_any_job(plan: dict[str, Any], comparison: Comparison) -> tuple[dict[str, Any], ...]:
-    """The plan of one job, or a savepoint in its place: it is compared with whichever job of the program the user names."""
-    return (plan,) * (1 if comparison.job is None else comparison.job + 1)
-
-
-def _graphs(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan with its graphs; a savepoint has none."""
-    return {} if _SAVEPOINT in plan else plan
+    return sides
 
 
 def _may_differ(outcome: Outcome) -> bool:
     return isinstance(outcome, Loaded) and outcome.crash is None and not outcome.steady
 
 
-def _build_again(inputs: Mapping[Side, Input], load: LoadOptions) -> dict[Side, tuple[dict[str, Any], ...]]:
+def _build_again(inputs: Mapping[Side, Input], load: LoadOptions) -> dict[Side, tuple[Plan | Refused, ...]]:
     if not inputs:
         return {}
     requests = [request_for(given, load) for given in inputs.values()]
     outcomes = finish(start(requests, timeout=load.timeout, hash_seed=SECOND_HASH_SEED))
-    return {side: getattr(outcome, "plans", ()) for side, outcome in zip(inputs, outcomes, strict=True)}
+    return {
+        side: outcome.plans if isinstance(outcome, Loaded) else ()
+        for side, outcome in zip(inputs, outcomes, strict=True)
+    }
 
 
 def _import_the_check() -> None:
-    """Import what the check needs, while the programs run in their own processes."""
+    """Import what the check needs, and make what reads the programs' plans, while they run in their own processes."""
     import compat.check.decision
-    import compat.check.ignores
-    import compat.plan.decode  # noqa: F401
+    import compat.check.ignores  # noqa: F401
+    from compat.loader.request import decoder
+
+    decoder()
 
 
-def _reports(
-    plans: Mapping[Side, tuple[dict[str, Any], ...]],
-    again: Mapping[Side, tuple[dict[str, Any], ...]],
-    comparison: Comparison,
-) -> list[Report]:
-    olds, news = plans[Side.OLD], plans[Side.NEW]
+def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
+    """The numbers of the jobs to check. Raises InputError where the sides do not have the same number of jobs."""
+    counts = job_count(old, new), job_count(new, old)
+    sides = ((Side.OLD, old, comparison.old), (Side.NEW, new, comparison.new))
     if comparison.job is not None:
-        for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
-            if not 0 <= comparison.job < len(jobs):
-                message = f"The program submits {len(jobs)} job(s), counted from 0: there is no job {comparison.job}."
-                raise InputError(Failure(rule="CMP903", message=message, name=name, side=side))
-        places = [comparison.job]
-    elif len(olds) == len(news):
-        places = list(range(len(olds)))
-    else:
-        for side, jobs, name in ((Side.OLD, olds, comparison.old), (Side.NEW, news, comparison.new)):
-            for job in jobs:
-                if _SAVEPOINT not in job:
-                    _program(job, name, side)  # a refused job is the better reason
-        raise InputError(
-            Failure(
-                rule="CMP903",
-                message=f"{comparison.new} submits {len(news)} jobs, and a savepoint is of one."
-                if _SAVEPOINT in olds[0]
-                else f"{comparison.old} submits {len(olds)} jobs and {comparison.new} {len(news)}.",
-                name=comparison.new,
-                side=Side.NEW,
-                hint="Say which with --job N, counted from 0.",
-            )
+        for (side, _, name), count in zip(sides, counts, strict=True):
+            if count is not None and not 0 <= comparison.job < count:
+                message = f"The program submits {count} job(s), counted from 0: there is no job {comparison.job}."
+                raise InputError(Failure(rule=Undecidable.NO_JOB, message=message, name=name, side=side))
+        return (comparison.job,)
+    olds, news = (1 if count is None else count for count in counts)
+    if olds == news:
+        return range(olds)
+    for side, given, name in sides:
+        if isinstance(given, Jobs):
+            for job in given.plans:
+                _program(job, name, side)  # a refused job is the better reason
+    raise InputError(
+        Failure(
+            rule=Undecidable.NO_JOB,
+            message=f"{comparison.new} submits {news} jobs, and a savepoint is of one."
+            if isinstance(old, Savepoint)
+            else f"{comparison.old} submits {olds} jobs and {comparison.new} {news}.",
+            name=comparison.new,
+            side=Side.NEW,
+            hint="Say which with --job N, counted from 0.",
         )
-    return [_report(olds[place], news[place], _rebuilt(again, place), comparison) for place in places]
+    )
 
 
-def _rebuilt(again: Mapping[Side, tuple[dict[str, Any], ...]], place: int) -> dict[str, Program]:
-    """The second builds of a job, where they gave one."""
-    from compat.plan.decode import decode
-
-    rebuilt = {}
-    for side, plans in again.items():
-        if place < len(plans) and plans[place].get("error") is None:
-            rebuilt[side.value] = decode(plans[place], name=side.value, kind="program")
-    return rebuilt
-
-
-def _report(
-    old_plan: dict[str, Any], new_plan: dict[str, Any], rebuilt: Mapping[str, Program], comparison: Comparison
-) -> Report:
+def _report(old: Old, new: New, job: int, comparison: Comparison) -> Report:
     from compat.check.context import CheckOptions
     from compat.check.decision import check
     from compat.refusals import refused
 
-    if new_plan.get("error") is not None:
-        report = refused(new_plan, comparison.new, _old(old_plan, None, comparison))
+    plan = plan_of(new, job)
+    assert plan is not None
+    if isinstance(plan, Refused):
+        report = refused(plan, comparison.new, _old(job_of(old, job), None, comparison))
         if report is not None:
             return replace(report, direction=comparison.direction)
-    new = _program(new_plan, comparison.new, Side.NEW)
-    old = _old(old_plan, new, comparison)
+    after = _program(plan, comparison.new, Side.NEW)
+    before = _old(job_of(old, job), after, comparison)
     options = CheckOptions(comparison.allow_non_restored, comparison.load.flink, comparison.direction)
-    return check(old, new, options, rebuilt)
+    again = {
+        side.value: facts_of(second, name=side.value, kind="program")
+        for side, given in ((Side.OLD, old), (Side.NEW, new))
+        if (second := rebuilt(given, job)) is not None
+    }
+    return check(before, after, options, again)
 
 
-def _old(plan: dict[str, Any], new: Program | None, comparison: Comparison) -> Program:
+def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
     """The facts of OLD; those of a savepoint are in the words of NEW, where there is one."""
-    if _SAVEPOINT not in plan:
-        return _program(plan, comparison.old, Side.OLD)
+    if not isinstance(job, Savepoint):
+        return _program(job, comparison.old, Side.OLD)
     nothing = Program(
         name=comparison.new,
         kind="program",
@@ -263,27 +266,14 @@ def _old(plan: dict[str, Any], new: Program | None, comparison: Comparison) -> P
         vertices=(),
         settings={},
     )
-    old: Program = plan[_SAVEPOINT].program(comparison.old, new or nothing)
-    return old
+    return job.recorded.program(comparison.old, new or nothing)
 
 
-def _program(plan: dict[str, Any], name: str, side: Side) -> Program:
-    from compat.plan.decode import PlanError, decode
-
-    error = plan.get("error")
-    if isinstance(error, dict):
-        raise InputError(
-            Failure(
-                rule="CMP901",
-                message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
-                name=name,
-                side=side,
-            )
-        )
-    try:
-        return decode(plan, name=name, kind="program")
-    except PlanError as problem:
-        raise InputError(Failure(rule="CMP901", message=str(problem), name=name, side=side)) from problem
+def _program(plan: Plan | Refused, name: str, side: Side) -> Program:
+    if isinstance(plan, Refused):
+        message = f"Flink refuses the program ({plan.error.stage}): {plan.error.message}"
+        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=name, side=side))
+    return facts_of(plan, name=name, kind="program")
 
 
 def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:

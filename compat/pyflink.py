@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from compat.compiler.datastream import executor
+from compat.compiler.datastream.program import Program, current_program, start
 from compat.loader.imports import prepare_for_programs
 
 
@@ -34,6 +34,6 @@ class _Plain:
         return self._executor.submit(job)
 
 
-if not executor.has_executor():
+if current_program().executor is None:
     prepare_for_programs()
-    executor.set_executor(_Plain())
+    start(Program(_Plain()))

@@ -3,79 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from compat.check.findings import Finding, Fix, Level, Report, Verdict
-from compat.check.rules import cmp105, cmp109
+from compat.check.findings import Finding, Fix, Report, Verdict
+from compat.check.rule import Rule
+from compat.check.rules import cmp105, cmp109, cmp202, cmp203
 from compat.compiler.configuration import CHECKPOINT_INTERVAL
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program, SourceLine
+from compat.compiler.errors import ErrorCode
+from compat.plan.facts import Program, SourceLine, facts_of
+from compat.plan.model import Refusal, Refused
 
-_RULES = (
-    ("Hash collision on user-specified ID", "CMP105"),
-    ("Node hash must be a 32 character String", "CMP109"),
-    ("Forward partitioning does not allow change of parallelism", "CMP202"),
-    ("not supported by default for iterative jobs", "CMP203"),
-)
-_FOUND = "Found: "
+_RULES: Mapping[str, Rule] = {
+    ErrorCode.DUPLICATE_UID.value: cmp105.RULE,
+    ErrorCode.MALFORMED_UID_HASH.value: cmp109.RULE,
+    ErrorCode.FORWARD_CHANGES_PARALLELISM.value: cmp202.RULE,
+    ErrorCode.CHECKPOINTED_ITERATION.value: cmp203.RULE,
+}
+_BEFORE_CODES = {
+    "Hash collision on user-specified ID": ErrorCode.DUPLICATE_UID,
+    "Node hash must be a 32 character String": ErrorCode.MALFORMED_UID_HASH,
+    "Forward partitioning does not allow change of parallelism": ErrorCode.FORWARD_CHANGES_PARALLELISM,
+    "not supported by default for iterative jobs": ErrorCode.CHECKPOINTED_ITERATION,
+}
+"""How plans that version 0.1.0 wrote tell the errors apart: they have no codes, and these words of Flink's in the message."""
 
 
-def refused(plan: Mapping[str, Any], name: str, old: Program) -> Report | None:
+def refused(plan: Refused, name: str, old: Program) -> Report | None:
     """The report on a NEW that Flink refuses by one of the rules; None for any other refusal."""
-    error = plan["error"]
-    message = str(error["message"])
-    for text, rule in _RULES:
-        if text in message:
-            place = _place(error.get("source"))
-            finding = Finding(
-                rule=rule,
-                level=Level.ERROR,
-                title=message.splitlines()[0],
-                consequence=f"Flink refuses the program: {error['class']}.",
-                reason=message,
-                old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
-                new_line=place or SourceLine(name, 0),
-                fixes=_fixes(rule, plan, name, old, place),
-            )
-            new = Program(
-                name=name,
-                kind="program",
-                job_name=str(plan.get("job_name") or ""),
-                flink=str(plan.get("flink") or ""),
-                operators=(),
-                vertices=(),
-                settings={},
-            )
-            return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=(), refused=True)
-    return None
-
-
-def _place(source: Mapping[str, Any] | None) -> SourceLine | None:
-    if source is None:
+    code, value = _code(plan.error)
+    rule = _RULES.get(code)
+    if rule is None:
         return None
-    end = source.get("end")
-    return SourceLine(source["file"], source["line"], None if end is None else (end[0], end[1]))
+    finding = Finding(
+        rule=rule.id,
+        level=rule.level,
+        title=plan.error.message.splitlines()[0],
+        consequence=f"Flink refuses the program: {plan.error.class_name}.",
+        reason=plan.error.message,
+        old_line=old.source or next((one.source for one in old.operators if one.source is not None), None),
+        new_line=plan.error.source or SourceLine(name, 0),
+        fixes=_fixes(rule, plan, value, name, old),
+    )
+    new = Program(
+        name=name,
+        kind="program",
+        job_name=plan.job_name or "",
+        flink=plan.flink,
+        operators=(),
+        vertices=(),
+        settings={},
+    )
+    return Report(old=old, new=new, verdict=Verdict.INCOMPATIBLE, findings=(finding,), mapping=(), refused=True)
 
 
-def _fixes(rule: str, plan: Mapping[str, Any], name: str, old: Program, place: SourceLine | None) -> tuple[Fix, ...]:
+def _code(error: Refusal) -> tuple[str, str]:
+    """The code of an error and the text that is to blame, also where version 0.1.0 wrote it."""
+    if error.code is not None:
+        return error.code, error.value or ""
+    code = next((code for words, code in _BEFORE_CODES.items() if words in error.message), ErrorCode.UNUSABLE)
+    return code.value, error.message.rpartition("Found: ")[2]
+
+
+def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tuple[Fix, ...]:
     """What to do about the refusal."""
-    match rule:
-        case "CMP105":
-            return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
-        case "CMP109":
-            return (cmp109.fix(old, plan["error"]["message"].rpartition(_FOUND)[2], place),)
-        case "CMP202":
-            text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
-            return (Fix(text=text, code=".rebalance()"),)
-        case _:
-            text = "Take the loop out of the job, or switch checkpoints off."
-            return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
+    if rule is cmp105.RULE:
+        return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
+    if rule is cmp109.RULE:
+        return (cmp109.fix(old, value, plan.error.source),)
+    if rule is cmp202.RULE:
+        text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
+        return (Fix(text=text, code=".rebalance()"),)
+    text = "Take the loop out of the job, or switch checkpoints off."
+    return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
 
 
-def _apart(plan: Mapping[str, Any], name: str, old: Program) -> tuple[Fix, ...]:
+def _apart(plan: Refused, name: str, old: Program) -> tuple[Fix, ...]:
     """Edits for uids that several operators have; none where the job is refused for more than that."""
-    try:
-        apart = decode(plan["apart"], name=name, kind="program")
-    except (KeyError, PlanError):
+    if plan.apart is None:
         return ()
-    return tuple(cmp105.fixes(old, apart, {int(node): uid for node, uid in plan["apart"]["shared_uids"].items()}))
+    uids = {int(node): uid for node, uid in plan.apart.shared_uids.items()}
+    return tuple(cmp105.fixes(old, facts_of(plan.apart, name=name, kind="program"), uids))

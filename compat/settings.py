@@ -12,7 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
+from compat.compiler.versions import FLINK_VERSIONS
+from compat.loader.inputs import LoadOptions
 from compat.report import NAMES as FORMAT_NAMES
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 OWN_FILE = "compat.toml"
 PROJECT_FILE = "pyproject.toml"
-FLINK_VERSIONS = ("1.20", "2.3")
 PARALLELISM = "parallelism.default"
 
 
@@ -36,7 +37,7 @@ class Output:
     path: Path | None = None
 
 
-@record
+@frozen
 class Settings:
     """What can be set; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
 
@@ -60,6 +61,10 @@ class Settings:
         said["options"] = MappingProxyType({**self.options, **command_line.options})
         said["ignore"] = (*self.ignore, *command_line.ignore)
         return replace(self, **said)
+
+    def load_options(self) -> LoadOptions:
+        """How programs are loaded by these settings."""
+        return LoadOptions.given(self.options, flink=self.flink, timeout=self.timeout, no_open=self.no_open)
 
 
 def parse_output(text: str, folder: Path | None = None) -> Output:
@@ -282,8 +287,8 @@ def _ignore(item: Any) -> IgnoredRule:
     strange = set(entry) - {"rule", "uid", "reason"}
     if strange:
         raise ValueError(f"{sorted(strange)[0]!r} is no key of an ignored rule")
+    from compat.check.catalogue import RULES
     from compat.check.ignores import IgnoredRule
-    from compat.check.rules.catalogue import RULES
 
     if entry.get("rule") not in RULES:
         raise ValueError(f"there is no rule {entry.get('rule')!r}; compat rules lists them")

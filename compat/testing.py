@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from compat.check.findings import Level, Report
-from compat.comparison import Comparison, Outcomes, compare
-from compat.loader.inputs import LoadOptions
-from compat.loader.process import DEFAULT_TIMEOUT
+from compat.comparison import Comparison, compare
 from compat.report import ReportContext, render
 from compat.settings import Settings, find
 
@@ -58,9 +56,18 @@ def assert_compatible(
             no_open=None if call_open is None else not call_open,
         )
     )
-    results = [_compare(old, new, old_args, new_args, settings, job)]
-    if rollback:
-        results.append(_compare(new, old, new_args, old_args, settings, job, direction="rollback"))
+    forward = Comparison(
+        old=os.fspath(old),
+        new=os.fspath(new),
+        load=settings.load_options(),
+        old_arguments=tuple(old_args),
+        new_arguments=tuple(new_args),
+        allow_non_restored=bool(settings.allow_non_restored_state),
+        job=job,
+        ignored=settings.ignore,
+        baseline=settings.baseline,
+    )
+    results = [compare(one) for one in ((forward, forward.reversed()) if rollback else (forward,))]
     outcomes = [outcome for result in results for outcome in result.outcomes]
     context = ReportContext(
         sources={name: lines for result in results for name, lines in result.sources.items()},
@@ -72,34 +79,3 @@ def assert_compatible(
     if failing or len(reports) < len(outcomes):
         raise IncompatibleError("\n" + render("text", outcomes, context))
     return reports
-
-
-def _compare(
-    old: Job,
-    new: Job,
-    old_args: Sequence[str],
-    new_args: Sequence[str],
-    settings: Settings,
-    job: int | None,
-    **more: Any,
-) -> Outcomes:
-    load = LoadOptions(
-        options=dict(settings.options),
-        flink=settings.flink or "2.3",
-        timeout=settings.timeout or DEFAULT_TIMEOUT,
-        call_open=not settings.no_open,
-    )
-    return compare(
-        Comparison(
-            old=os.fspath(old),
-            new=os.fspath(new),
-            load=load,
-            old_arguments=tuple(old_args),
-            new_arguments=tuple(new_args),
-            allow_non_restored=bool(settings.allow_non_restored_state),
-            job=job,
-            ignored=settings.ignore,
-            baseline=settings.baseline,
-            **more,
-        )
-    )

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from compat.compiler.errors import illegal_argument
-
-LATEST_FLINK = "2.3"
-FLINK_VERSIONS = ("1.20", "2.3")
+from compat.compiler.errors import FlinkError, illegal_argument
+from compat.compiler.versions import LATEST_FLINK
 
 PARALLELISM = "parallelism.default"
 MAX_PARALLELISM = "pipeline.max-parallelism"
@@ -47,6 +45,11 @@ _OLD_KEYS = {
     "execution.checkpointing.unaligned": UNALIGNED,
     "state.backend": STATE_BACKEND,
 }
+
+_STATE_BACKENDS = frozenset({"hashmap", "rocksdb", "forst", "jobmanager", "filesystem"})
+"""The names that Flink knows; the last two are those that 1.x had for the first."""
+
+_PLAIN_NAME = re.compile(r"\w+")
 
 _UNITS = {
     "": 1.0, "ms": 1.0, "milli": 1.0, "millis": 1.0, "millisecond": 1.0, "milliseconds": 1.0,
@@ -149,10 +152,6 @@ class JobSettings:
         """True when the job takes checkpoints."""
         return self.checkpoint_interval is not None and self.checkpoint_interval > 0
 
-    def with_options(self, **changes: object) -> JobSettings:
-        """The same settings with fields changed."""
-        return replace(self, **changes)  # type: ignore[arg-type]
-
     @classmethod
     def from_options(
         cls, options: Mapping[str, str], *, flink: str = LATEST_FLINK, parallelism: int = 1
@@ -166,11 +165,12 @@ class JobSettings:
         def integer(key: str, default: int) -> int:
             return parse_integer(key, given[key]) if key in given else default
 
+        _require_state_backend(given.get(STATE_BACKEND))
         timeout = parse_duration(given[BUFFER_TIMEOUT]) if BUFFER_TIMEOUT in given else 100
         return cls(
             job_name=given.get(JOB_NAME),
             parallelism=integer(PARALLELISM, parallelism),
-            max_parallelism=integer(MAX_PARALLELISM, -1),
+            max_parallelism=_max_parallelism(given),
             chaining=boolean(CHAINING, True),
             chain_different_max_parallelism=boolean(CHAIN_DIFFERENT_MAX_PARALLELISM, True),
             buffer_timeout=timeout if boolean(BUFFER_TIMEOUT_ENABLED, True) else -1,
@@ -194,6 +194,28 @@ class JobSettings:
             python_thread_mode=given.get(PYTHON_EXECUTION_MODE, "process").strip().lower() == "thread",
             flink=flink,
             options=MappingProxyType(dict(given)),
+        )
+
+
+def _max_parallelism(given: Mapping[str, str]) -> int:
+    """The max parallelism of the job, -1 where none is set. Flink: ``ExecutionConfig.setMaxParallelism``."""
+    if MAX_PARALLELISM not in given:
+        return -1
+    number = parse_integer(MAX_PARALLELISM, given[MAX_PARALLELISM])
+    if number <= 0:
+        raise illegal_argument("The maximum parallelism must be greater than 0.")
+    return number
+
+
+def _require_state_backend(name: str | None) -> None:
+    """Refuse a name of no state backend. Flink: ``StateBackendLoader``, which takes any other name for a factory's class.
+
+    Whether a class in a package is there is for the cluster to say.
+    """
+    if name is not None and _PLAIN_NAME.fullmatch(name) and name.lower() not in _STATE_BACKENDS:
+        raise FlinkError(
+            "org.apache.flink.util.DynamicCodeLoadingException",
+            f"Cannot find configured state backend factory class: {name}",
         )
 
 

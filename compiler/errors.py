@@ -2,15 +2,22 @@
 
 ::
 
-    ProgramError                   the program cannot become a job; says at which stage, and where in the program
-    └── FlinkError                 Flink itself refuses it; carries the Java exception's class
+    Exception
+    └── ProgramError               the program cannot become a job; says at which stage, and where in the program
+        └── FlinkError             Flink itself refuses it; carries the Java exception's class
 
+Each carries an :class:`ErrorCode`, which is what code goes by: messages are Flink's own, for people, and not an interface.
 A stage is one of ``build`` (while the program calls the API), ``streamGraph``, ``hashes`` and ``jobGraph``.
+
+What goes wrong below and above a program has errors of its own: ``StoreError`` and ``SavepointError`` in ``compat.state``,
+``RestoreRefused`` and ``JobFailed`` in ``compat.compiler.spark``, ``InputError`` in ``compat.loader``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypedDict, Unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +36,37 @@ class Location:
         return f"{self.file}:{self.line}"
 
 
+class ErrorCode(Enum):
+    """What is wrong with a program; the value is what plans say in ``error.code``.
+
+    The first four tell the kind of error, the others name one condition each, which the check knows a rule for.
+    """
+
+    UNUSABLE = "unusable"
+    ILLEGAL_ARGUMENT = "illegal-argument"
+    ILLEGAL_STATE = "illegal-state"
+    UNSUPPORTED = "unsupported"
+    DUPLICATE_UID = "duplicate-uid"
+    MALFORMED_UID_HASH = "malformed-uid-hash"
+    FORWARD_CHANGES_PARALLELISM = "forward-changes-parallelism"
+    CHECKPOINTED_ITERATION = "checkpointed-iteration"
+
+
+class Where(TypedDict, total=False):
+    """What an error may say besides its message; see :class:`ProgramError`."""
+
+    code: ErrorCode
+    value: str | None
+    stage: str
+    operator: str | None
+    location: Location | None
+
+
 class ProgramError(Exception):
     """A program that cannot become a job.
 
-    ``stage`` tells how far it came, ``operator`` names the stream or operator concerned (or None) and
-    ``location`` the line of the program (or None).
+    ``code`` tells what is wrong and ``value`` what the program gave (where one text is to blame), ``stage`` how far it
+    came, ``operator`` names the stream or operator concerned and ``location`` the line of the program, or None.
     """
 
     kind = "ProgramError"
@@ -42,12 +75,16 @@ class ProgramError(Exception):
         self,
         message: str,
         *,
+        code: ErrorCode = ErrorCode.UNUSABLE,
+        value: str | None = None,
         stage: str = "build",
         operator: str | None = None,
         location: Location | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.code = code
+        self.value = value
         self.stage = stage
         self.operator = operator
         self.location = location
@@ -56,29 +93,31 @@ class ProgramError(Exception):
 class FlinkError(ProgramError):
     """A program that Flink refuses. ``kind`` is the Java class of the exception that Flink throws."""
 
-    def __init__(
-        self,
-        kind: str,
-        message: str,
-        *,
-        stage: str = "build",
-        operator: str | None = None,
-        location: Location | None = None,
-    ) -> None:
-        super().__init__(message, stage=stage, operator=operator, location=location)
+    def __init__(self, kind: str, message: str, **where: Unpack[Where]) -> None:
+        super().__init__(message, **where)
         self.kind = kind
 
 
-def illegal_argument(message: str, **where: object) -> FlinkError:
+def illegal_argument(message: str, **where: Unpack[Where]) -> FlinkError:
     """The program passed a value that Flink does not take."""
-    return FlinkError("java.lang.IllegalArgumentException", message, **where)  # type: ignore[arg-type]
+    where.setdefault("code", ErrorCode.ILLEGAL_ARGUMENT)
+    return FlinkError("java.lang.IllegalArgumentException", message, **where)
 
 
-def illegal_state(message: str, **where: object) -> FlinkError:
+def illegal_state(message: str, **where: Unpack[Where]) -> FlinkError:
     """The program, as a whole, is in a state that Flink does not take."""
-    return FlinkError("java.lang.IllegalStateException", message, **where)  # type: ignore[arg-type]
+    where.setdefault("code", ErrorCode.ILLEGAL_STATE)
+    return FlinkError("java.lang.IllegalStateException", message, **where)
 
 
-def unsupported(message: str, **where: object) -> FlinkError:
+def unsupported(message: str, **where: Unpack[Where]) -> FlinkError:
     """The program asks for a combination that Flink does not support."""
-    return FlinkError("java.lang.UnsupportedOperationException", message, **where)  # type: ignore[arg-type]
+    where.setdefault("code", ErrorCode.UNSUPPORTED)
+    return FlinkError("java.lang.UnsupportedOperationException", message, **where)
+
+
+def malformed_uid_hash(text: str, **where: Unpack[Where]) -> FlinkError:
+    """The program set a uid hash that is no operator id."""
+    message = f"Node hash must be a 32 character String that describes a hex code. Found: {text}"
+    where |= {"code": ErrorCode.MALFORMED_UID_HASH, "value": text}
+    return illegal_argument(message, **where)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 """The folder of the package ``compat``, with a separator at its end."""
@@ -39,4 +40,17 @@ def hide_checkout() -> None:
     In a checkout, ``compiler`` and ``state`` stand beside ``compat``; a program that imports such names means others.
     """
     if os.path.isdir(os.path.join(ROOT, "compiler")) and os.path.isdir(os.path.join(ROOT, "state")):
-        sys.path[:] = [path for path in sys.path if os.path.abspath(path) != ROOT]
+        root = os.path.realpath(ROOT)
+        sys.path[:] = [path for path in sys.path if os.path.realpath(path) != root]
+
+
+def namesake(folders: Iterable[str]) -> str | None:
+    """The first module or folder in ``folders`` that has the name of this package and is not it; None where none has."""
+    ours = os.path.realpath(PACKAGE)
+    for folder in folders:
+        path = os.path.join(folder, _NAME)
+        if os.path.isdir(path) and os.path.realpath(path) != ours:
+            return path
+        if os.path.isfile(path + ".py"):
+            return path + ".py"
+    return None

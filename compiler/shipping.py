@@ -51,7 +51,7 @@ def check_functions(pipeline: Pipeline) -> None:
 
 def _parts(operator: Operator) -> Iterator[tuple[str, Any]]:
     yield _named(operator.function), operator.function
-    for name, value in operator.arguments.items():
+    for name, value in operator.parameters():
         yield f"the {name.replace('_', ' ')}", value
     for chained in operator.chained:
         yield from _parts(chained)

@@ -1,4 +1,4 @@
-"""What a program says about a state before it uses it: its name, kind, types and lifetime.
+"""State descriptors: the name, kind, types and lifetime that a program declares before it uses a state.
 
 Flink: ``StateDescriptor`` and its subclasses. Two descriptors are equal when name, kind, types and lifetime are; the
 functions of reducing and aggregating state do not count, as in Flink.
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class StateDescriptor:
-    """What all descriptors share. ``kind`` is Flink's name of the state's kind."""
+    """The base of all descriptors. ``kind`` is Flink's name of the state's kind."""
 
     kind: ClassVar[str] = "UNKNOWN"
 

@@ -16,6 +16,7 @@ import mmh3
 
 LOWEST_DEFAULT_MAX_PARALLELISM = 1 << 7
 HIGHEST_MAX_PARALLELISM = 1 << 15
+"""Flink: ``KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM``."""
 
 _MASK = 0xFFFFFFFF
 
@@ -43,11 +44,6 @@ def default_max_parallelism(parallelism: int) -> int:
     return min(max(power, LOWEST_DEFAULT_MAX_PARALLELISM), HIGHEST_MAX_PARALLELISM)
 
 
-def key_group_of_hash(key_hash: int, max_parallelism: int) -> int:
-    """The key group of a key with this 32-bit hash."""
-    return murmur_hash(key_hash) % max_parallelism
-
-
 def key_group_of_key(key: Any, max_parallelism: int) -> int:
     """The key group of a Python key."""
     return murmur_hash(stable_hash(key)) % max_parallelism
@@ -70,7 +66,7 @@ def subtask_of_key_group(max_parallelism: int, parallelism: int, key_group: int)
 
 def subtask_of_key(key: Any, max_parallelism: int, parallelism: int) -> int:
     """The subtask that holds a Python key."""
-    return key_group_of_key(key, max_parallelism) * parallelism // max_parallelism
+    return subtask_of_key_group(max_parallelism, parallelism, key_group_of_key(key, max_parallelism))
 
 
 def _check(max_parallelism: int, parallelism: int) -> None:

@@ -29,7 +29,7 @@ class StateTtlConfig(_Value):
     """When a state's value expires, whether an expired one may still be seen, and how it is removed."""
 
     class UpdateType(Enum):
-        """What sets an expiry time anew."""
+        """The accesses that renew an expiry time."""
 
         Disabled = 0
         OnCreateAndWrite = 1
@@ -134,7 +134,7 @@ class StateTtlConfig(_Value):
             self._strategies: dict[Any, Any] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """What sets the expiry time anew."""
+            """The accesses that renew the expiry time."""
             self._update_type = update_type
             return self
 
@@ -238,7 +238,7 @@ class StateTtlConfig(_Value):
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> StateTtlConfig.UpdateType:
-        """What sets the expiry time anew."""
+        """The accesses that renew the expiry time."""
         return self._update_type
 
     def get_state_visibility(self) -> StateTtlConfig.StateVisibility:
@@ -262,7 +262,7 @@ class StateTtlConfig(_Value):
         return self._cleanup_strategies
 
     def to_json(self) -> dict[str, Any]:
-        """What decides about compatibility and behaviour, as plain JSON data; the lifetime in milliseconds."""
+        """The settings that matter for compatibility and behaviour, as plain JSON data; the lifetime in milliseconds."""
         return {
             "ttl": milliseconds_of(self._ttl),
             "update": self._update_type.name,

@@ -1,48 +1,139 @@
-"""Imports go down the stream only."""
+"""Imports go downwards only: compat → compiler → state, and from layer to layer inside each of them."""
+
+from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ORDER = ("datastream", "transformations", "streamgraph", "jobgraph", "executiongraph", "spark")
-MAY_IMPORT_UP = {
-    # The call get_execution_plan() of the API prints a graph; the runtime runs functions of the API.
-    "compiler/datastream/stream_execution_environment.py",
+
+PACKAGES = ("compat", "compiler", "state")
+"""The folders from the top to the bottom."""
+
+LAYERS = {
+    "compat": (
+        {"__main__", "pytest_plugin", "pyflink"},
+        {"cli", "testing", "api"},
+        {"execution", "service", "fix", "settings"},
+        {"report", "view"},
+        {"comparison", "refusals", "sides"},
+        {"check"},
+        {"savepoint"},
+        {"loader", "schemas"},
+        {"plan"},
+        {"__init__", "escaping", "examples"},
+    ),
+    "compiler": (
+        {"spark"},
+        {"driver"},
+        {"executiongraph"},
+        {"jobgraph"},
+        {"streamgraph"},
+        {"datastream", "topology"},
+        {"job", "shipping"},
+        {"transformations"},
+        {"__init__", "configuration", "errors", "garbage", "frozen", "ours", "versions"},
+    ),
+    "state": (
+        {"assignment", "compatibility", "delta", "flink"},
+        {"serializers"},
+        {"descriptors", "types"},
+        {"__init__", "key_groups", "names", "rows", "time", "ttl"},
+    ),
 }
+"""What each folder holds, from the top to the bottom; what stands on one line may import one another."""
+
+EXCEPTIONS = {
+    # get_execution_plan() of PyFlink's API prints the stream graph.
+    ("compiler/datastream/stream_execution_environment.py", "compiler/streamgraph"),
+    # The package's own names are there without importing anything until somebody asks for them.
+    ("compat/__init__.py", "compat/api"),
+    ("compat/__init__.py", "compat/check"),
+    ("compat/__init__.py", "compat/loader"),
+    ("compat/__init__.py", "compat/plan"),
+}
+"""Imports that go up: a file, and the layer that it imports from."""
 
 
-def imports(path):
+def files(package: str) -> Iterator[Path]:
+    folder = ROOT / package
+    links = [path for path in folder.iterdir() if path.is_symlink()]
+    return (path for path in folder.rglob("*.py") if not any(link in path.parents for link in links))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules that a file imports, wherever in it; a name out of a package counts as a module of it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("layer", ORDER[1:-1])
-def test_a_graph_layer_knows_nothing_of_what_comes_after_it(layer):
-    later = {f"compat.compiler.{name}" for name in ORDER[ORDER.index(layer) + 1 :]}
-    for path in (ROOT / "compiler" / layer).rglob("*.py"):
-        found = {name for name in imports(path) if any(name == x or name.startswith(x + ".") for x in later)}
-        assert not found, path
+def place(module: str) -> tuple[str, str] | None:
+    """The folder and the layer that a module of ours belongs to; None for any other."""
+    names = module.split(".")
+    if names[0] != "compat":
+        return None
+    if len(names) > 1 and names[1] in PACKAGES:
+        return _place(names[1], names[2:])
+    return _place("compat", names[1:])
 
 
-def test_state_knows_neither_compiler_nor_compat():
-    for path in (ROOT / "state").rglob("*.py"):
-        assert not {
-            name for name in imports(path) if name.startswith("compat.") and not name.startswith("compat.state.")
-        }, path
+def _place(package: str, below: list[str]) -> tuple[str, str]:
+    known = {name for layer in LAYERS[package] for name in layer}
+    return package, below[0] if below and below[0] in known else "__init__"
 
 
-def test_the_compiler_knows_nothing_of_what_a_person_touches():
-    for path in (ROOT / "compiler").rglob("*.py"):
-        ours = {name for name in imports(path) if name.partition(".")[0] == "compat"}
-        assert not {name for name in ours if not name.startswith(("compat.compiler", "compat.state"))}, path
+def height(package: str, layer: str) -> int:
+    """How far up a layer stands."""
+    return next(-number for number, names in enumerate(LAYERS[package]) if layer in names)
 
 
-def test_the_short_names_of_the_folders_are_not_imported():
-    for folder in ("compat", "compiler", "state", "tests"):
-        for path in (ROOT / folder).rglob("*.py"):
+def upwards() -> Iterator[tuple[str, str]]:
+    """Every import that goes up: the file, and the layer."""
+    for package in PACKAGES:
+        for path in files(package):
+            layer = path.relative_to(ROOT / package).parts[0].removesuffix(".py")
+            for module in imports(path):
+                target = place(module)
+                if target is None:
+                    continue
+                if target[0] == package:
+                    up = height(*target) > height(package, layer)
+                else:
+                    up = PACKAGES.index(target[0]) < PACKAGES.index(package)
+                if up:
+                    yield str(path.relative_to(ROOT)), "/".join(target)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_part_has_a_layer(package: str) -> None:
+    found = {path.relative_to(ROOT / package).parts[0].removesuffix(".py") for path in files(package)}
+    listed = [name for layer in LAYERS[package] for name in layer]
+    assert sorted(listed) == sorted(found)
+
+
+def test_imports_go_down_but_for_the_exceptions_and_each_of_these_is_used() -> None:
+    assert set(upwards()) == EXCEPTIONS
+
+
+@pytest.mark.parametrize("layer", ["plan", "loader", "savepoint", "check"])
+def test_what_decides_knows_nothing_of_reports_and_the_command_line(layer: str) -> None:
+    for path in (ROOT / "compat" / layer).rglob("*.py"):
+        assert not {name for name in imports(path) if name.startswith(("compat.report", "compat.cli"))}, path
+
+
+def test_the_service_answers_without_reports_and_the_command_line() -> None:
+    for path in (ROOT / "compat" / "service" / "api").rglob("*.py"):
+        assert not {name for name in imports(path) if name.startswith(("compat.report", "compat.cli"))}, path
+
+
+def test_the_short_names_of_the_folders_are_not_imported() -> None:
+    for folder in (*PACKAGES, "tests"):
+        for path in files(folder):
             assert not {name for name in imports(path) if name.partition(".")[0] in ("compiler", "state")}, path

@@ -8,7 +8,9 @@ from functools import cached_property
 
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.mapping import Pair, StateMapping
+from compat.check.rule import Rule
 from compat.check.similarity import find_successors
+from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
 
 
@@ -17,7 +19,7 @@ class CheckOptions:
     """What the user decided: whether state may be left behind, the version of Flink to restore with, and which way."""
 
     allow_non_restored: bool = False
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     direction: Direction = "forward"
 
 
@@ -64,10 +66,10 @@ class Check:
 
     def finding(
         self,
-        rule: str,
-        level: Level,
+        rule: Rule,
         title: str,
         *,
+        level: Level | None = None,
         consequence: str,
         reason: str,
         old: Operator | None = None,
@@ -78,10 +80,13 @@ class Check:
         related: tuple[tuple[str, SourceLine], ...] = (),
         subject: str | None = None,
     ) -> Finding:
-        """A finding with a place in both programs: the operators', else their neighbours', else the submitting lines."""
+        """A finding of ``rule``, at its usual level unless another one is given.
+
+        It has a place in both programs: the operators', else their neighbours', else the submitting lines.
+        """
         return Finding(
-            rule=rule,
-            level=level,
+            rule=rule.id,
+            level=rule.level_of(level),
             title=title,
             consequence=consequence,
             reason=reason,

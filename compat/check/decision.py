@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from compat.check.catalogue import RULES
 from compat.check.context import Check, CheckOptions
 from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
 from compat.check.identity import find_wrong_hands
 from compat.check.mapping import StateMapping, map_state
-from compat.check.rules.registry import ALL
+from compat.check.rules import cmp106
 from compat.plan.facts import Program
-
-_FATE_OF_RULE = {
-    "CMP413": Fate.LOST,
-    "CMP603": Fate.LOST,
-    "CMP402": Fate.LOST,
-    "CMP405": Fate.MIGRATED,
-    "CMP410": Fate.UNKNOWN,
-    "CMP111": Fate.UNKNOWN,
-}
 
 
 def check(
@@ -36,7 +28,7 @@ def check(
     mapping = map_state(old, new)
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {})
     findings = sorted(
-        (finding for rule in ALL for finding in rule(context)),
+        (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context)),
         key=lambda finding: (finding.level.rank, finding.rule),
     )
     return Report(
@@ -68,23 +60,24 @@ def with_findings(report: Report, findings: Iterable[Finding], suppressed: Itera
 
 def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
     worst: dict[str, Finding] = {}
+    of_the_job: Finding | None = None
     for finding in findings:
         if finding.old is not None:
             worst.setdefault(finding.old.id, finding)
+        elif finding.new is None and finding.level.rank <= Level.MIGRATE.rank:
+            of_the_job = of_the_job or finding
     mapping: StateMapping = context.mapping
     for pair in mapping.stateful_pairs():
-        found = worst.get(pair.old.id)
-        if pair.old.id in context.wrong_hands:
+        found = of_the_job or worst.get(pair.old.id)
+        if of_the_job is None and pair.old.id in context.wrong_hands:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by)
         elif found is None or found.level.rank > Level.MIGRATE.rank:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.RESTORED, by=pair.by)
         else:
-            default = Fate.REFUSED if found.level is Level.ERROR else Fate.UNKNOWN
-            fate = _FATE_OF_RULE.get(found.rule, default)
-            yield MappingRow(old=pair.old, new=pair.new, fate=fate, by=pair.by, note=found.rule)
+            yield MappingRow(old=pair.old, new=pair.new, fate=RULES[found.rule].fate, by=pair.by, note=found.rule)
     for pair in mapping.shadowed:
         if pair.old.has_state:
-            yield MappingRow(old=pair.old, new=None, fate=Fate.LOST, by=pair.by, note="CMP106")
+            yield MappingRow(old=pair.old, new=None, fate=cmp106.RULE.fate, by=pair.by, note=cmp106.RULE.id)
     for old in mapping.lost:
         fate = Fate.DROPPED if context.options.allow_non_restored else Fate.REFUSED
         yield MappingRow(old=old, new=None, fate=fate, by="")

@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.plan.facts import Operator, Program, SourceLine
 
 Direction = Literal["forward", "rollback"]
@@ -50,7 +50,7 @@ class Fate(Enum):
     EMPTY = "starts empty"
 
 
-@record
+@frozen
 class Fix:
     """An edit that repairs a finding.
 
@@ -66,7 +66,7 @@ class Fix:
     code: str | None = None
 
 
-@record
+@frozen
 class Finding:
     """One thing that the check found.
 
@@ -108,7 +108,7 @@ class Finding:
         return "|".join(parts)
 
 
-@record
+@frozen
 class MappingRow:
     """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate."""
 
@@ -119,7 +119,7 @@ class MappingRow:
     note: str = ""
 
 
-@record
+@frozen
 class Passage:
     """What becomes of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
 
@@ -133,7 +133,7 @@ class Passage:
     way: tuple[str, ...] = ()
 
 
-@record
+@frozen
 class Change:
     """One value that is different: ``kind`` is ``changed``, ``added`` or ``removed``, ``path`` where it stands."""
 
@@ -143,7 +143,7 @@ class Change:
     now: Any
 
 
-@record
+@frozen
 class OperatorChanges:
     """What is different about an operator."""
 
@@ -152,7 +152,7 @@ class OperatorChanges:
     changes: tuple[Change, ...]
 
 
-@record
+@frozen
 class Difference:
     """What is different between two programs, as data. ``removed`` and ``added`` are operators without a partner."""
 
@@ -162,7 +162,7 @@ class Difference:
     added: tuple[Operator, ...]
 
 
-@record
+@frozen
 class Report:
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
 

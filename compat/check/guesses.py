@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compat.check.similarity import family, recorded, state_names
+from compat.check.similarity import recorded, state_names
 from compat.plan.facts import Operator
+from compat.plan.families import family
 
 _STATES, _PARALLELISM = 2, 1
 _MOST_CANDIDATES = 50

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
-from compat.check.similarity import Index, family, own_name, recorded, similarity, state_names
+from compat.check.similarity import Index, own_name, recorded, similarity, state_names
 from compat.plan.facts import Operator, Program
+from compat.plan.families import family
 
 _LOOK_AT = 16
 _ONLY_THE_SORT = 1

@@ -16,8 +16,9 @@ import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.catalogue import RULES
+from compat.check.catalogue import RULES
+from compat.check.findings import Finding, Fix
+from compat.check.rules import cmp904, cmp905
 from compat.plan.facts import SourceLine
 
 _COMMENT = re.compile(r"#\s*compat:\s*ignore(?P<brackets>\[(?P<ids>[^\]]*)\])?(?P<rest>.*)")
@@ -125,8 +126,8 @@ def _about(ignores: Sequence[Ignore], used: set[tuple[SourceLine, str]]) -> Iter
                 )
             elif (ignore.place, rule) not in used:
                 yield Finding(
-                    rule="CMP904",
-                    level=Level.WARNING,
+                    rule=cmp904.RULE.id,
+                    level=cmp904.RULE.level,
                     title=f"ignore[{rule}] suppresses nothing",
                     consequence="Nothing; but a later finding of that rule on this line would be hidden.",
                     reason=f"No finding of {rule} is about this line.",
@@ -137,8 +138,8 @@ def _about(ignores: Sequence[Ignore], used: set[tuple[SourceLine, str]]) -> Iter
 
 def _invalid(place: SourceLine, title: str, reason: str) -> Finding:
     return Finding(
-        rule="CMP905",
-        level=Level.WARNING,
+        rule=cmp905.RULE.id,
+        level=cmp905.RULE.level,
         title=title,
         consequence="The comment has no effect.",
         reason=reason,

@@ -1,19 +1,16 @@
-"""Where each operator's state goes at a restore: the decision of Flink, as a pure function of the facts.
-
-Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator under
-its generated id (the hash of the uid, if it has one). An operator of the new job takes what is recorded under its user
-hash, if anything is, else what is recorded under its generated id; but each state is handed out once.
-"""
+"""Where each operator's state goes at a restore, in the words of the check: what :mod:`compat.state.assignment` decides, with
+the operators of both programs, and with the successors of those whose state nobody takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors
+from compat.plan.claims import claimants, recorded_of
 from compat.plan.facts import Operator, Program
+from compat.state.assignment import Claim, Identity, Refusal, assign
 
 BY_USER_HASH = "user hash"
 BY_UID = "uid"
@@ -29,6 +26,15 @@ class Pair:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class MaxParallelismConflict:
+    """A pair whose max parallelism Flink refuses, and for a mixed chain the pair that it is at odds with."""
+
+    pair: Pair
+    refusal: Refusal
+    other: Pair | None
+
+
 @dataclass(frozen=True)
 class StateMapping:
     """All pairs, and what is left over.
@@ -36,23 +42,22 @@ class StateMapping:
     ``lost`` are operators of OLD with state that nobody takes; ``successors`` gives for such a one the operator of NEW that
     does its work now, if one can be told, by OLD's id; those in ``guessed`` are no more than likely. ``fresh`` are
     operators of NEW that take nothing. ``shadowed`` are operators of OLD whose state is passed over because the same
-    operator of NEW takes another one.
+    operator of NEW takes another one. ``contested`` are the pairs of each operator of OLD that several operators of NEW
+    have an id for, by OLD's id. ``conflicts`` are in the order of NEW.
     """
 
     pairs: tuple[Pair, ...]
     lost: tuple[Operator, ...]
     fresh: tuple[Operator, ...]
     shadowed: tuple[Pair, ...]
+    contested: Mapping[str, tuple[Pair, ...]]
+    conflicts: tuple[MaxParallelismConflict, ...]
     successors: Mapping[str, Operator]
     guessed: frozenset[str] = frozenset()
 
-    @cached_property
-    def contested(self) -> dict[str, tuple[Pair, ...]]:
-        """The pairs of each operator of OLD that several operators of NEW have an id for, by OLD's id."""
-        claims: dict[str, list[Pair]] = {}
-        for pair in self.pairs:
-            claims.setdefault(pair.old.id, []).append(pair)
-        return {id: tuple(pairs) for id, pairs in claims.items() if len(pairs) > 1}
+    def refused(self, refusal: Refusal) -> Iterable[MaxParallelismConflict]:
+        """The conflicts of one kind."""
+        return (conflict for conflict in self.conflicts if conflict.refusal is refusal)
 
     def stateful_pairs(self) -> Iterable[Pair]:
         """The pairs in which there is state to hand over."""
@@ -62,28 +67,14 @@ class StateMapping:
 def map_state(old: Program, new: Program) -> StateMapping:
     """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would."""
     recorded = old.by_id
-    pairs: list[Pair] = []
-    shadowed: list[Pair] = []
-    fresh: list[Operator] = []
-    for operator in new.operators:
-        by_hash = recorded.get(operator.user_hash) if operator.user_hash is not None else None
-        by_id = recorded.get(operator.id)
-        taken = by_hash or by_id
-        if taken is None:
-            fresh.append(operator)
-            continue
-        by = BY_USER_HASH if by_hash is not None else BY_UID if operator.pinned else BY_GENERATED_ID
-        pairs.append(Pair(taken, operator, by))
-        if by_hash is not None and by_id is not None and by_id is not by_hash:
-            shadowed.append(Pair(by_id, operator, BY_GENERATED_ID))
-    taken_ids = {pair.old.id for pair in pairs}
-    shadowed = [pair for pair in shadowed if pair.old.id not in taken_ids]
-    claimed = taken_ids | {pair.old.id for pair in shadowed}
-    lost = [
-        operator
-        for operator in old.operators
-        if operator.id not in claimed and (operator.has_state or old.all_have_state)
-    ]
+
+    def pair(claim: Claim) -> Pair:
+        operator = new.operators[claim.place]
+        return Pair(recorded[claim.recorded.id], operator, _way(claim.identity, operator))
+
+    assignment = assign((recorded_of(operator, old) for operator in old.operators), claimants(new))
+    lost = tuple(recorded[each.id] for each in assignment.lost)
+    fresh = [new.operators[place] for place in assignment.unserved]
     successors = find_successors(lost, fresh)
     served = {operator.id for operator in successors.values()}
     guesses = guess_successors(
@@ -91,5 +82,23 @@ def map_state(old: Program, new: Program) -> StateMapping:
         [operator for operator in fresh if operator.id not in served],
     )
     return StateMapping(
-        tuple(pairs), tuple(lost), tuple(fresh), tuple(shadowed), successors | guesses, frozenset(guesses)
+        pairs=tuple(pair(claim) for claim in assignment.claims),
+        lost=lost,
+        fresh=tuple(fresh),
+        shadowed=tuple(pair(claim) for claim in assignment.passed_over),
+        contested={id: tuple(map(pair, claims)) for id, claims in assignment.contested.items()},
+        conflicts=tuple(
+            MaxParallelismConflict(
+                pair(problem.claim), problem.refusal, None if problem.other is None else pair(problem.other)
+            )
+            for problem in assignment.max_parallelism.problems
+        ),
+        successors=successors | guesses,
+        guessed=frozenset(guesses),
     )
+
+
+def _way(identity: Identity, operator: Operator) -> str:
+    if identity is Identity.USER_HASH:
+        return BY_USER_HASH
+    return BY_UID if operator.pinned else BY_GENERATED_ID

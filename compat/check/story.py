@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compat.check.catalogue import RULES
 from compat.check.difference import difference
 from compat.check.explain import Step, steps
-from compat.check.findings import Fate, MappingRow, Passage, Report
+from compat.check.findings import Fate, Finding, Level, MappingRow, Passage, Report
 from compat.check.mapping import BY_GENERATED_ID, BY_UID, map_state
+from compat.check.rule import Family
+from compat.check.rules import cmp103
 from compat.plan.facts import Operator
 
 _FOUND = {
     BY_UID: "by its uid, which no edit moves",
     BY_GENERATED_ID: "by its generated id, which came out the same",
 }
+
+_ABOUT_STATES = frozenset({Family.SCALING, Family.STATES, Family.SETTINGS})
 
 
 def explained(report: Report) -> Report:
@@ -39,7 +44,7 @@ def _successors(report: Report) -> dict[str, Operator]:
     found = dict(map_state(report.old, report.new).successors)
     for finding in (*report.findings, *report.suppressed):
         ids = [fix.operator_id for fix in finding.fixes[:1] if fix.operator_id is not None]
-        if finding.old is not None and finding.rule == "CMP103" and ids:
+        if finding.old is not None and finding.rule == cmp103.RULE.id and ids:
             found[finding.old.id] = report.new.by_id[ids[0]]
     return found
 
@@ -75,11 +80,20 @@ def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
 
 def _problems(report: Report) -> dict[str, list[str]]:
     """What findings say of the states themselves, by the operator's id in OLD."""
-    found: dict[str, list[str]] = {}
+    of_the_job = [
+        _problem(finding)
+        for finding in report.findings
+        if finding.old is None and finding.new is None and finding.level is Level.ERROR
+    ]
+    found = {row.old.id: list(of_the_job) for row in report.mapping if row.old is not None}
     for finding in report.findings:
-        if finding.old is not None and finding.rule.startswith(("CMP3", "CMP4", "CMP6")):
-            found.setdefault(finding.old.id, []).append(f"{finding.rule}: {finding.title}. {finding.consequence}")
+        if finding.old is not None and RULES[finding.rule].family in _ABOUT_STATES:
+            found.setdefault(finding.old.id, []).append(_problem(finding))
     return found
+
+
+def _problem(finding: Finding) -> str:
+    return f"{finding.rule}: {finding.title}. {finding.consequence}"
 
 
 def _step(step: Step) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 import click
 
+from compat.check.undecided import Undecided
 from compat.comparison import Outcomes
-from compat.report.failure import Failure, Side, Undecided
-
-_NO_JOB = "CMP903"
+from compat.loader.failure import Failure, Side, Undecidable
 
 
 def pairs(reference: str, files: Sequence[str]) -> list[tuple[str, str]]:
@@ -46,7 +45,7 @@ def jobs_only(results: Sequence[Outcomes]) -> list[Outcomes]:
 
 
 def _had_no_job(failures: Sequence[Failure]) -> bool:
-    return failures[0].side is Side.OLD and all(failure.rule == _NO_JOB for failure in failures)
+    return failures[0].side is Side.OLD and all(failure.rule == Undecidable.NO_JOB for failure in failures)
 
 
 def _git(*arguments: str) -> bool:

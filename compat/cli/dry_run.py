@@ -8,9 +8,10 @@ from dataclasses import replace
 import click
 
 from compat.check.findings import Report, Verdict
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import InputError, opened
-from compat.report.failure import Failure, Side, Undecided
 
 
 def require_snapshot(old: str) -> None:
@@ -62,7 +63,7 @@ def restored(result: Outcomes, comparison: Comparison) -> Outcomes:
             raise DryRunFailed(f"The program submitted {len(jobs)} jobs, and {len(reports)} when it was checked.")
     except DryRunFailed as error:
         failure = Failure(
-            rule="CMP901",
+            rule=Undecidable.PROGRAM_FAILED,
             message=f"The dry run of the restore failed: {error}",
             name=comparison.new,
             side=Side.NEW,

@@ -1,4 +1,4 @@
-"""``compat explain``: why the id of an operator is another one."""
+"""``compat explain``: why an operator has another id."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import click
 
 from compat.check.explain import steps
 from compat.check.mapping import map_state
-from compat.cli.options import loading, parse_definitions, split
+from compat.cli.options import load_options, loading, split
+from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.loader.process import DEFAULT_TIMEOUT
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Operator, Program
-from compat.report.escaping import visible
+from compat.plan.facts import Operator, Program, facts_of
+from compat.plan.model import Refused
 
 
 @click.command("explain")
@@ -27,24 +26,16 @@ from compat.report.escaping import visible
 @click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
 @loading
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
-    """Why the id of OPERATOR (its name, uid or id) is another one in NEW.
+    """Why OPERATOR (its name, uid or id) has another id in NEW.
 
     Example: compat explain job_v1.py job_v2.py count
     """
-    settings = LoadOptions(
-        options=parse_definitions(options["definitions"]),
-        flink=options["flink"] or "2.3",
-        timeout=options["timeout"] or DEFAULT_TIMEOUT,
-        call_open=not options["no_open"],
-    )
+    settings = load_options(options)
     try:
         before = _program(old, split(options["old_args"]), settings, options["job"])
         after = _program(new, split(options["new_args"]), settings, options["job"])
     except InputError as error:
         click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
-        sys.exit(2)
-    except PlanError as error:
-        click.echo(str(error), err=True)
         sys.exit(2)
     mapping = map_state(before, after)
     first = _find(before, operator)
@@ -75,7 +66,11 @@ def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, j
     job = job or 0
     if not 0 <= job < len(plans):
         raise click.UsageError(f"{argument} submits {len(plans)} job(s), counted from 0.")
-    return decode(plans[job], name=argument, kind=given.kind)
+    plan = plans[job]
+    if isinstance(plan, Refused):
+        click.echo(f"The plan is of a program that Flink refuses: {plan.error.message}", err=True)
+        sys.exit(2)
+    return facts_of(plan, name=argument, kind=given.kind)
 
 
 def _find(program: Program, wanted: str) -> Operator:

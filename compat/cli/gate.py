@@ -20,8 +20,8 @@ import click
 from compat.check.findings import Report
 from compat.cli.remote import Server, job_path
 from compat.comparison import Comparison, Outcomes
+from compat.escaping import visible
 from compat.loader.inputs import Input
-from compat.report.escaping import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Running:
 
 @contextmanager
 def running(server: Server, job: str) -> Iterator[Running]:
-    """What runs of a job, as long as the context lasts. Raises ServerError."""
+    """The version of a job that runs, as long as the context lasts. Raises ServerError."""
     version = server.get(f"{job_path(job)}/versions/current")
     number = int(version["number"])
     plan = server.get(f"{job_path(job)}/versions/{number}/plan")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from typing import Any
@@ -40,29 +39,19 @@ def inspect(snapshot: str, form: str) -> None:
 
 
 def _read(snapshot: str) -> dict[str, Any]:
-    """What is in a snapshot; ends the command where it cannot be read."""
-    from compat.savepoint.remote import read_savepoint
+    """The contents of a snapshot; ends the command where it cannot be read."""
+    from compat.loader.failure import Undecidable
+    from compat.savepoint.describe import describe
     from compat.state.delta.errors import StoreError
-    from compat.state.flink import SavepointError, inspect_savepoint
+    from compat.state.flink import SavepointError
 
     try:
-        if not _is_delta(snapshot):
-            return inspect_savepoint(read_savepoint(snapshot))
-        from compat.compiler.spark.state.inspection import describe_snapshot
-
-        return describe_snapshot(snapshot)
+        return describe(snapshot)
     except (SavepointError, StoreError) as error:
-        click.echo(f"CMP501: {error}", err=True)
+        click.echo(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}", err=True)
     except ModuleNotFoundError as error:
         click.echo(
             f"Reading this snapshot needs Delta, and {error.name!r} is not installed: pip install 'stream-compat[spark]'.",
             err=True,
         )
     sys.exit(2)
-
-
-def _is_delta(snapshot: str) -> bool:
-    """True for a savepoint that ``compat`` wrote and for the state of a job in a store."""
-    folder = snapshot.removeprefix("file://")
-    folder = folder.rpartition("@")[0] if folder.rpartition("@")[2].isdigit() and "@" in folder else folder
-    return any(os.path.isdir(os.path.join(folder, *inner, "_delta_log")) for inner in ((), ("state",)))

@@ -38,7 +38,8 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
     for entry, alive in entries:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started))
         state = entry.status if alive or entry.ended else f"{entry.status}, driver lost"
-        click.echo(f"{started} : {entry.job_id} : {entry.name} ({state}, checkpoint {entry.epoch})")
+        tasks = "".join(f", {count} {task.lower()}" for task, count in entry.tasks.items()) if alive else ""
+        click.echo(f"{started} : {entry.job_id} : {entry.name} ({state}, checkpoint {entry.epoch}{tasks})")
 
 
 @click.command("savepoint")

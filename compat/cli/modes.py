@@ -41,7 +41,7 @@ _DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --dry-run
 _FIX = "it repairs one NEW: compat check OLD NEW --fix"
 _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
-_NAMES = "it gives names to a savepoint, and OLD is none"
+_NAMES = "it gives names to a savepoint, and OLD is not one"
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
@@ -72,7 +72,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",
     },
 }
-"""What has no effect in a mode, by the parameter's name, and what to do instead."""
+"""Options without effect in a mode, by the parameter's name, and what to do instead."""
 
 _NOT_WRITTEN = "the findings go to the baseline, and no report is made: call it once more without --write-baseline"
 _WITH: Mapping[str, Mapping[str, str]] = {
@@ -85,7 +85,7 @@ _WITH: Mapping[str, Mapping[str, str]] = {
     },
     "dry_run": {"rollback": "OLD is a snapshot, which is no program to go back to: leave --rollback out"},
 }
-"""What has no effect beside another option, by the parameters' names."""
+"""Options without effect beside another one, by the parameters' names."""
 
 
 def mode_of(context: click.Context) -> Mode:
@@ -127,7 +127,7 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
 
 
 def _kind(argument: str) -> str | None:
-    """What an argument names; None where that shows only when it is loaded."""
+    """The kind of thing an argument names; None where that shows only when it is loaded."""
     if argument.startswith("git:"):
         return "program" if argument.endswith(".py") else None
     with suppress(InputError), opened(argument) as given:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
 
+from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
+from compat.loader.inputs import LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 flink_option = click.option(
-    "--flink", type=click.Choice(["1.20", "2.3"]), help="The version of Flink to follow (default 2.3)."
+    "--flink", type=click.Choice(FLINK_VERSIONS), help=f"The version of Flink to follow (default {LATEST_FLINK})."
 )
 
 
@@ -86,6 +88,16 @@ def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
             raise click.BadParameter(f"{definition!r} is not of the form key=value.", param_hint="'-D'")
         options[key] = value
     return options
+
+
+def load_options(options: Mapping[str, Any]) -> LoadOptions:
+    """How to load programs, of a command with the options of :func:`loading`."""
+    return LoadOptions.given(
+        parse_definitions(options["definitions"]),
+        flink=options["flink"],
+        timeout=options["timeout"],
+        no_open=options["no_open"],
+    )
 
 
 def split(arguments: str | None) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
-from compat.cli.options import loading, parse_definitions, split
+from compat.cli.options import load_options, loading, split
+from compat.loader.failure import Failure
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.loader.process import DEFAULT_TIMEOUT
-from compat.report.failure import Failure
+from compat.plan.model import Plan, Refusal, Refused
 
 LINES = (".jsonl", ".jsonl.gz")
 PAGE = "html="
@@ -38,12 +39,7 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
 
     Example: compat plan job.py --format json
     """
-    settings = LoadOptions(
-        options=parse_definitions(options["definitions"]),
-        flink=options["flink"] or "2.3",
-        timeout=options["timeout"] or DEFAULT_TIMEOUT,
-        call_open=not options["no_open"],
-    )
+    settings = load_options(options)
     several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
     if several and (options["path"] or options["form"] not in ("text", "json")):
         raise click.UsageError(
@@ -72,9 +68,10 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         _write(options["path"], plans, job)
     code = 0
     for number, item in enumerate(plans):
-        code = 2 if item.get("error") is not None else code
+        code = 2 if isinstance(item, Refused) else code
         if options["path"]:
-            _complain(item)
+            if isinstance(item, Refused):
+                _complain(item.error)
         elif options["form"] == "json":
             _print_json(item, job, number, len(plans))
         else:
@@ -82,7 +79,7 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
     return code
 
 
-def _chosen(plans: tuple[dict[str, Any], ...], job: str, number: int | None) -> tuple[dict[str, Any], ...]:
+def _chosen(plans: tuple[Plan | Refused, ...], job: str, number: int | None) -> tuple[Plan | Refused, ...]:
     """The plans, or the one that was asked for. Raises a usage error if there is none of that number."""
     if number is None:
         return plans
@@ -100,7 +97,7 @@ def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         raise click.UsageError("--output html= names no file.")
     try:
         with opened(job, split(options["arguments"])) as given:
-            outcomes: list[dict[str, Any] | Failure] = [*_chosen(load(given, settings), job, options["job"])]
+            outcomes: list[Plan | Refused | Failure] = [*_chosen(load(given, settings), job, options["job"])]
     except InputError as error:
         outcomes = [error.failure]
     text = render_plans(outcomes, job)
@@ -109,30 +106,31 @@ def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
     else:
         click.echo(text, nl=False)
     for outcome in outcomes:
-        if isinstance(outcome, dict):
-            _complain(outcome)
-        else:
+        if isinstance(outcome, Refused):
+            _complain(outcome.error)
+        elif isinstance(outcome, Failure):
             click.echo(f"{outcome.name}: {outcome.rule}: {outcome.message}", err=True)
-    return 2 if any(not isinstance(outcome, dict) or outcome.get("error") for outcome in outcomes) else 0
+    return 2 if any(not isinstance(outcome, Plan) for outcome in outcomes) else 0
 
 
-def _echo_json(value: dict[str, Any]) -> None:
-    from compat.plan.encode import json_text
+def _echo_json(plan: Plan | Refused) -> None:
+    from compat.plan.writing import line
 
-    click.echo(json_text(value))
+    click.echo(line(plan))
 
 
-def _print_json(item: dict[str, Any], job: str, number: int, count: int) -> None:
-    from compat.plan.encode import dump_plan
+def _print_json(item: Plan | Refused, job: str, number: int, count: int) -> None:
+    from compat.plan.writing import dump
 
     if count == 1:
-        click.echo(dump_plan(item), nl=False)
+        click.echo(dump(item), nl=False)
     else:
-        _echo_json({"file": job, "job": number, **item})
+        _echo_json(replace(item, file=job, job=number))
 
 
-def _print(item: dict[str, Any], form: str, layer: str | None) -> None:
-    if _complain(item):
+def _print(item: Plan | Refused, form: str, layer: str | None) -> None:
+    if isinstance(item, Refused):
+        _complain(item.error)
         return
     if form == "svg":
         from compat.plan.svg import svg
@@ -144,22 +142,17 @@ def _print(item: dict[str, Any], form: str, layer: str | None) -> None:
     click.echo(dot(item, layer or "job") if form == "dot" else text(item, layer), nl=False)
 
 
-def _complain(item: dict[str, Any]) -> bool:
-    error = item.get("error")
-    if error is None:
-        return False
-    place = error.get("source")
-    where = f"{place['file']}:{place['line']}: " if place else ""
-    click.echo(f"{where}refused ({error['stage']}): {error['class']}: {error['message']}", err=True)
-    return True
+def _complain(error: Refusal) -> None:
+    where = f"{error.source.file}:{error.source.line}: " if error.source else ""
+    click.echo(f"{where}refused ({error.stage}): {error.class_name}: {error.message}", err=True)
 
 
-def _write(path: str, plans: tuple[dict[str, Any], ...], job: str) -> None:
-    from compat.plan.encode import dump_plan
+def _write(path: str, plans: tuple[Plan | Refused, ...], job: str) -> None:
+    from compat.plan.writing import dump
 
     if len(plans) != 1:
         raise click.UsageError(f"{job} submits {len(plans)} jobs; a plan file holds one: say which with --job N.")
-    _write_text(path, dump_plan(plans[0]))
+    _write_text(path, dump(plans[0]))
 
 
 def _write_text(path: str, text: str) -> None:
@@ -173,7 +166,7 @@ def _write_text(path: str, text: str) -> None:
 def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
     failure = error.failure
     if form == "json":
-        _echo_json(_failure_json(error, settings))
+        _echo_json(_refused(error, settings))
         return 2
     click.echo(f"{failure.name}: {failure.rule}: {failure.message}", err=True)
     for line in (failure.traceback, failure.hint):
@@ -182,22 +175,13 @@ def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
     return 2
 
 
-def _failure_json(error: InputError, settings: LoadOptions) -> dict[str, Any]:
+def _refused(error: InputError, settings: LoadOptions) -> Refused:
+    """An input that gives no plan, in the place of its plan."""
     failure = error.failure
-    place = failure.source
-    return {
-        "format": 1,
-        "flink": settings.flink,
-        "job_name": None,
-        "error": {
-            "stage": "build",
-            "op": None,
-            "class": failure.rule,
-            "message": failure.message,
-            "operator": None,
-            "source": None if place is None else {"file": place.file, "line": place.line},
-        },
-    }
+    return Refused(
+        flink=settings.flink,
+        error=Refusal(stage="build", class_name=failure.rule, message=failure.message, source=failure.source),
+    )
 
 
 def _lines(path: str, settings: LoadOptions) -> int:
@@ -206,7 +190,7 @@ def _lines(path: str, settings: LoadOptions) -> int:
     code = 0
     try:
         for item in plans_of_lines(path, settings.flink, settings.options):
-            code = 2 if item.get("error") is not None else code
+            code = 2 if isinstance(item, Refused) else code
             _echo_json(item)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{path} cannot be read: {error}.") from error
@@ -221,11 +205,11 @@ def _many(files: list[str], settings: LoadOptions, arguments: tuple[str, ...]) -
                 plans = load(given, settings)
         except InputError as error:
             code = 2
-            _echo_json({"file": file, "job": 0, **_failure_json(error, settings)})
+            _echo_json(replace(_refused(error, settings), file=file, job=0))
             continue
         for number, item in enumerate(plans):
-            code = 2 if item.get("error") is not None else code
-            _echo_json({"file": file, "job": number, **item})
+            code = 2 if isinstance(item, Refused) else code
+            _echo_json(replace(item, file=file, job=number))
     return code
 
 

@@ -9,7 +9,7 @@ import click
 
 from compat.cli.options import server_options
 from compat.cli.remote import ServerError, job_path, server_of
-from compat.report.escaping import visible
+from compat.escaping import visible
 
 REFUSED, UNDECIDED = 1, 2
 

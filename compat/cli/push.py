@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.options import loading, origin_options, parse_definitions, server_options, split
+from compat.cli.options import load_options, loading, origin_options, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
-from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.loader.process import DEFAULT_TIMEOUT
+from compat.loader.inputs import InputError, load, opened
+
+if TYPE_CHECKING:
+    from compat.plan.model import Plan, Refused
 
 UNDECIDED = 2
 
@@ -30,12 +32,7 @@ def push(program: str, **options: Any) -> None:
     Example: compat push --server http://127.0.0.1:8642 --job word_count job.py
     """
     server = server_of(options["server"], options["token_file"])
-    settings = LoadOptions(
-        options=parse_definitions(options["definitions"]),
-        flink=options["flink"] or "2.3",
-        timeout=options["timeout"] or DEFAULT_TIMEOUT,
-        call_open=not options["no_open"],
-    )
+    settings = load_options(options)
     try:
         with opened(program, split(options["arguments"])) as given:
             plan = plan_of_job(load(given, settings), options["job"], program)
@@ -48,9 +45,9 @@ def push(program: str, **options: Any) -> None:
     click.echo(f"{version['label']} registered. Next: compat promote --job {options['job']!r}")
 
 
-def plan_of_job(plans: tuple[dict[str, Any], ...], job: str, program: str) -> dict[str, Any]:
+def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:
     """The only plan of a program, or the one whose job has that name. Raises a usage error."""
-    named = [plan for plan in plans if plan.get("job_name") == job] if len(plans) > 1 else list(plans)
+    named = [plan for plan in plans if plan.job_name == job] if len(plans) > 1 else list(plans)
     if len(named) != 1:
         raise click.UsageError(f"{program} submits {len(plans)} jobs, of which {len(named)} are called {job!r}.")
     return named[0]

@@ -16,7 +16,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import click
 
-from compat.report.escaping import visible
+from compat.escaping import visible
+from compat.plan.writing import encoded
 
 TIMEOUT = 330.0
 PATIENCE = 15.0
@@ -24,7 +25,7 @@ PATIENCE = 15.0
 
 
 class ServerError(Exception):
-    """What a server refused, or that it cannot be reached. ``status`` is HTTP's, 0 where there was no answer."""
+    """A server refused a request or cannot be reached. ``status`` is HTTP's, 0 where there was no answer."""
 
     def __init__(self, message: str, status: int = 0, document: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -52,7 +53,7 @@ class Server:
 
     def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """What the server answers to a JSON value."""
-        return self._call(path, json.dumps(value).encode())
+        return self._call(path, encoded(value))
 
     def page(self, path: str) -> str:
         """The address of a page for people."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import Any
 
 import click
 
-from compat.check.rules.catalogue import FAMILIES, RULES, RuleInfo, find, similar
+from compat.check.catalogue import RULES, as_dict, find, similar
+from compat.check.rule import Rule
 
 FORMAT = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print."
@@ -26,8 +26,8 @@ def rules(output: str) -> None:
         click.echo(json.dumps({"format": 1, "rules": [as_dict(rule) for rule in RULES.values()]}, indent=2))
         return
     width = max(len(rule.name) for rule in RULES.values())
-    for family, members in groupby(RULES.values(), key=lambda rule: rule.id[3]):
-        click.echo(click.style(f"{FAMILIES[family]}", bold=True))
+    for family, members in groupby(RULES.values(), key=lambda rule: rule.family):
+        click.echo(click.style(family.title, bold=True))
         for rule in members:
             click.echo(f"  {rule.id}  {rule.level_text:<7}  {rule.name:<{width}}  {rule.summary}")
     click.echo("\nOne rule explained: compat rule CMP101")
@@ -49,7 +49,7 @@ def rule(rule: str, output: str) -> None:
     click.echo(json.dumps(as_dict(info), indent=2) if output == "json" else explanation(info))
 
 
-def explanation(rule: RuleInfo) -> str:
+def explanation(rule: Rule) -> str:
     """All there is to say about a rule, as text of at most 100 columns."""
     level = rule.level_text + (f" ({rule.when})" if rule.when else "")
     parts = [
@@ -72,18 +72,3 @@ def explanation(rule: RuleInfo) -> str:
 
 def _wrapped(text: str) -> str:
     return click.wrap_text(text, width=100)
-
-
-def as_dict(rule: RuleInfo) -> dict[str, Any]:
-    """The rule as plain values, keys always in the same order."""
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "level": rule.level_text,
-        "when": rule.when or None,
-        "family": FAMILIES[rule.id[3]],
-        "summary": rule.summary,
-        "why": rule.why,
-        "example": {"old": rule.old, "new": rule.new},
-        "fix": rule.fix,
-    }

@@ -31,11 +31,12 @@ from compat.cli.options import flink_option, parse_definitions, split, store_opt
 @click.option("--args", "arguments", help="Arguments of the program.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 @click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
+@click.option("--fresh", is_flag=True, help="Start anew, also where this job failed or was interrupted before.")
 @click.option("--epoch-records", type=click.IntRange(1), help="Records that a source gives in an epoch, at most.")
 def run(job: str, **options: Any) -> None:
     """Run a program on Spark; its state is kept in Delta.
 
-    A job whose driver died goes on from its last checkpoint when the same command is given again.
+    A job that failed or whose driver died goes on from its last checkpoint when the same command is given again.
     Exit codes: 0 finished or stopped as asked, 1 the job failed, 2 refused before it started.
 
     Example: compat run job.py -s .compat/savepoints/savepoint-1a2b3c-…
@@ -57,6 +58,7 @@ def run(job: str, **options: Any) -> None:
         epochs=options["epochs"],
         epoch_records=options["epoch_records"],
         flink=options["flink"],
+        fresh=options["fresh"],
     )
     as_json = options["output"] == "json"
 

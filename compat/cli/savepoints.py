@@ -1,4 +1,4 @@
-"""What ``compat check`` offers for savepoints: names for their operators, and all savepoints of a folder at once."""
+"""Options of ``compat check`` for savepoints: names for their operators, and all savepoints of a folder at once."""
 
 from __future__ import annotations
 

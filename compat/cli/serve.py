@@ -70,12 +70,12 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         except (ValueError, service.SQLAlchemyError) as error:
             click.echo(f"The service cannot start: {error}", err=True)
             sys.exit(2)
-        service.observe.log_to_stderr()
+        service.telemetry.log_to_stderr()
         service.server.serve(app, listener, settings.head_timeout)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Listen, and print the address. Who calls before the rest is there waits, and is not turned away."""
+    """Listen, and print the address. Clients that call before the service is ready wait instead of being turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -124,7 +124,7 @@ def list_tokens(database: str) -> None:
 @click.argument("name")
 @_DATABASE
 def revoke(name: str, database: str) -> None:
-    """Make a token worthless."""
+    """Revoke a token."""
     service = _service()
     try:
         _registry(database).tokens.revoke(name)
@@ -149,7 +149,7 @@ def _service() -> Any:
     try:
         from sqlalchemy.exc import SQLAlchemyError
 
-        from compat.service import ServiceSettings, create_app, database, observe, records, registry, requests, server
+        from compat.service import ServiceSettings, create_app, database, records, registry, requests, server, telemetry
         from compat.service import settings as settings_module
     except ModuleNotFoundError as error:
         raise click.UsageError(
@@ -160,10 +160,10 @@ def _service() -> Any:
         ServiceSettings=ServiceSettings,
         create_app=create_app,
         database=database,
-        observe=observe,
         records=records,
         registry=registry,
         requests=requests,
         server=server,
         settings=settings_module,
+        telemetry=telemetry,
     )

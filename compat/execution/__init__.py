@@ -1,1 +1,1 @@
-"""Running programs on Spark: in this process, with what happens told as lines or as JSON."""
+"""Running programs on Spark: in this process, with progress shown as lines or as JSON."""

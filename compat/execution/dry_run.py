@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ class DryRunFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """What became of the state of one operator of the snapshot.
+    """The outcome for the state of one operator of the snapshot.
 
     ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
     is how many entries the new table has under the operator's new id, None where nobody takes them; ``migrated`` how many
@@ -56,7 +57,7 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What to restore into what: a snapshot into the jobs of a program, or into the one of a number, from 0."""
+    """A restore to try: a snapshot into the jobs of a program, or into the one of a number, from 0."""
 
     snapshot: str
     program: str
@@ -113,18 +114,12 @@ def main(request: str, folder: str) -> None:
 
 
 def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options
-    from compat.execution.program import Run, execute
-    from compat.loader.imports import prepare_for_programs
+    from compat.loader.main_module import prepare, run_as_main
 
-    prepare_for_programs()
-    reset()
-    set_default_options(wanted.options)
     restorer = _Restorer(wanted, Path(folder))
-    executor.set_executor(restorer)
+    prepare(restorer, wanted.options)
     try:
-        execute(Run(program=wanted.program, arguments=tuple(wanted.arguments)))
+        run_as_main(os.path.abspath(wanted.program), wanted.arguments, called=wanted.program)
     except SystemExit as error:
         if error.code not in (None, 0):
             raise
@@ -150,6 +145,7 @@ class _Restorer:
         return JobClient()
 
     def _restored(self, job: Any) -> list[OperatorState]:
+        from compat.compiler.driver import compile_job
         from compat.compiler.spark.driver.options import RunOptions
         from compat.compiler.spark.driver.restore import prepare_restore, saved_operators
         from compat.compiler.spark.driver.support import refuse_unsupported
@@ -159,9 +155,10 @@ class _Restorer:
 
         wanted = self._wanted
         options = RunOptions(savepoint=wanted.snapshot, allow_non_restored=wanted.allow_non_restored)
-        made = plan(job)
+        compilation = compile_job(job)
+        made = plan(compilation)
         refuse_unsupported(made)
-        restoration = prepare_restore(made, plan_of(wanted.program)(job), options)
+        restoration = prepare_restore(made, plan_of(wanted.program)(compilation), options)
         target = SnapshotLog.create(self._folder / f"job-{len(self.jobs)}")
         restoration.into(target)
         before, after = _counts(restoration.log), _counts(SnapshotLog.open(target.path))
@@ -196,31 +193,33 @@ class _Counts:
 
     keys: int = 0
     entries: int = 0
-    states: dict[tuple[str, str], int] = field(default_factory=dict)
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def _counts(log: Any) -> dict[str, _Counts]:
-    """What is in a snapshot, by operator; entries of tasks and the snapshot's own notes do not count."""
+    """The entries of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
-    from compat.state.delta.compaction import latest
+    from compat.state.delta.compaction import contents
     from compat.state.delta.rows import Kind
 
-    table = latest(log.read())
-    notes = pc.or_(
-        pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])),
-        pc.is_in(table["state"], pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])),
-    )
-    live = table.filter(pc.invert(pc.or_(notes, table["tombstone"])))
     counts: dict[str, _Counts] = {}
-    by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
-    for row in by_state.to_pylist():
-        count = counts.setdefault(row["operator_id"], _Counts())
-        count.entries += row["count_all"]
-        count.states[row["kind"], row["state"]] = row["count_all"]
-    keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
-    for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
-        counts[row["operator_id"]].keys = row["key_count_distinct"]
+    for table in contents(log):
+        notes = pc.or_(
+            pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])),
+            pc.is_in(table["state"], pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])),
+        )
+        live = table.filter(pc.invert(notes))
+        by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
+        for row in by_state.to_pylist():
+            count = counts.setdefault(row["operator_id"], _Counts())
+            count.entries += row["count_all"]
+            count.states[row["kind"], row["state"]] += row["count_all"]
+        keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
+        for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
+            counts[row["operator_id"]].keys += row[
+                "key_count_distinct"
+            ]  # a key is in one key group, and so in one table
     return counts

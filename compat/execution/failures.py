@@ -1,4 +1,4 @@
-"""What ends a run before a job starts."""
+"""Reasons why a run ends before a job starts."""
 
 from __future__ import annotations
 

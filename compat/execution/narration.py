@@ -1,4 +1,4 @@
-"""What a running job says: lines on stderr for people, a line that moves on a terminal, or JSON on stdout for machines."""
+"""Telling how a job runs: lines on stderr for people, a moving line on a terminal, or JSON on stdout for machines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Narrator:
             self._out(json.dumps(event, ensure_ascii=False))
         match kind:
             case "started":
-                self.say(f"Job {job} started ({event['name']})")
+                from_there = f", from checkpoint {event['checkpoint']}" if event["checkpoint"] else ""
+                self.say(f"Job {job} started ({event['name']}){from_there}")
                 if self._on_started is not None:
                     self._on_started(event)
             case "checkpoint":
@@ -75,7 +76,7 @@ class Narrator:
         print(text, file=sys.stderr, flush=True)
 
     def _measured(self, operators: list[Event]) -> None:
-        """What operators measured, but for how many records they saw: a line an operator."""
+        """The metrics of operators, a line each, without the numbers of records."""
         for operator in operators:
             metrics = {name: value for name, value in operator["metrics"].items() if name != RECORDS_IN}
             if metrics:

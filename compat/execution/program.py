@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from compat.compiler.ours import is_machinery
+from compat.compiler.ours import is_machinery, namesake
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
+from compat.loader.main_module import prepare, run_as_main
 
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.executor import SparkExecutor
@@ -21,6 +19,10 @@ if TYPE_CHECKING:
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
 _MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
+_HIDDEN = (
+    "{path} has the name of the package compat, and Spark's Python workers would import it in its place: rename it, or "
+    "move it into a package."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,7 @@ class Run:
     epochs: int | None = None
     epoch_records: int | None = None
     flink: str | None = None
+    fresh: bool = False
 
 
 def run_program(run: Run, narrator: Narrator) -> int:
@@ -52,11 +55,16 @@ def run_program(run: Run, narrator: Narrator) -> int:
     from compat.compiler.errors import ProgramError
     from compat.state.delta.errors import StoreError
 
-    executor = _executor(run, narrator)
+    hidden = _hidden_by(run)
+    if hidden is not None:
+        narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
+        return REFUSED
+    executor = make_executor(run, narrator)
+    prepare(executor, run.options, run.parallelism)
     code = 0
     try:
         try:
-            execute(run)
+            run_as_main(os.path.abspath(run.program), run.arguments, called=run.program)
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
@@ -85,28 +93,22 @@ def run_program(run: Run, narrator: Narrator) -> int:
     return code
 
 
-def _executor(run: Run, narrator: Narrator) -> Any:
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
-    from compat.loader.imports import prepare_for_programs
-
-    prepare_for_programs()
-    reset()
-    set_default_options(run.options)
-    set_default_parallelism(run.parallelism)
-    made = make_executor(run, narrator)
-    executor.set_executor(made)
-    return made
+def _hidden_by(run: Run) -> str | None:
+    """A program's own module or package ``compat``, where Python workers would find it first."""
+    path = namesake((os.path.dirname(os.path.abspath(run.program)), os.getcwd()))
+    is_found = path is not None and (os.path.isfile(path) or os.path.isfile(os.path.join(path, "__init__.py")))
+    return path if is_found else None
 
 
 def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
-    """What runs the jobs of a program."""
+    """The executor that runs the jobs of a program."""
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
-    from compat.loader.imports import prepare_for_programs
+    from compat.loader.imports import worker_setup
 
     path = os.path.abspath(run.program)
+    folder = os.path.dirname(path)
     return SparkExecutor(
         run.store,
         master=run.master,
@@ -117,27 +119,16 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             epochs=run.epochs,
             epoch_records=run.epoch_records,
             flink=run.flink,
+            fresh=run.fresh,
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=prepare_for_programs,
-            worker_folders=(os.path.dirname(path),),
+            worker_setup=worker_setup(folder),
+            worker_folders=(folder,),
         ),
         listener=narrator.tell,
         printer=narrator.printed,
     )
-
-
-def execute(run: Run) -> None:
-    """Run the file as ``python PROGRAM ARGUMENTS`` would."""
-    path = os.path.abspath(run.program)
-    main = ModuleType("__main__")
-    main.__file__ = path
-    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"] = main
-    sys.argv = [run.program, *run.arguments]
-    sys.path.insert(0, os.path.dirname(path))
-    exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), main.__dict__)
 
 
 def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: str) -> int:
@@ -150,9 +141,8 @@ def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: s
         narrator.say(detail)
     epoch = master.coordinator.epoch
     if epoch:
-        state = master.store.directory(master.job_id)
         narrator.say(
-            f"Nothing is lost up to checkpoint {epoch}: compat run {run.program} -s {os.path.relpath(state)} goes on from it."
+            f"Nothing is lost up to checkpoint {epoch}: the same command goes on from it; --fresh starts anew."
         )
     narrator.failed(master.job_id, message)
     return FAILED

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compat.execution.failures import Refused
 
+if TYPE_CHECKING:
+    from compat.compiler.driver import Compilation
 
-def plan_of(program: str) -> Callable[[Any], dict[str, Any]]:
-    """What gives the plan of a job of ``program`` (as the user named it), as Spark runs it."""
+
+def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
+    """A function that gives the plan of a compiled job of ``program`` (as the user named it), as Spark runs it, as JSON."""
     from compat.plan.as_run import as_run
-    from compat.plan.compilation import compile_job
-    from compat.plan.encode import Encoding, plan_json
+    from compat.plan.encode import Encoding, encode
+    from compat.plan.writing import plain
 
     own, here = os.path.abspath(program), os.getcwd() + os.sep
 
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda job: as_run(plan_json(compile_job(job), Encoding(show_path=show)))
+    return lambda compilation: plain(as_run(encode(compilation, Encoding(show_path=show))))
 
 
 def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:
-    """What raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
+    """A function that raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
     ``note`` gets the report where the check cannot tell.
     """
@@ -33,13 +36,14 @@ def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[st
         from compat.check.findings import Verdict
         from compat.comparison import Comparison, decide
         from compat.loader.inputs import InputError
+        from compat.plan.reading import PlanError, from_plain
         from compat.report import ReportContext, render
 
         sources = {program: _lines(program)}
         comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored)
         try:
-            report = decide(dict(old), dict(new), comparison, sources)
-        except InputError as error:
+            report = decide(from_plain(old), from_plain(new), comparison, sources)
+        except (InputError, PlanError) as error:
             raise Refused(f"{snapshot}: {error}") from error
         if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
             return

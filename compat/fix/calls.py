@@ -130,7 +130,7 @@ def method_of(call: cst.Call) -> str | None:
 
 
 def _root(call: cst.Call) -> cst.BaseExpression:
-    """What a chain of settings begins with."""
+    """The expression that a chain of settings begins with."""
     node: cst.BaseExpression = call
     while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         name = node.func.attr.value

@@ -1,4 +1,4 @@
-"""What the fixes of findings ask of which file: edits by place, and the fixes that are refused, with the reason."""
+"""From the fixes of findings to edits of files, by place, and the fixes that are refused, with the reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from compat.check.findings import Finding, Fix, Report
-from compat.check.rules.pinning import hidden
+from compat.check.pinning import hidden
 from compat.plan.facts import Operator
 
 SAFE = ("set_uid_hash", "uid", "set_max_parallelism")

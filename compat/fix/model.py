@@ -1,4 +1,4 @@
-"""What rewriting a file gives and needs, whatever the kind of file."""
+"""The input and the result of rewriting a file, whatever its kind."""
 
 from __future__ import annotations
 

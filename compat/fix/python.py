@@ -56,7 +56,7 @@ class _Added:
 
 @dataclass(slots=True)
 class _Changes:
-    """What to change in a tree. ``bare`` are calls whose comment moves: it stays on the line that it is about."""
+    """The changes of a tree. ``bare`` are calls whose comment moves: it stays on the line that it is about."""
 
     calls: Calls
     arguments: dict[cst.Call, str] = field(default_factory=dict)

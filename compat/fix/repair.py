@@ -10,10 +10,10 @@ from pathlib import Path
 
 from compat.check.findings import Level, Report
 from compat.comparison import Outcomes
+from compat.escaping import code_line, visible
 from compat.fix import python, topology
 from compat.fix.edits import Refusal, collect, has_edit
 from compat.fix.model import refused_all
-from compat.report.escaping import code_line, visible
 
 Files = dict[Path, bytes]
 
@@ -80,7 +80,7 @@ def _count(results: Sequence[Outcomes], fails: Callable[[Level], bool]) -> tuple
 def _changes(
     results: Sequence[Outcomes], new: str, fails: Callable[[Level], bool]
 ) -> tuple[dict[Path, tuple[bytes, bytes]], list[Refusal]]:
-    """What to write: each file's bytes before and after; and the fixes that cannot be written."""
+    """The changes to write: each file's bytes before and after; and the fixes that cannot be written."""
     reports = list(_forward(results))
     edits = collect(
         (job, report, [finding for finding in report.findings if fails(finding.level)]) for job, report in reports

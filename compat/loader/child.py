@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType, TracebackType
 from typing import Any
 
-from compat.compiler.ours import is_machinery, is_our_file, is_our_module
-from compat.loader.request import Request
+from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
+from compat.loader.main_module import prepare, run_as_main
+from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
+from compat.plan.model import Plan, Refused
 
 
 class _Recorder:
@@ -26,7 +27,7 @@ class _Recorder:
     def __init__(self, request: Request, show_path: Callable[[str], str]) -> None:
         from compat.plan.encode import Encoding
 
-        self.plans: list[dict[str, Any]] = []
+        self.plans: list[Plan | Refused] = []
         self.refusals: list[BaseException] = []
         self._flink = request.flink
         self._encoding = Encoding(call_open=request.call_open, show_path=show_path)
@@ -36,13 +37,13 @@ class _Recorder:
         from dataclasses import replace
 
         from compat.compiler.datastream.common.job_client import JobClient
+        from compat.compiler.driver import compile_job
         from compat.compiler.shipping import check_functions
-        from compat.plan.compilation import compile_job
-        from compat.plan.encode import plan_json
+        from compat.plan.encode import encode
 
         check_functions(job.pipeline)
         compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
-        self.plans.append(plan_json(compilation, self._encoding))
+        self.plans.append(encode(compilation, self._encoding))
         if compilation.error is not None:
             self.refusals.append(compilation.error)
             raise compilation.error
@@ -50,31 +51,28 @@ class _Recorder:
 
     def refuse(self, error: Any) -> None:
         """Keep a refusal that came before the job was submitted."""
-        from compat.plan.compilation import Compilation
-        from compat.plan.encode import plan_json
+        from msgspec.structs import replace
+
+        from compat.compiler.driver import Compilation
+        from compat.plan.encode import encode
 
         self.refusals.append(error)
-        self.plans.append(plan_json(Compilation(None, error=error), self._encoding) | {"flink": self._flink})
+        self.plans.append(replace(encode(Compilation(None, error=error), self._encoding), flink=self._flink))
 
 
-def run(request: Request) -> dict[str, Any]:
-    """Load the program of a request; gives the JSON of a :class:`~compat.loader.request.Loaded`."""
+def run(request: Request) -> Loaded:
+    """Load the program of a request."""
     show_path = _show_path(request)
     if request.topology:
         from compat.loader.topology import load_topology
 
-        return {"plans": [load_topology(request, show_path)], "crash": None, "steady": True}
-    from compat.compiler.datastream import executor
-    from compat.compiler.datastream._program import reset, set_default_options
+        return Loaded(plans=(load_topology(request, show_path),), steady=True)
     from compat.compiler.errors import ProgramError
-    from compat.loader.imports import prepare_for_programs
 
-    prepare_for_programs()
-    reset()
-    set_default_options(request.options)
     recorder = _Recorder(request, show_path)
-    executor.set_executor(recorder)
-    crash, steady = None, False
+    prepare(recorder, request.options)
+    crash: Crash | None = None
+    steady = False
     try:
         steady = _run_program(request)
     except ProgramError as error:
@@ -85,24 +83,13 @@ def run(request: Request) -> dict[str, Any]:
             crash = _exit_crash(error)
     except BaseException as error:
         crash = _crash(error, request, show_path)
-    return {"plans": recorder.plans, "crash": crash, "steady": steady}
+    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady)
 
 
 def _run_program(request: Request) -> bool:
-    """Run the file as ``python FILE ARGUMENTS`` would; gives whether another start must give the same."""
-    with open(request.path, "rb") as file:
-        source = file.read()
-    main = ModuleType("__main__")
-    main.__file__ = request.path
-    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"] = main
-    sys.argv = [request.path, *request.arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(request.path)))
-    code = compile(source, request.path, "exec", dont_inherit=True)
-    before = set(sys.modules)
-    exec(code, main.__dict__)
-    imported = [sys.modules[name] for name in set(sys.modules) - before]
-    return is_steady(code, [module for module in imported if not _is_ours(module)])
+    """Run the file; gives whether another start must give the same."""
+    ran = run_as_main(request.path, request.arguments)
+    return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 
 
 def _is_ours(module: ModuleType) -> bool:
@@ -114,31 +101,43 @@ def _is_ours(module: ModuleType) -> bool:
     )
 
 
-def _exit_crash(error: SystemExit) -> dict[str, Any]:
+def _exit_crash(error: SystemExit) -> Crash:
     code = error.code
     message = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
-    return {"type": "SystemExit", "message": message, "frames": [], "hint": None}
+    return Crash(type="SystemExit", message=message, frames=())
 
 
-def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> dict[str, Any]:
-    hint = None
-    if isinstance(error, ModuleNotFoundError):
+def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Crash:
+    hint = _namesake_hint(error, show_path)
+    if hint is None and isinstance(error, ModuleNotFoundError):
         hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
     frames = [
-        {"file": show_path(file), "line": line, "function": function, "text": _line(file, line)}
+        Frame(file=show_path(file), line=line, function=function, text=_line(file, line))
         for file, line, function in _own_frames(error.__traceback__)
     ]
     if isinstance(error, SyntaxError) and error.filename is not None:
         frames.append(
-            {
-                "file": show_path(error.filename),
-                "line": error.lineno or 1,
-                "function": "<module>",
-                "text": (error.text or "").rstrip("\n"),
-            }
+            Frame(
+                file=show_path(error.filename),
+                line=error.lineno or 1,
+                function="<module>",
+                text=(error.text or "").rstrip("\n"),
+            )
         )
     message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return {"type": type(error).__name__, "message": message, "frames": frames[-20:], "hint": hint}
+    return Crash(type=type(error).__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
+
+
+def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
+    """Advice for a program that looks for its own ``compat`` and finds ours."""
+    if isinstance(error, ImportError):
+        concerned = is_our_module(error.name or "")
+    else:
+        concerned = isinstance(error, AttributeError) and error.obj is sys.modules["compat"]
+    path = namesake(sys.path) if concerned else None
+    if path is None:
+        return None
+    return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
 
 
 def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
@@ -182,7 +181,7 @@ def main(arguments: list[str]) -> None:
     text = sys.stdin.buffer.read()
     if not text:
         return
-    requests = [Request.of(fields) for fields in json.loads(text)]
+    requests = requests_from_json(text)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     _import_ahead(programs=not all(request.topology for request in requests))
     pids = []
@@ -220,6 +219,6 @@ def _serve(request: Request, result_end: int, errors_end: int) -> None:
     if request.dump_after > 0:
         faulthandler.dump_traceback_later(request.dump_after)
     result = run(request)
-    with open(result_end, "w", encoding="utf-8", closefd=False) as file:
-        json.dump(result, file)
+    with open(result_end, "wb", closefd=False) as file:
+        file.write(result.to_json())
     os._exit(0)

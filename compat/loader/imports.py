@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from compat.compiler.errors import ProgramError
 from compat.compiler.ours import hide_checkout
-
-PYFLINK_VERSION = "2.3.0"
+from compat.compiler.versions import PYFLINK_VERSION
 
 _TABLE = (
     "This is a Table or SQL program: its operators are made by Flink's planner, which only a JVM has. compat checks "
@@ -109,6 +110,31 @@ def prepare_for_programs() -> None:
     """Make this process one that programs can run in: PyFlink is ours, and nothing else of ours is found by a short name."""
     serve_pyflink()
     hide_checkout()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetup:
+    """Prepares a Python worker for the functions of a program: it finds the modules that the program found.
+
+    ``folders`` come first in its search path, as they did in the program's. Python puts the working directory before all
+    else in a worker; where ``working_directory`` is False, the program did not search it, and it is taken off.
+    """
+
+    folders: tuple[str, ...]
+    working_directory: bool
+
+    def __call__(self) -> None:
+        """Prepare this process."""
+        prepare_for_programs()
+        dropped = [] if self.working_directory else [os.getcwd()]
+        rest = [path for path in sys.path if path not in self.folders and os.path.abspath(path) not in dropped]
+        sys.path[:] = [*self.folders, *rest]
+
+
+def worker_setup(*folders: str) -> WorkerSetup:
+    """The setup of workers for a program of this process whose own modules are in ``folders``."""
+    here = os.getcwd()
+    return WorkerSetup(folders, here in folders or any(os.path.abspath(path) == here for path in sys.path))
 
 
 def serve_pyflink() -> None:

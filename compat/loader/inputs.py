@@ -1,41 +1,56 @@
-"""What a topology argument may be, and the plans behind it."""
+"""The arguments that name a job or a snapshot, and the plans behind them."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any
 
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
+from compat.compiler.versions import LATEST_FLINK
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
-from compat.plan.facts import SourceLine
-from compat.report.failure import Failure, Side
-
-MAX_PLAN = 1_000_000_000
+from compat.plan.model import Plan, Refused, SourceLine
+from compat.plan.reading import LARGEST, PlanError, read
 
 
 class InputError(Exception):
-    """An argument that gives no plan; carries the :class:`~compat.report.failure.Failure` to report."""
+    """An argument that gives no plan; carries the :class:`~compat.loader.failure.Failure` to report."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-@record
+@frozen
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
 
     options: Mapping[str, str] = field(default_factory=dict)
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
+
+    @classmethod
+    def given(
+        cls,
+        options: Mapping[str, str],
+        *,
+        flink: str | None = None,
+        timeout: float | None = None,
+        no_open: bool | None = None,
+    ) -> LoadOptions:
+        """The one builder: what was not given (None) is as the fields above say."""
+        return cls(
+            options=dict(options),
+            flink=flink or LATEST_FLINK,
+            timeout=timeout or DEFAULT_TIMEOUT,
+            call_open=not no_open,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +84,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         if side is Side.NEW:
             raise InputError(
                 Failure(
-                    rule="CMP901",
+                    rule=Undecidable.PROGRAM_FAILED,
                     message=f"{argument!r} is a savepoint: it can be OLD, and NEW is the program that restores it.",
                     name=argument,
                     side=side,
@@ -79,11 +94,15 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         yield Input(argument, argument, "savepoint")
         return
     if not os.path.exists(argument):
-        raise InputError(Failure(rule="CMP901", message=f"There is no file {argument!r}.", name=argument, side=side))
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED, message=f"There is no file {argument!r}.", name=argument, side=side
+            )
+        )
     if os.path.isdir(argument):
         raise InputError(
             Failure(
-                rule="CMP901",
+                rule=Undecidable.PROGRAM_FAILED,
                 message=f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
                 name=argument,
                 side=side,
@@ -95,7 +114,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
 
 
 def request_for(given: Input, load: LoadOptions) -> Request:
-    """What to ask of a child process to load a program or a topology file."""
+    """The request to a child process that loads a program or a topology file."""
     return Request(
         path=given.path,
         shown=given.argument,
@@ -109,14 +128,14 @@ def request_for(given: Input, load: LoadOptions) -> Request:
     )
 
 
-def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[dict[str, Any], ...]:
+def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[Plan | Refused, ...]:
     """The plans that loading gave. Raises InputError for a program that failed, took too long or submitted nothing."""
     if isinstance(outcome, TimedOut):
         frame = outcome.frame
         where = "" if frame is None else f" It was at {frame.file}:{frame.line}, in {frame.function}."
         raise InputError(
             Failure(
-                rule="CMP902",
+                rule=Undecidable.PROGRAM_TIMEOUT,
                 message=f"The program did not end within {outcome.seconds:g} seconds.{where}",
                 name=given.argument,
                 side=side,
@@ -129,7 +148,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     if not outcome.plans:
         raise InputError(
             Failure(
-                rule="CMP903",
+                rule=Undecidable.NO_JOB,
                 message="The program submits no job.",
                 name=given.argument,
                 side=side,
@@ -139,31 +158,43 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     return outcome.plans
 
 
-def read_plan(given: Input, side: Side | None = None) -> dict[str, Any]:
+def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
     """The plan snapshot in a file. Raises InputError."""
     try:
-        with open(given.path, encoding="utf-8") as file:
-            data = json.load(file)
-    except (OSError, ValueError, RecursionError) as error:
+        with open(given.path, "rb") as file:
+            plan = read(file.read(LARGEST + 1))
+    except OSError as error:
         raise InputError(
-            Failure(rule="CMP901", message=f"The plan cannot be read: {error}.", name=given.argument, side=side)
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"The plan cannot be read: {error}.",
+                name=given.argument,
+                side=side,
+            )
         ) from error
-    if not isinstance(data, dict):
-        raise InputError(Failure(rule="CMP901", message="A plan is a JSON object.", name=given.argument, side=side))
-    if _plan_of_snapshot(given.argument) == given.path:
+    except PlanError as error:
+        raise InputError(
+            Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=given.argument, side=side)
+        ) from error
+    if isinstance(plan, Plan) and is_snapshot(given):
         from compat.loader.sizes import with_sizes
 
         _, _, epoch = given.argument.rpartition("@")
-        return with_sizes(data, os.path.dirname(given.path), int(epoch) if epoch.isdigit() else None)
-    return data
+        return with_sizes(plan, os.path.dirname(given.path), int(epoch) if epoch.isdigit() else None)
+    return plan
 
 
-def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[dict[str, Any], ...]:
+def is_snapshot(given: Input) -> bool:
+    """True for a snapshot of a job on Spark, whose plan is read with the sizes of its states."""
+    return _plan_of_snapshot(given.argument) == given.path
+
+
+def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[Plan | Refused, ...]:
     """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs."""
     if given.kind == "savepoint":
         raise InputError(
             Failure(
-                rule="CMP901",
+                rule=Undecidable.PROGRAM_FAILED,
                 message=f"{given.argument!r} is a savepoint, which has no graphs.",
                 name=given.argument,
                 side=side,
@@ -183,7 +214,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     lines.append(f"{crash.type}: {crash.message}")
     last = crash.frames[-1] if crash.frames else None
     return Failure(
-        rule="CMP901",
+        rule=Undecidable.PROGRAM_FAILED,
         message=f"The program failed: {crash.type}: {crash.message}",
         name=given.argument,
         side=side,
@@ -218,7 +249,12 @@ def _kind(argument: str, path: str, side: Side | None) -> str:
             head = file.read(4096)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            Failure(rule="CMP901", message=f"{argument!r} cannot be read: {error}.", name=argument, side=side)
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"{argument!r} cannot be read: {error}.",
+                name=argument,
+                side=side,
+            )
         ) from error
     return "plan" if '"format"' in head and '"ops"' not in head else "topology"
 
@@ -230,7 +266,13 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
 
     def refuse(message: str) -> InputError:
         return InputError(
-            Failure(rule="CMP901", message=message, name=argument, side=side, hint="Write git:REF:path/to/job.py.")
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=message,
+                name=argument,
+                side=side,
+                hint="Write git:REF:path/to/job.py.",
+            )
         )
 
     if not colon or not path or not reference or reference.startswith("-"):

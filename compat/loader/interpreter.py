@@ -13,7 +13,11 @@ import sys
 
 from compat.compiler.ours import ROOT
 
-_START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.loader.child import main; main(sys.argv[1:])"
+# Our package is imported before a program's own of that name can be found; then its folder is the last that is searched.
+_START = (
+    "import sys; root = sys.argv.pop(1); sys.path.insert(0, root); import compat; sys.path.append(sys.path.pop(0)); "
+    "from compat.loader.child import main; main(sys.argv[1:])"
+)
 _WARM_SLOTS = 2
 _warm: list[Interpreter] = []
 

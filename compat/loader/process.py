@@ -5,19 +5,21 @@ One interpreter is started for all programs that are loaded together: it imports
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import selectors
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 
+from msgspec import ValidationError
+from msgspec.structs import replace
+
+from compat.compiler.frozen import frozen
 from compat.compiler.ours import is_machinery
-from compat.compiler.record import record
 from compat.loader import interpreter as interpreters
 from compat.loader.interpreter import Interpreter
-from compat.loader.request import Crash, Frame, Loaded, Request
+from compat.loader.request import Crash, Frame, Loaded, Request, requests_to_json
 
 DEFAULT_TIMEOUT = 30.0
 MAX_RESULT = 2_000_000_000
@@ -25,7 +27,7 @@ _TAIL = 16_384
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
 
 
-@record
+@frozen
 class TimedOut:
     """A program that did not end in time; ``frame`` is where it stood, if that could be seen."""
 
@@ -70,7 +72,7 @@ def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash
         _Child(request=replace(request, dump_after=dump_after), result_end=result_end, errors_end=errors_end)
         for request, (result_end, errors_end) in zip(requests, interpreter.slots, strict=False)
     ]
-    interpreter.send(json.dumps([asdict(child.request) for child in children]).encode())
+    interpreter.send(requests_to_json([child.request for child in children]))
     return Batch(interpreter, children, time.monotonic() + timeout, timeout)
 
 
@@ -83,9 +85,9 @@ def finish(batch: Batch) -> list[Outcome]:
     return [_outcome(child, batch.timeout) for child in batch.children]
 
 
-def load_one(request: Request, *, timeout: float = DEFAULT_TIMEOUT, hash_seed: int = 0) -> Outcome:
+def load_one(request: Request, *, timeout: float = DEFAULT_TIMEOUT) -> Outcome:
     """Load one program and wait for it."""
-    (outcome,) = finish(start([request], timeout=timeout, hash_seed=hash_seed))
+    (outcome,) = finish(start([request], timeout=timeout))
     return outcome
 
 
@@ -115,7 +117,11 @@ def _outcome(child: _Child, timeout: float) -> Outcome:
         return TimedOut(seconds=timeout, frame=_last_frame(child))
     try:
         return Loaded.from_json(bytes(child.result))
-    except (ValueError, KeyError, TypeError):
+    except ValidationError as error:
+        return Loaded(
+            plans=(), crash=Crash(type="PlanError", message=f"The job has no valid plan: {error}.", frames=())
+        )
+    except ValueError:
         return Loaded(plans=(), crash=_died(child))
 
 

@@ -1,16 +1,22 @@
-"""What the parent asks of the child process, and what comes back; both travel as JSON."""
+"""Requests to child processes, and their results; both travel as JSON."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import field
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
 
-from compat.compiler.record import record
+import msgspec
+from msgspec import field
+
+from compat.compiler.garbage import collection_paused
+from compat.compiler.versions import LATEST_FLINK
+from compat.plan.fields import Record
+from compat.plan.model import Plan, Refused
+from compat.plan.writing import encoded
 
 
-@record
-class Request:
+class Request(Record, frozen=True, kw_only=True):
     """One program to load.
 
     ``path`` is the file to run and ``shown`` what reports call it; ``root`` is a folder whose files are shown as
@@ -23,19 +29,13 @@ class Request:
     root_shown: str = ""
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
-    flink: str = "2.3"
+    flink: str = LATEST_FLINK
     call_open: bool = True
     topology: bool = False
     dump_after: float = 0.0
 
-    @classmethod
-    def of(cls, fields: dict[str, Any]) -> Request:
-        """The request with these fields, as they come out of JSON."""
-        return cls(**{**fields, "arguments": tuple(fields["arguments"])})
 
-
-@record
-class Frame:
+class Frame(Record, frozen=True, kw_only=True):
     """A line of the program on the way to where it failed."""
 
     file: str
@@ -44,8 +44,7 @@ class Frame:
     text: str
 
 
-@record
-class Crash:
+class Crash(Record, frozen=True, kw_only=True):
     """A program that ended in an exception: its type and message, and the program's own frames, outermost first."""
 
     type: str
@@ -54,23 +53,65 @@ class Crash:
     hint: str | None = None
 
 
-@record
+class _Job(Record, frozen=True, kw_only=True):
+    """A job on its way through the pipe."""
+
+    plan: Plan | None = None
+    refused: Refused | None = None
+
+
+class _Result(Record, frozen=True, kw_only=True):
+    """A :class:`Loaded` on its way through the pipe."""
+
+    jobs: tuple[_Job, ...]
+    crash: Crash | None = None
+    steady: bool = False
+
+
+@cache
+def decoder() -> msgspec.json.Decoder[_Result]:
+    """What reads results. It takes some milliseconds to make: best done while the programs run."""
+    return msgspec.json.Decoder(_Result)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What a program did: the plans of the jobs it submitted, in order, and how it failed, if it did.
+    """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
     ``steady`` tells that the program holds nothing that could give another job at the next start.
     """
 
-    plans: tuple[dict[str, Any], ...]
+    plans: tuple[Plan | Refused, ...]
     crash: Crash | None = None
     steady: bool = False
 
+    def to_json(self) -> bytes:
+        """What a child process writes."""
+        jobs = tuple(_Job(plan=plan) if isinstance(plan, Plan) else _Job(refused=plan) for plan in self.plans)
+        return encoded(_Result(jobs=jobs, crash=self.crash, steady=self.steady))
+
     @classmethod
-    def from_json(cls, text: str | bytes) -> Loaded:
+    @collection_paused()
+    def from_json(cls, text: bytes) -> Loaded:
         """What a child process wrote. Raises ValueError for anything else."""
-        data = json.loads(text)
-        crash = data["crash"]
-        if crash is not None:
-            frames = tuple(Frame(**frame) for frame in crash.pop("frames"))
-            crash = Crash(frames=frames, **crash)
-        return cls(plans=tuple(data["plans"]), crash=crash, steady=bool(data["steady"]))
+        try:
+            result = decoder().decode(text)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:  # as for half of a surrogate pair in a text
+            result = msgspec.convert(json.loads(text), _Result)
+        plans = tuple(plan for job in result.jobs if (plan := job.plan or job.refused) is not None)
+        return cls(plans=plans, crash=result.crash, steady=result.steady)
+
+
+def requests_to_json(requests: list[Request]) -> bytes:
+    """What the parent writes."""
+    return encoded(requests)
+
+
+def requests_from_json(text: bytes) -> list[Request]:
+    """What the child reads. Raises ValueError for anything else."""
+    try:
+        return msgspec.json.decode(text, type=list[Request])
+    except msgspec.DecodeError:
+        return msgspec.convert(json.loads(text), list[Request])

@@ -6,18 +6,20 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
 
-def with_sizes(plan: Mapping[str, Any], folder: str, epoch: int | None) -> dict[str, Any]:
+from compat.plan.model import Operator, Plan, State, StateKind, StateScope
+from compat.state.names import TIMERS
+
+
+def with_sizes(plan: Plan, folder: str, epoch: int | None) -> Plan:
     """The plan with the number of keys and of bytes of each state, as of an epoch.
 
     ``folder`` holds the snapshot's table, or the folder ``state`` with it. Gives the plan as it is where the table cannot be
     read: sizes only tell more.
     """
     sizes = _sizes(folder, epoch)
-    operators = plan.get("operators")
-    if not sizes or not isinstance(operators, list):
-        return dict(plan)
-    return {**plan, "operators": [_operator(operator, sizes) for operator in operators]}
+    return replace(plan, operators=tuple(_operator(operator, sizes) for operator in plan.operators)) if sizes else plan
 
 
 def _sizes(folder: str, epoch: int | None) -> Mapping[tuple[str, str], Any]:
@@ -36,17 +38,15 @@ def _sizes(folder: str, epoch: int | None) -> Mapping[tuple[str, str], Any]:
         return {}
 
 
-def _operator(operator: Any, sizes: Mapping[tuple[str, str], Any]) -> Any:
-    if not isinstance(operator, dict) or not isinstance(operator.get("states"), list):
+def _operator(operator: Operator, sizes: Mapping[tuple[str, str], Any]) -> Operator:
+    if operator.states is None:
         return operator
-    return {**operator, "states": [_state(state, operator.get("operator_id"), sizes) for state in operator["states"]]}
+    return replace(operator, states=tuple(_state(state, operator.id, sizes) for state in operator.states))
 
 
-def _state(state: Any, operator: Any, sizes: Mapping[tuple[str, str], Any]) -> Any:
-    if not isinstance(state, dict):
-        return state
-    size = sizes.get((operator, "_timers" if state.get("kind") == "timers" else state.get("name", "")))
+def _state(state: State, operator: str, sizes: Mapping[tuple[str, str], Any]) -> State:
+    size = sizes.get((operator, TIMERS if state.kind is StateKind.TIMERS else state.name))
+    keyed = state.scope is StateScope.KEYED
     if size is None:
-        return {**state, "keys": 0, "bytes": 0} if state.get("scope") == "keyed" else state
-    counted = {"bytes": size.bytes}
-    return {**state, **counted, "keys": size.keys} if state.get("scope") == "keyed" else {**state, **counted}
+        return replace(state, keys=0, bytes=0) if keyed else state
+    return replace(state, bytes=size.bytes, keys=size.keys) if keyed else replace(state, bytes=size.bytes)

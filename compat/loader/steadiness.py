@@ -19,7 +19,7 @@ _UNSTEADY_NAMES = frozenset("set frozenset hash id repr ascii eval exec input gl
 _UNSTEADY_ATTRIBUTES = frozenset({"now", "today", "__hash__"})
 _VIEWS = frozenset({"keys", "items"})
 _SET_OPERATIONS = frozenset("& | ^ - &= |= ^= -=".split())
-"""What makes a set of the views of a dict."""
+"""The operators that make a set of the views of a dict."""
 _STEADY_MODULES = frozenset(
     "__future__ abc argparse array base64 bisect collections contextlib copy csv dataclasses decimal enum fractions "
     "functools heapq io itertools json logging math numbers operator pprint re statistics string struct sys textwrap types "

@@ -8,17 +8,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.topology.build import build_job, transformation_ids
 from compat.compiler.topology.parse import MAX_OPERATORS
 from compat.loader.request import Request
-from compat.plan.compilation import Compilation, compile_job
-from compat.plan.encode import Encoding, error_json, plan_json
+from compat.plan.encode import Encoding, encode
+from compat.plan.model import Plan, Refused
 
 _ENTRY_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*")|\n')
 
 
-def load_topology(request: Request, show_path: Callable[[str], str]) -> dict[str, Any]:
+def load_topology(request: Request, show_path: Callable[[str], str]) -> Plan | Refused:
     """The plan of a topology file, or of its refusal."""
     encoding = Encoding(call_open=request.call_open, show_path=show_path)
     try:
@@ -47,7 +50,7 @@ def plan_of(
     options: Mapping[str, str],
     encoding: Encoding | None = None,
     locations: Mapping[str, Location] | None = None,
-) -> dict[str, Any]:
+) -> Plan | Refused:
     """The plan of one topology (or of an object that holds one in its field ``spec``), or of its refusal."""
     if isinstance(spec, dict) and isinstance(spec.get("spec"), dict):
         spec = spec["spec"]
@@ -58,19 +61,17 @@ def plan_of(
     except ProgramError as error:
         return refusal(error, flink, encoding)
     compilation = compile_job(job)
-    plan = plan_json(compilation, encoding)
+    plan = encode(compilation, encoding)
     if compilation.stream_graph is not None:
-        plan["transformations"] = transformation_ids(spec, flink=flink)
+        plan = replace(plan, transformations=transformation_ids(spec, flink=flink))
         if spec.get("plan"):
             from compat.compiler.streamgraph.json_plan import stream_plan
 
-            plan["stream_plan"] = stream_plan(compilation.stream_graph)
-    if spec.get("detail") == "hashes":
-        plan.update(_summary(compilation))
-    return plan
+            plan = replace(plan, stream_plan=stream_plan(compilation.stream_graph))
+    return replace(plan, **_summary(compilation)) if spec.get("detail") == "hashes" else plan
 
 
-def plans_of_lines(path: str, flink: str, options: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def plans_of_lines(path: str, flink: str, options: Mapping[str, str]) -> Iterator[Plan | Refused]:
     """The plan of each line of a file of topologies (``.jsonl``, ``.jsonl.gz``), in order, refusals among them."""
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8") as file:
@@ -85,12 +86,9 @@ def plans_of_lines(path: str, flink: str, options: Mapping[str, str]) -> Iterato
             yield plan_of(spec, flink, options)
 
 
-def refusal(error: ProgramError, flink: str, encoding: Encoding | None) -> dict[str, Any]:
+def refusal(error: ProgramError, flink: str, encoding: Encoding | None) -> Plan | Refused:
     """A plan that holds nothing but why there is none."""
-    plan = plan_json(Compilation(None, error=error), encoding)
-    plan["flink"] = flink
-    plan["error"] = error_json(error, encoding)
-    return plan
+    return replace(encode(Compilation(None, error=error), encoding), flink=flink)
 
 
 def entry_locations(text: str, path: str) -> dict[str, Location]:
@@ -114,7 +112,7 @@ def _summary(compilation: Compilation) -> dict[str, Any]:
     if job_graph is not None:
         vertices = job_graph.vertices
         summary["vertices"] = len(vertices)
-        summary["vertex_ids"] = [vertex.id for vertex in vertices]
-        summary["vertex_operators"] = [len(vertex.operators) for vertex in vertices]
-        summary["vertex_inputs"] = [len(vertex.inputs) for vertex in vertices]
+        summary["vertex_ids"] = tuple(vertex.id for vertex in vertices)
+        summary["vertex_operators"] = tuple(len(vertex.operators) for vertex in vertices)
+        summary["vertex_inputs"] = tuple(len(vertex.inputs) for vertex in vertices)
     return summary

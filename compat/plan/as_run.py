@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Final
 
-KEPT_BY, STORE = "state.kept-by", "store"
+from msgspec.structs import replace
+
+from compat.plan.model import Operator, Plan, Refused
+
+KEPT_BY: Final = "state.kept-by"
+STORE = "store"
 """The setting that says so; plans of programs do not have it."""
 
 
-def as_run(plan: Mapping[str, Any]) -> dict[str, Any]:
+def as_run(plan: Plan | Refused) -> Plan | Refused:
     """The plan with states as jobs on Spark keep them.
 
     PyFlink draws the names of some states at random at every start, so that no restore finds them again. On Spark they are as
     stable as any.
     """
-    if plan.get("operators") is None:
-        return dict(plan)
-    settings = {**plan.get("settings", {}), KEPT_BY: STORE}
-    return {**plan, "settings": settings, "operators": [_operator(operator) for operator in plan["operators"]]}
+    if isinstance(plan, Refused):
+        return plan
+    operators = tuple(_operator(operator) for operator in plan.operators)
+    return replace(plan, settings={**plan.settings, KEPT_BY: STORE}, operators=operators)
 
 
-def _operator(operator: Mapping[str, Any]) -> dict[str, Any]:
-    if operator["states"] is None:
-        return dict(operator)
-    stable = [{name: value for name, value in state.items() if name != "unstable"} for state in operator["states"]]
-    return {**operator, "states": stable}
+def _operator(operator: Operator) -> Operator:
+    if operator.states is None:
+        return operator
+    return replace(operator, states=tuple(replace(state, unstable=False) for state in operator.states))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Plan = Mapping[str, Any]
+from compat.plan.model import Plan
+from compat.plan.subtasks import feeding, slots_of
 
 
 class Box(NamedTuple):
@@ -37,49 +38,54 @@ def drawing(plan: Plan, layer: str) -> Drawing:
 
 
 def _stream(plan: Plan) -> Drawing:
-    graph, hashes = plan["stream_graph"], plan["hashes"]
+    graph, hashes = plan.stream_graph, plan.hashes
     boxes = tuple(
         Box(
-            str(node["id"]),
+            str(node.id),
             (
-                node["name"],
-                f"x{node['parallelism']}",
-                *([] if node["uid"] is None else [f"uid {node['uid']}"]),
-                hashes.get(str(node["id"]), ""),
+                node.name,
+                f"x{node.parallelism}",
+                *([] if node.uid is None else [f"uid {node.uid}"]),
+                hashes.get(str(node.id), ""),
             ),
         )
-        for node in graph["nodes"]
+        for node in graph.nodes
     )
-    arrows = (Arrow(str(edge["source"]), str(edge["target"]), edge["partitioner"]) for edge in graph["edges"])
+    arrows = (Arrow(str(edge.source), str(edge.target), edge.partitioner) for edge in graph.edges)
     return Drawing(boxes, tuple(arrows))
 
 
 def _job(plan: Plan) -> Drawing:
-    vertices = plan["job_graph"]["vertices"]
-    boxes = tuple(Box(vertex["id"], (vertex["name"], f"x{vertex['parallelism']}", vertex["id"])) for vertex in vertices)
-    arrows = (
-        Arrow(edge["source"], vertex["id"], edge["ship_strategy"]) for vertex in vertices for edge in vertex["inputs"]
-    )
+    vertices = plan.job_graph.vertices
+    boxes = tuple(Box(vertex.id, (vertex.name, f"x{vertex.parallelism}", vertex.id)) for vertex in vertices)
+    arrows = (Arrow(edge.source, vertex.id, edge.ship_strategy) for vertex in vertices for edge in vertex.inputs)
     return Drawing(boxes, tuple(arrows))
 
 
 def _execution(plan: Plan) -> Drawing:
-    vertices = plan["execution_graph"]["vertices"]
+    vertices = plan.execution_graph.vertices
     boxes = tuple(
         Box(
-            vertex["id"],
-            (vertex["name"], f"{vertex['parallelism']} subtasks, at most {vertex['max_parallelism']}", vertex["id"]),
+            vertex.id,
+            (
+                vertex.name,
+                f"{vertex.parallelism} subtasks, at most {vertex.max_parallelism}",
+                *([] if (slots := slots_of(vertex)) is None else [slots]),
+                vertex.id,
+            ),
         )
         for vertex in vertices
     )
+    parallelism = {vertex.id: vertex.parallelism for vertex in vertices}
     arrows = (
         Arrow(
-            edge["source"],
-            vertex["id"],
-            f"{edge['distribution_pattern'].lower().replace('_', ' ')}, {edge['connections']}",
+            edge.source,
+            vertex.id,
+            f"{edge.distribution_pattern.lower().replace('_', ' ')}, {edge.connections}"
+            + ("" if (fed := feeding(edge, parallelism.get(edge.source), vertex.parallelism)) is None else f": {fed}"),
         )
         for vertex in vertices
-        for edge in vertex["inputs"]
+        for edge in vertex.inputs
     )
     return Drawing(boxes, tuple(arrows))
 

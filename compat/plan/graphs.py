@@ -1,202 +1,201 @@
-"""The graphs as JSON, under Flink's own names in snake case."""
+"""The graphs of a plan: records under Flink's own names, as the JSON of ``compat plan`` has them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
-from compat.compiler.executiongraph.model import ExecutionGraph
-from compat.compiler.jobgraph.model import JobGraph, JobVertex
-from compat.compiler.streamgraph.chainable import is_chainable
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode
-from compat.compiler.transformations.partitioners import Ship
+from msgspec import field
 
-Json = dict[str, Any]
+from compat.plan.fields import Id, Index, Int, Long, Record, written
+
+JobType = Literal["STREAMING", "BATCH"]
 
 
-def stream_graph_json(graph: StreamGraph) -> Json:
-    """The StreamGraph: nodes by id, edges by their source, each node's edges in its own order."""
-    ids = sorted(graph.nodes)
-    edges = [edge for id in ids for edge in graph.edges_out[id]]
-    place = {id(edge): index for index, edge in enumerate(edges)}
-    partitioners: dict[object, int] = {}
-    return {
-        "job_name": graph.job_name,
-        "job_type": graph.job_type,
-        "dynamic": graph.dynamic,
-        "exchange_mode": graph.exchange_mode.value,
-        "chaining": graph.settings.chaining,
-        "chain_different_max_parallelism": graph.settings.chain_different_max_parallelism,
-        "sources": sorted(graph.sources),
-        "sinks": sorted(graph.sinks),
-        "nodes": [
-            {
-                **_node(graph.nodes[node]),
-                "in": [place[id(edge)] for edge in graph.edges_in[node]],
-                "out": [place[id(edge)] for edge in graph.edges_out[node]],
-            }
-            for node in ids
-        ],
-        "edges": [_edge(edge, graph, partitioners) for edge in edges],
-    }
+class StreamNode(Record, frozen=True, kw_only=True):
+    """A node of the StreamGraph. ``inputs`` and ``outputs`` are places in the graph's list of edges."""
+
+    id: Int
+    name: str
+    description: str | None = written(None)
+    uid: str | None = written(None)
+    user_hash: str | None = written(None)
+    parallelism: Int
+    parallelism_configured: bool
+    max_parallelism: Int
+    slot_sharing_group: str | None = written(None)
+    co_location_group: str | None = written(None)
+    buffer_timeout: Long
+    chaining_strategy: str | None = written(None)
+    operator_factory: str | None = written(None)
+    legacy_source: bool
+    yielding: bool
+    state_keys: Int
+    output_only_after_end_of_stream: bool
+    vertex_class: str
+    inputs: tuple[Index, ...] = field(name="in")
+    outputs: tuple[Index, ...] = field(name="out")
 
 
-def _node(node: StreamNode) -> Json:
-    operator = node.operator
-    return {
-        "id": node.id,
-        "name": node.name,
-        "description": node.description,
-        "uid": node.uid,
-        "user_hash": node.user_hash,
-        "parallelism": node.parallelism,
-        "parallelism_configured": node.parallelism_configured,
-        "max_parallelism": node.max_parallelism,
-        "slot_sharing_group": node.slot_sharing_group,
-        "co_location_group": node.co_location_group,
-        "buffer_timeout": node.buffer_timeout,
-        "chaining_strategy": None if node.chaining is None else node.chaining.value,
-        "operator_factory": None if operator is None else operator.factory,
-        "legacy_source": node.legacy_source,
-        "yielding": node.yielding,
-        "state_keys": node.state_keys,
-        "output_only_after_end_of_stream": operator is not None and operator.output_at_end,
-        "vertex_class": node.task.flink_class,
-    }
+class StreamEdge(Record, frozen=True, kw_only=True):
+    """An edge of the StreamGraph. Edges with one ``partitioner_group`` share one partitioner."""
+
+    source: Int
+    target: Int
+    type_number: Int
+    partitioner: str
+    partitioner_class: str
+    partitioner_group: Index
+    exchange_mode: str
+    side_output: str | None = written(None)
+    buffer_timeout: Long
+    unaligned_checkpoints: bool
+    chainable: bool
 
 
-def _edge(edge: StreamEdge, graph: StreamGraph, partitioners: dict[object, int]) -> Json:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "type_number": edge.type_number,
-        "partitioner": edge.partitioner.ship.name,
-        "partitioner_class": edge.partitioner.flink_class,
-        "partitioner_group": partitioners.setdefault(edge.partitioner.identity, len(partitioners)),
-        "exchange_mode": edge.exchange_mode.value,
-        "side_output": edge.side_output,
-        "buffer_timeout": edge.buffer_timeout,
-        "unaligned_checkpoints": edge.unaligned_checkpoints,
-        "chainable": is_chainable(edge, graph),
-    }
+class StreamGraph(Record, frozen=True, kw_only=True):
+    """Flink's StreamGraph: nodes by id, edges by their source."""
+
+    job_name: str
+    job_type: JobType
+    dynamic: bool
+    exchange_mode: str
+    chaining: bool
+    chain_different_max_parallelism: bool
+    sources: tuple[Int, ...]
+    sinks: tuple[Int, ...]
+    nodes: tuple[StreamNode, ...]
+    edges: tuple[StreamEdge, ...]
 
 
-def job_graph_json(graph: JobGraph) -> Json:
-    """The JobGraph: vertices in the order in which they were made, and their ids in topological order."""
-    ids = {output.index: output.id for vertex in graph.vertices for output in vertex.outputs}
-    return {
-        "job_name": graph.job_name,
-        "job_type": graph.job_type,
-        "dynamic": graph.dynamic,
-        "vertices": [_vertex(vertex, graph.settings.legacy, ids) for vertex in graph.vertices],
-        "topological": list(graph.topological),
-        "checkpointing": None
-        if graph.checkpointing is None
-        else {
-            "interval": graph.checkpointing.interval,
-            "at_least_once": graph.checkpointing.at_least_once,
-            "unaligned": graph.checkpointing.unaligned,
-        },
-        "user_artifacts": dict(graph.user_artifacts),
-        "slot_sharing_group_resources": {name: dict(needs) for name, needs in graph.slot_resources.items()},
-    }
+class OperatorIds(Record, frozen=True, kw_only=True):
+    """An operator of a vertex, by the ids under which its state may be found (Flink: ``OperatorIDPair``)."""
+
+    id: Id
+    user_defined_id: str | None = written(None)
+    name: str | None = written(None)
+    uid: str | None = written(None)
 
 
-def _vertex(vertex: JobVertex, legacy: bool, data_sets: dict[int, str | None]) -> Json:
-    return {
-        "id": vertex.id,
-        "name": vertex.name,
-        "description": vertex.description,
-        "parallelism": vertex.parallelism,
-        "parallelism_configured": vertex.parallelism_configured,
-        "max_parallelism": vertex.max_parallelism,
-        "invokable": vertex.task.flink_class,
-        "slot_sharing_group": vertex.slot_sharing_group,
-        "slot_sharing_group_name": None if legacy else vertex.slot_sharing_group_name,
-        "co_location_group": vertex.co_location_group,
-        "supports_concurrent_execution_attempts": vertex.concurrent_attempts,
-        "operators": [
-            {
-                "id": operator.id,
-                "user_defined_id": operator.user_defined_id,
-                "name": operator.name,
-                "uid": operator.uid,
-            }
-            for operator in vertex.operators
-        ],
-        "coordinators": vertex.coordinators,
-        "inputs": [
-            {
-                "source": edge.source,
-                "target": edge.target,
-                "data_set_index": edge.data_set,
-                "data_set": data_sets[edge.data_set],
-                "distribution_pattern": edge.pattern.value,
-                "result_partition_type": edge.type.value,
-                "ship_strategy": edge.ship.name,
-                "broadcast": edge.ship is Ship.BROADCAST,
-                "forward": edge.ship is Ship.FORWARD,
-                "upstream_state_mapper": edge.ship.upstream_state_mapper,
-                "downstream_state_mapper": edge.ship.downstream_state_mapper,
-                "type_number": edge.type_number,
-            }
-            for edge in vertex.inputs
-        ],
-        "outputs": [
-            {
-                "data_set_index": output.index,
-                "data_set": output.id,
-                "result_partition_type": output.type.value,
-                "consumers": list(output.consumers),
-            }
-            for output in vertex.outputs
-        ],
-        "chain": [
-            {
-                "node": operator.node,
-                "name": operator.name,
-                "operator_id": operator.operator_id,
-                "index": operator.index,
-                "start": operator.start,
-                "end": operator.end,
-                "chained_outputs": list(operator.chained_outputs),
-                "non_chained_outputs": operator.non_chained_outputs,
-            }
-            for operator in vertex.chain
-        ],
-    }
+class JobEdge(Record, frozen=True, kw_only=True):
+    """What a vertex reads. ``data_set`` is None where Flink draws the data set's id at random."""
+
+    source: Id
+    target: Id
+    data_set_index: Index
+    data_set: str | None = written(None)
+    distribution_pattern: str
+    result_partition_type: str
+    ship_strategy: str
+    broadcast: bool
+    forward: bool
+    upstream_state_mapper: str
+    downstream_state_mapper: str
+    type_number: Int
 
 
-def execution_graph_json(graph: ExecutionGraph) -> Json:
-    """The ExecutionGraph: vertices in topological order; subtasks and partitions as counts, exchanges as groups."""
-    return {
-        "vertices": [
-            {
-                "id": vertex.id,
-                "name": vertex.job_vertex.name,
-                "parallelism": vertex.parallelism,
-                "max_parallelism": vertex.max_parallelism,
-                "max_parallelism_configured": vertex.max_parallelism_configured,
-                "inputs": [
-                    {
-                        "source": edge.source,
-                        "data_set_index": edge.result,
-                        "distribution_pattern": edge.group.pattern.value,
-                        "connections": edge.group.connections,
-                    }
-                    for edge in vertex.inputs
-                ],
-                "results": [
-                    {
-                        "data_set_index": result.index,
-                        "result_partition_type": result.type.value,
-                        "partitions": result.partition_count,
-                    }
-                    for result in vertex.results
-                ],
-            }
-            for vertex in graph.vertices
-        ],
-        "slots": dict(graph.slots),
-        "total_slots": graph.total_slots,
-        "total_subtasks": graph.total_subtasks,
-    }
+class DataSet(Record, frozen=True, kw_only=True):
+    """What a vertex hands to others (Flink: ``IntermediateDataSet``)."""
+
+    data_set_index: Index
+    data_set: str | None = written(None)
+    result_partition_type: str
+    consumers: tuple[Id, ...]
+
+
+class ChainedOperator(Record, frozen=True, kw_only=True):
+    """An operator in the chain of its vertex, the head first."""
+
+    node: Int
+    name: str
+    operator_id: Id
+    index: Index
+    start: bool
+    end: bool
+    chained_outputs: tuple[Int, ...]
+    non_chained_outputs: Index
+
+
+class JobVertex(Record, frozen=True, kw_only=True):
+    """A vertex of the JobGraph. ``operators`` has the head last, ``chain`` has it first."""
+
+    id: Id
+    name: str
+    description: str | None = written(None)
+    parallelism: Int
+    parallelism_configured: bool
+    max_parallelism: Int
+    invokable: str
+    slot_sharing_group: Int | None = written(None)
+    slot_sharing_group_name: str | None = written(None)
+    co_location_group: Int | None = written(None)
+    supports_concurrent_execution_attempts: bool
+    operators: tuple[OperatorIds, ...]
+    coordinators: Index
+    inputs: tuple[JobEdge, ...]
+    outputs: tuple[DataSet, ...]
+    chain: tuple[ChainedOperator, ...]
+
+
+class Checkpointing(Record, frozen=True, kw_only=True):
+    """How the job takes checkpoints; the interval in milliseconds."""
+
+    interval: Long
+    at_least_once: bool
+    unaligned: bool
+
+
+class JobGraph(Record, frozen=True, kw_only=True):
+    """Flink's JobGraph: vertices in the order in which they are made, and their ids from the sources on."""
+
+    job_name: str
+    job_type: JobType
+    dynamic: bool
+    vertices: tuple[JobVertex, ...]
+    topological: tuple[Id, ...]
+    checkpointing: Checkpointing | None = written(None)
+    user_artifacts: dict[str, str]
+    slot_sharing_group_resources: dict[str, dict[str, float | int | dict[str, float] | None]]
+    scheduler: str | None = None
+
+
+class ExecutionEdge(Record, frozen=True, kw_only=True):
+    """An exchange between the subtasks of two vertices."""
+
+    source: Id
+    data_set_index: Index
+    distribution_pattern: str
+    connections: Long
+
+
+class IntermediateResult(Record, frozen=True, kw_only=True):
+    """What the subtasks of a vertex produce, in as many partitions."""
+
+    data_set_index: Index
+    result_partition_type: str
+    partitions: Int
+
+
+class ExecutionVertex(Record, frozen=True, kw_only=True):
+    """A vertex as it runs (Flink: ``ExecutionJobVertex``).
+
+    Its subtasks run in the job's slots from ``first_slot`` on, which belong to the group as ``slots`` of the graph names it.
+    """
+
+    id: Id
+    name: str
+    parallelism: Int
+    max_parallelism: Int
+    max_parallelism_configured: bool
+    slot_sharing_group: str | None = None
+    first_slot: Index | None = None
+    inputs: tuple[ExecutionEdge, ...]
+    results: tuple[IntermediateResult, ...]
+
+
+class ExecutionGraph(Record, frozen=True, kw_only=True):
+    """Flink's ExecutionGraph, subtasks and partitions as counts. ``slots`` are counted by slot sharing group."""
+
+    vertices: tuple[ExecutionVertex, ...]
+    slots: dict[str, Long]
+    total_slots: Long
+    total_subtasks: Long

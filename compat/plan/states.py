@@ -7,14 +7,17 @@ The rules for PyFlink's operators were seen in real savepoints.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
 from compat.compiler.ours import is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
-from compat.compiler.transformations.operators import Operator, PythonOperator
-from compat.plan.facts import State, StateKind, StateScope
+from compat.compiler.transformations import operators as ops
+from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
+from compat.plan.model import Detail, State, StateKind, StateScope
+from compat.state import names as framework
 from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(
@@ -25,24 +28,23 @@ _KEYED = frozenset(
         PythonOperator.KEYED_BROADCAST,
     }
 )
-_JAVA_KEYED_WITH_TIMERS = frozenset({"keyed_process", "connect_keyed_process", "keyed_broadcast_connect", "window"})
+_JAVA_KEYED_WITH_TIMERS = frozenset(
+    {Call.KEYED_PROCESS, Call.CONNECT_KEYED_PROCESS, Call.KEYED_BROADCAST_CONNECT, Call.WINDOW}
+)
 _STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink"})
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
 _PER_WINDOW_CALLS = frozenset({"window_state", "global_state"})
-_USER_CODE = frozenset(
-    {
-        "keyed_map",
-        "keyed_flat_map",
-        "keyed_filter",
-        "keyed_process",
-        "keyed_co_map",
-        "keyed_co_flat_map",
-        "keyed_co_process",
-        "keyed_broadcast_process",
-        "window",
-    }
+_USER_CODE = (
+    ops.KeyedMap
+    | ops.KeyedFlatMap
+    | ops.KeyedFilter
+    | ops.KeyedProcess
+    | ops.KeyedCoMap
+    | ops.KeyedCoFlatMap
+    | ops.KeyedCoProcess
+    | ops.KeyedBroadcastProcess
+    | ops.Window
 )
-VOID_NAMESPACE = "VoidNamespace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Discovery:
     states: tuple[State, ...] | None
     unknown: str | None
     has_state: bool
-    detail: dict[str, Any]
+    detail: Detail
 
 
 def discover(node: StreamNode, *, call_open: bool) -> Discovery:
@@ -60,7 +62,7 @@ def discover(node: StreamNode, *, call_open: bool) -> Discovery:
     operator = node.operator
     if operator is None:
         return Discovery((), None, False, {})
-    if operator.python is not None:
+    if isinstance(operator, PythonFunction):
         return _python(node, operator, call_open)
     return _java(node, operator)
 
@@ -69,43 +71,55 @@ def discover(node: StreamNode, *, call_open: bool) -> Discovery:
 
 
 def _java(node: StreamNode, operator: Operator) -> Discovery:
-    declared = operator.arguments.get("states")
-    states = [_declared(state, node) for state in declared or ()]
+    states: list[State] = []
+    if isinstance(operator, Described):
+        states += [_declared(state, node) for state in operator.states or ()]
     states += _built_in_java(node, operator)
     return Discovery(tuple(states), None, bool(states), _java_detail(operator))
 
 
 def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
-    kind, key = operator.kind, _text(node.key_type)
     states: list[State] = []
     if operator.coordinated:
         states.append(_built_in("coordinator", StateKind.COORDINATOR, StateScope.OPERATOR))
     if node.task is Task.SOURCE:
-        states.append(_built_in("SourceReaderState", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
-    elif kind == "sink_writer" and type(operator.function).__name__ in _STATEFUL_WRITERS:
-        states.append(_built_in("writer_raw_states", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
-    elif kind == "sink_committer":
-        states.append(_built_in("streaming_committer_raw_states", StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
-    elif kind == "async_wait":
-        states.append(_built_in("_async_wait_operator_state_", StateKind.LIST, StateScope.OPERATOR))
-    elif kind in ("reduce", "sum"):
-        states.append(_built_in("_op_state", StateKind.VALUE, StateScope.KEYED, key_type=key))
-    elif kind in ("window", "window_all"):
-        states.append(
-            _built_in("window-contents", StateKind.LIST, StateScope.KEYED, key_type=key, namespace_type=node.name)
-        )
-    elif kind in ("broadcast_connect", "keyed_broadcast_connect") and operator.arguments.get("states") is None:
-        states.append(_built_in("broadcast state", StateKind.MAP, StateScope.BROADCAST))
-    if kind in _JAVA_KEYED_WITH_TIMERS:
+        states.append(_built_in(framework.SOURCE_READER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif isinstance(operator, ops.SinkWriter) and type(operator.function).__name__ in _STATEFUL_WRITERS:
+        states.append(_built_in(framework.SINK_WRITER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif isinstance(operator, ops.SinkCommitter):
+        states.append(_built_in(framework.SINK_COMMITTER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif isinstance(operator, Described):
+        states += _built_in_described(node, operator)
+    return states
+
+
+def _built_in_described(node: StreamNode, operator: Described) -> list[State]:
+    """The states that Flink keeps for an operator of which the call is known."""
+    key = _text(node.key_type)
+    states: list[State] = []
+    match operator.call:
+        case Call.ASYNC_WAIT:
+            states.append(_built_in(framework.ASYNC_WAIT, StateKind.LIST, StateScope.OPERATOR))
+        case Call.REDUCE | Call.SUM:
+            states.append(_built_in(framework.REDUCE, StateKind.VALUE, StateScope.KEYED, key_type=key))
+        case Call.WINDOW | Call.WINDOW_ALL:
+            states.append(
+                _built_in(
+                    framework.WINDOW_CONTENTS, StateKind.LIST, StateScope.KEYED, key_type=key, namespace_type=node.name
+                )
+            )
+        case Call.BROADCAST_CONNECT | Call.KEYED_BROADCAST_CONNECT if operator.states is None:
+            states.append(_built_in("broadcast state", StateKind.MAP, StateScope.BROADCAST))
+    if operator.call in _JAVA_KEYED_WITH_TIMERS:
         states.append(_built_in("timers", StateKind.TIMERS, StateScope.KEYED, key_type=key))
     return states
 
 
-def _java_detail(operator: Operator) -> dict[str, Any]:
+def _java_detail(operator: Operator) -> Detail:
     return {} if operator.function is None else {"class": type(operator.function).__name__}
 
 
-def _declared(state: dict[str, Any], node: StreamNode) -> State:
+def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
     """A state that a topology file declares."""
     scope = StateScope(state.get("scope", "keyed"))
     return State(
@@ -122,14 +136,13 @@ def _declared(state: dict[str, Any], node: StreamNode) -> State:
 # Operators that run in Python
 
 
-def _python(node: StreamNode, operator: Operator, call_open: bool) -> Discovery:
+def _python(node: StreamNode, operator: PythonFunction, call_open: bool) -> Discovery:
     keyed = operator.python in _KEYED
     detail = _python_detail(operator)
     states: list[State] = []
     key = _text(node.key_type)
-    if operator.python in (PythonOperator.BROADCAST, PythonOperator.KEYED_BROADCAST):
-        descriptors = operator.arguments.get("state_descriptors", ())
-        states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in descriptors]
+    if isinstance(operator, ops.BroadcastProcess | ops.KeyedBroadcastProcess):
+        states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in operator.state_descriptors]
     unknown: str | None = None
     if keyed:
         found, unknown = _of_function(operator, key, call_open)
@@ -141,22 +154,21 @@ def _python(node: StreamNode, operator: Operator, call_open: bool) -> Discovery:
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
 
 
-def _python_detail(operator: Operator) -> dict[str, Any]:
-    detail: dict[str, Any] = {"python": operator.python.value if operator.python else None}
+def _python_detail(operator: PythonFunction) -> Detail:
+    detail: Detail = {"python": operator.python.value}
     if operator.function is not None:
         detail["function"] = _function_name(operator.function)
         detail["timers"] = bool(_names_used(operator.function) & _TIMER_CALLS)
-    arguments = operator.arguments
-    if operator.kind == "window":
-        detail.update(_assigner_detail(arguments.get("assigner")))
-        detail["window_function"] = arguments.get("how")
-        detail["trigger"] = type(arguments.get("trigger")).__name__
-    if "aggregate" in arguments:
-        detail["aggregate"] = arguments["aggregate"]
+    if isinstance(operator, ops.Window):
+        detail.update(_assigner_detail(operator.assigner))
+        detail["window_function"] = operator.call.value
+        detail["trigger"] = type(operator.trigger).__name__
+    if isinstance(operator, ops.KeyedReduce) and operator.aggregation is not None:
+        detail["aggregate"] = operator.aggregation.how.value
     return detail
 
 
-def _assigner_detail(assigner: Any) -> dict[str, Any]:
+def _assigner_detail(assigner: Any) -> Detail:
     """A window assigner: its text and class, the clock that ends its windows, and whether windows melt into each other."""
     from compat.compiler.datastream.window import MergingWindowAssigner
 
@@ -168,46 +180,44 @@ def _assigner_detail(assigner: Any) -> dict[str, Any]:
     }
 
 
-def _built_in_python(operator: Operator, key: str | None) -> list[State]:
+def _built_in_python(operator: PythonFunction, key: str | None) -> list[State]:
     states: list[State] = []
-    if operator.kind == "keyed_reduce":
-        states.append(_built_in("_reduce_state", StateKind.VALUE, StateScope.KEYED, key_type=key, unstable=True))
+    if isinstance(operator, ops.KeyedReduce):
+        states.append(
+            _built_in(framework.PYTHON_REDUCE, StateKind.VALUE, StateScope.KEYED, key_type=key, unstable=True)
+        )
     namespace = None
-    if operator.kind == "window":
-        namespace = _namespace(operator.arguments.get("window_serializer"))
+    if isinstance(operator, ops.Window):
+        namespace = _namespace(operator.window_serializer)
         states += _window_states(operator, key, namespace)
     states.append(
-        _built_in(
-            "_timer_state/user-timers", StateKind.TIMERS, StateScope.KEYED, key_type=key, namespace_type=namespace
-        )
+        _built_in(framework.PYTHON_TIMERS, StateKind.TIMERS, StateScope.KEYED, key_type=key, namespace_type=namespace)
     )
     return states
 
 
-def _window_states(operator: Operator, key: str | None, namespace: str | None) -> list[State]:
+def _window_states(operator: ops.Window, key: str | None, namespace: str | None) -> list[State]:
     from compat.compiler.datastream.window import MergingWindowAssigner
 
-    contents = operator.arguments.get("state_descriptor")
     states = [
         _built_in(
-            "window-contents",
+            framework.WINDOW_CONTENTS,
             StateKind.LIST,
             StateScope.KEYED,
-            type=None if contents is None else _text(contents.type_info),
+            type=_text(operator.state_descriptor.type_info),
             key_type=key,
             namespace_type=namespace,
         )
     ]
-    assigner = operator.arguments.get("assigner")
-    if isinstance(assigner, MergingWindowAssigner):
-        states.append(_built_in("merging-window-set", StateKind.MAP, StateScope.KEYED, key_type=key))
+    if isinstance(operator.assigner, MergingWindowAssigner):
+        states.append(_built_in(framework.MERGING_WINDOWS, StateKind.MAP, StateScope.KEYED, key_type=key))
     return states
 
 
-def _of_function(operator: Operator, key: str | None, call_open: bool) -> tuple[list[State], str | None]:
+def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> tuple[list[State], str | None]:
     """The states that the program's function asks for, or why they are not known."""
     function = operator.function
-    if operator.kind not in _USER_CODE or function is None or not hasattr(function, "open"):
+    if not isinstance(operator, _USER_CODE) or function is None or not hasattr(function, "open"):
         return [], None
     if not call_open:
         return [], "open() was not called (--no-open)"
@@ -221,7 +231,7 @@ def _of_function(operator: Operator, key: str | None, call_open: bool) -> tuple[
         return states, (
             f"{_function_name(function)} keeps its runtime context, so it may ask for state while it processes"
         )
-    if operator.kind == "window" and _names_used(function) & _PER_WINDOW_CALLS:
+    if isinstance(operator, ops.Window) and _names_used(function) & _PER_WINDOW_CALLS:
         return states, f"{_function_name(function)} asks for state while it processes a window"
     return states, None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from compat.escaping import visible
 from compat.plan.drawing import Box, Drawing, columns, drawing
-from compat.report.escaping import visible
+from compat.plan.model import Plan
 
 _WIDEST = 40
 _CHARACTER, _LINE, _PADDING = 7.2, 16, 10
@@ -23,13 +23,13 @@ _STYLE = """
 """
 
 
-def svg(plan: Mapping[str, Any], layer: str) -> str:
+def svg(plan: Plan, layer: str) -> str:
     """The layer ``stream``, ``job`` or ``execution`` of a plan, sources to the left."""
     graph = drawing(plan, layer)
     frames = _frames(graph)
     width = max((x + w for x, _, w, _ in frames.values()), default=0) + _MARGIN
     height = max((y + h for _, y, _, h in frames.values()), default=0) + _MARGIN
-    title = escape(f"{visible(plan['job_name'])}: {layer} graph")
+    title = escape(f"{visible(plan.job_name)}: {layer} graph")
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(title, {chr(34): "&quot;"})}">',

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure
 from compat.report.context import ReportContext
-from compat.report.failure import Failure, Undecided
 
 if TYPE_CHECKING:
     from compat.check.findings import Report

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compat.check.findings import Report, Verdict
+from compat.check.undecided import Undecided
+from compat.escaping import no_command, visible
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import no_command, visible
-from compat.report.failure import Undecided
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:

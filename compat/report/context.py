@@ -1,26 +1,23 @@
-"""What a renderer knows besides the report: where source text comes from, and for whom it writes."""
+"""The context of a renderer, besides the report: where source text comes from, and for whom it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
 
 from compat.check.findings import Level
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
+from compat.plan.model import Plan, Refused
 
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""
-
-Plan = Mapping[str, Any]
-"""The JSON of ``compat plan``."""
 
 LARGEST_SOURCE = 4_000_000
 """Files beyond this many bytes are not read for the sake of a source frame."""
 
 
-@record
+@frozen
 class ReportContext:
     """How to render.
 
@@ -39,7 +36,7 @@ class ReportContext:
     allow_unknown: bool = False
     old_argument: str | None = None
     new_argument: str | None = None
-    plans: Sequence[tuple[Plan | None, Plan | None]] = ()
+    plans: Sequence[tuple[Plan | Refused | None, Plan | Refused | None]] = ()
 
     def lines(self, file: str) -> Sequence[str] | None:
         """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from compat.escaping import code_line
 from compat.plan.facts import SourceLine
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line
 
 _WIDEST = 160
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compat.check.findings import Finding, Level, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.escaping import github_data, github_property
 from compat.plan.facts import SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import github_data, github_property
-from compat.report.failure import Undecided
 from compat.report.places import in_work_tree
 
 COMMANDS = {

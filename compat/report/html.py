@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from compat.check.findings import Report
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import SourceLine
+from compat.check.undecided import Undecided
+from compat.escaping import visible
+from compat.loader.failure import Failure, Undecidable
+from compat.plan.facts import facts_of
+from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
-from compat.report.failure import Failure, Undecided
 from compat.view.model import check_section, plan_section
 from compat.view.page import render_page
 
@@ -24,29 +25,18 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
     return render_page(title, sections)
 
 
-def render_plans(plans: Sequence[Mapping[str, Any] | Failure], name: str, context: ReportContext | None = None) -> str:
+def render_plans(plans: Sequence[Plan | Refused | Failure], name: str, context: ReportContext | None = None) -> str:
     """The plans of one program, or why there are none, in one file. ``name`` is what the user calls the program."""
     context = context or ReportContext()
     sections = [_plan(plan, name, context) for plan in plans]
     return render_page(visible(f"Plan of {name}"), sections)
 
 
-def _plan(plan: Mapping[str, Any] | Failure, name: str, context: ReportContext) -> dict[str, Any]:
+def _plan(plan: Plan | Refused | Failure, name: str, context: ReportContext) -> dict[str, Any]:
     if isinstance(plan, Failure):
         return check_section(Undecided(failures=(plan,)), context)
-    if plan.get("error") is not None:
-        return check_section(Undecided(failures=(_refusal(plan["error"], name),)), context)
-    try:
-        return plan_section(decode(plan, name=name, kind="program"), plan, context)
-    except PlanError as error:
-        return check_section(Undecided(failures=(Failure(rule="CMP901", message=str(error), name=name),)), context)
-
-
-def _refusal(error: Mapping[str, Any], name: str) -> Failure:
-    place = error.get("source")
-    return Failure(
-        rule="CMP901",
-        message=f"Flink refuses the program ({error.get('stage')}): {error.get('message')}",
-        name=name,
-        source=None if place is None else SourceLine(place["file"], place["line"]),
-    )
+    if isinstance(plan, Refused):
+        message = f"Flink refuses the program ({plan.error.stage}): {plan.error.message}"
+        failure = Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=name, source=plan.error.source)
+        return check_section(Undecided(failures=(failure,)), context)
+    return plan_section(facts_of(plan, name=name, kind="program"), plan, context)

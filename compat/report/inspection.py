@@ -1,4 +1,4 @@
-"""What is in a snapshot, for a person: as a table, and as a tree with keys, windows and serializers.
+"""The contents of a snapshot for a person: as a table, and as a tree with keys, windows and serializers.
 
 Both take the dictionary that ``compat inspect --format json`` prints, and a width in columns (0: lines are not broken).
 """
@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from compat.report.escaping import no_command, visible
+from compat.check.rules.cmp502 import RULE as SAVEPOINT_INCOMPLETE
+from compat.escaping import no_command, visible
 
 Json = Mapping[str, Any]
 
@@ -76,7 +77,7 @@ def _text(text: str) -> Text:
 
 def _headline(found: Json, shown: str) -> str:
     kind = found.get("properties", {})
-    what = "savepoint" if kind.get("is_savepoint") else "checkpoint" if kind else "snapshot"
+    what = {True: "savepoint", False: "checkpoint", None: "snapshot"}[kind.get("is_savepoint")]
     form = f", {kind['savepoint_format'].lower()}" if kind.get("savepoint_format") else ""
     return (
         f"{shown}: {what}{form}, format {found['format_version']}, checkpoint {found['checkpoint_id']}; "
@@ -174,6 +175,6 @@ def _files(found: Json) -> Iterator[str]:
         yield ""
         yield f"{len(found['files'])} state files{remote}"
     if missing:
-        yield f"CMP502: {len(missing)} state {'file is' if len(missing) == 1 else 'files are'} missing:"
+        yield f"{SAVEPOINT_INCOMPLETE.id}: {len(missing)} state {'file is' if len(missing) == 1 else 'files are'} missing:"
         for file in missing:
             yield f"  {file['name']} ({file['status']}), {file['size']:,} bytes"

@@ -9,10 +9,11 @@ from typing import Any
 
 import compat
 from compat.check.findings import Change, Difference, Finding, Fix, MappingRow, Passage, Report
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure
 from compat.plan.facts import Operator, Program, SourceLine, State
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.failure import Failure, Undecided
 
 FORMAT = 1
 """Raised when a field changes its meaning or goes; new fields do not raise it."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from compat.check.findings import Finding, Level, MappingRow, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.escaping import code_line, visible
 from compat.plan.facts import Operator
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, visible
-from compat.report.failure import Undecided
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
@@ -88,7 +88,7 @@ def _outcome(case: Element, findings: Sequence[Finding], context: ReportContext)
 
 
 def _output(case: Element, lines: Sequence[str], findings: Sequence[Finding], context: ReportContext) -> None:
-    """What there is to say besides failures."""
+    """The output besides failures."""
     harmless = [finding for finding in findings if not context.fails(finding.level)]
     text = "\n".join([*map(visible, lines), *(_text(finding) for finding in harmless)])
     if text:

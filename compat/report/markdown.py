@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compat.check.findings import Fate, Finding, MappingRow, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.escaping import code_line, fence, markdown, markdown_code, no_command
+from compat.loader.failure import Failure
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, fence, markdown, markdown_code, no_command
-from compat.report.failure import Failure, Undecided
 from compat.report.frames import frame, plain
 
 SIGNS = {

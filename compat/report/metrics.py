@@ -1,4 +1,4 @@
-"""What the operators of a job on Spark measured, in words."""
+"""The metrics of a job on Spark, in words."""
 
 from __future__ import annotations
 

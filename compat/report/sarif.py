@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import compat
+from compat.check.catalogue import RULES
 from compat.check.findings import Finding, Level, Report, Verdict
-from compat.check.rules.catalogue import RULES, RuleInfo
+from compat.check.undecided import Undecided
+from compat.escaping import visible
+from compat.loader.failure import Failure
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
-from compat.report.failure import Failure, Undecided
 from compat.report.places import uri
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -79,7 +80,7 @@ def _index(rules: Iterable[str]) -> dict[str, int]:
 
 
 def _rule(rule: str) -> dict[str, Any]:
-    known: RuleInfo | None = RULES.get(rule)
+    known = RULES.get(rule)
     if known is None:
         return {"id": rule}
     return {

@@ -1,4 +1,4 @@
-"""What all formats say alike: the verdict as a sentence, the counts, what to do next."""
+"""Sentences that all formats share: the verdict, the counts, what to do next."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import shlex
 from collections.abc import Iterable, Sequence
 
+from compat.check.catalogue import RULES
 from compat.check.findings import Change, Difference, Fate, Finding, Fix, Level, MappingRow, Report, Verdict
-from compat.check.rules.catalogue import RULES
+from compat.check.undecided import Undecided
 from compat.plan.facts import Operator, SourceLine
 from compat.report.context import ReportContext
-from compat.report.failure import Undecided
 
 LOSSES = (Fate.REFUSED, Fate.DROPPED, Fate.LOST)
 FATE_WORDS = {
@@ -231,7 +231,7 @@ MOST_FIXES = 5
 
 
 def further(finding: Finding) -> str | None:
-    """What to say of the edits of a finding that are not shown."""
+    """A sentence about the edits of a finding that are not shown."""
     more = len(finding.fixes) - MOST_FIXES
     command = "compat check --fix" + ("" if _blocks(finding) else " --fail-on warning")
     return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."

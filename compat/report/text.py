@@ -12,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from compat.check.findings import Difference, Fate, Finding, Level, MappingRow, Passage, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.escaping import code_line, no_command, visible
+from compat.loader.failure import Failure
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, no_command, visible
-from compat.report.failure import Failure, Undecided
 from compat.report.frames import frame
 
 LEVEL_STYLES = {

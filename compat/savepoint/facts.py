@@ -9,35 +9,40 @@ never make a finding; what differs does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
+from msgspec.structs import replace
+
+from compat.plan.claims import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
+from compat.plan.model import Detail, Settings
 from compat.savepoint.evidence import contradiction
+from compat.savepoint.kinds import kind_of
 from compat.savepoint.names import Names
-from compat.savepoint.recorded import PYTHON_PREFIX, Recorded, RecordedOperator, RecordedState
+from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
-from compat.savepoint.sorts import kind_of
+from compat.state import names as framework
+from compat.state.assignment import Recorded as Assignable
 
-EXECUTION_MODE = "python.execution-mode"
+EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
-_UNSTABLE = "_reduce_state"
 _BUILT_IN = frozenset(
     {
-        "SourceReaderState",
-        "writer_raw_states",
-        "streaming_committer_raw_states",
-        "_async_wait_operator_state_",
-        "_op_state",
-        "window-contents",
-        "merging-window-set",
-        "tumble-count-assigner",
-        "slide-count-assigner",
+        framework.SOURCE_READER,
+        framework.SINK_WRITER,
+        framework.SINK_COMMITTER,
+        framework.ASYNC_WAIT,
+        framework.REDUCE,
+        framework.WINDOW_CONTENTS,
+        framework.MERGING_WINDOWS,
+        framework.TUMBLING_COUNT,
+        framework.SLIDING_COUNT,
     }
 )
 _BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
 _UNTOLD_KEY = "Long"
-"""What a topology file's key type is where it does not say one: nothing to hold against a savepoint."""
+"""The key type of a topology file that names none: nothing to hold against a savepoint."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
 
@@ -46,15 +51,12 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     """The OLD side of a check of ``new`` against a savepoint; ``name`` is what the report calls it."""
     names = names or Names()
     mode = _mode(recorded, new)
-    by_hash = {operator.user_hash: operator for operator in new.operators if operator.user_hash is not None}
-    partners = new.by_id | by_hash
+    heirs = partners(map(_assignable, recorded.operators), new)
     operators = tuple(
-        _Translation(operator, position, partners.get(operator.id), names.operator(operator.id), mode, new).operator(
-            names
-        )
+        _Translation(operator, position, heirs.get(operator.id), names.operator(operator.id), mode, new).operator(names)
         for position, operator in enumerate(recorded.operators)
     )
-    settings = {} if names.program is None else dict(names.program.settings)
+    settings: Settings = {} if names.program is None else {**names.program.settings}
     if mode is not None:
         settings[EXECUTION_MODE] = mode
     return Program(
@@ -84,10 +86,14 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     )
 
 
+def _assignable(operator: RecordedOperator) -> Assignable:
+    return Assignable(operator.id, operator.has_state, operator.keyed, operator.max_parallelism)
+
+
 def _mode(recorded: Recorded, new: Program) -> str | None:
     """The mode in which PyFlink ran; None if the savepoint does not tell, or no Python ran at all."""
     states = [(operator, state) for operator in recorded.operators for state in operator.states if not state.timers]
-    if any(state.name.startswith(PYTHON_PREFIX) for _, state in states):
+    if any(state.name.startswith(framework.PYTHON_PREFIX) for _, state in states):
         return PROCESS
     python = any("python" in operator.detail for operator in new.operators)
     keyed = any(
@@ -140,12 +146,11 @@ class _Translation:
             chained_outputs=0,
             inputs=(),
             source=None,
-            merged_uids=(),
         )
 
-    def detail(self, *, unnamed: bool) -> dict[str, object]:
+    def detail(self, *, unnamed: bool) -> Detail:
         recorded, partner = self.recorded, self.partner
-        detail: dict[str, object] = {} if self.known is None else dict(self.known.detail)
+        detail: Detail = {} if self.known is None else {**self.known.detail}
         window = next((state.namespace for state in recorded.states if state.namespace is not None), None)
         if self.known is None:
             detail["recorded"] = True
@@ -227,16 +232,16 @@ class _Translation:
             namespace_type=None if recorded.namespace is None else self.namespace(recorded.namespace),
             ttl=self.ttl(recorded, twin),
             built_in=self.is_built_in(recorded),
-            unstable=self.declared_name(recorded).startswith(_UNSTABLE),
+            unstable=self.declared_name(recorded).startswith(framework.PYTHON_REDUCE),
             bytes=recorded.bytes,
         )
 
     def declared_name(self, state: RecordedState) -> str:
-        return state.name.removeprefix(PYTHON_PREFIX) if self.mode == PROCESS else state.name
+        return state.name.removeprefix(framework.PYTHON_PREFIX) if self.mode == PROCESS else state.name
 
     def is_built_in(self, state: RecordedState) -> bool:
         name = self.declared_name(state)
-        if state.timers or name in _BUILT_IN or name.startswith(_UNSTABLE):
+        if state.timers or name in _BUILT_IN or name.startswith(framework.PYTHON_REDUCE):
             return True
         if state.namespace is not None and name in _BUILT_IN_OF_WINDOWS:
             return True

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program
-from compat.report.failure import Failure, Side
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan, Refused
 from compat.savepoint import facts
 from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
 from compat.savepoint.recorded import Recorded, read
@@ -29,17 +27,17 @@ class OldSavepoint:
         return facts.program(self.recorded, name, new, self.names)
 
 
-def read_old(given: Input, names: Names, side: Side | None = Side.OLD) -> OldSavepoint:
+def read_old(given: Input, names: Names) -> OldSavepoint:
     """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
     try:
         return OldSavepoint(read(given.path), names)
     except SavepointError as error:
         raise InputError(
             Failure(
-                rule="CMP501",
+                rule=Undecidable.SAVEPOINT_UNREADABLE,
                 message=str(error).removesuffix(f" {error.advice}"),
                 name=given.argument,
-                side=side,
+                side=Side.OLD,
                 hint=error.advice,
             )
         ) from error
@@ -53,24 +51,29 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None) -> N
         try:
             return read_table(argument)
         except NamesError as error:
-            raise InputError(Failure(rule="CMP901", message=str(error), name=argument, side=Side.OLD)) from error
+            raise InputError(
+                Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=Side.OLD)
+            ) from error
     with opened(argument, (), Side.OLD) as given:
         if given.kind == "savepoint":
             raise InputError(
                 Failure(
-                    rule="CMP901", message="A savepoint tells no names to another one.", name=argument, side=Side.OLD
+                    rule=Undecidable.PROGRAM_FAILED,
+                    message="A savepoint tells no names to another one.",
+                    name=argument,
+                    side=Side.OLD,
                 )
             )
         plans = load(given, options, Side.OLD)
-    return of_program(_decoded(_job(plans, argument, job), argument))
+    return of_program(_facts(_job(plans, argument, job), argument))
 
 
-def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -> Mapping[str, Any]:
+def _job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> Plan | Refused:
     if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(
         Failure(
-            rule="CMP903",
+            rule=Undecidable.NO_JOB,
             message=f"{argument} submits {len(plans)} jobs.",
             name=argument,
             side=Side.OLD,
@@ -79,8 +82,8 @@ def _job(plans: tuple[Mapping[str, Any], ...], argument: str, job: int | None) -
     )
 
 
-def _decoded(plan: Mapping[str, Any], argument: str) -> Program:
-    try:
-        return decode(plan, name=argument, kind="program")
-    except PlanError as error:
-        raise InputError(Failure(rule="CMP901", message=str(error), name=argument, side=Side.OLD)) from error
+def _facts(plan: Plan | Refused, argument: str) -> Program:
+    if isinstance(plan, Refused):
+        message = f"The plan is of a program that Flink refuses: {plan.error.message}"
+        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=Side.OLD))
+    return facts_of(plan, name=argument, kind="program")

@@ -25,7 +25,7 @@ class NamesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a table says about an id."""
+    """The entry of a table of names for one id."""
 
     uid: str | None
     name: str | None

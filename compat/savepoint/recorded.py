@@ -1,4 +1,4 @@
-"""What a savepoint records, as far as a restore asks for it: operators, and states with the shapes of their serializers."""
+"""The records of a savepoint, as far as a restore asks for them: operators, and states with the shapes of their serializers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from compat.state.flink import (
     summarize,
 )
 
-PYTHON_PREFIX = "python-state-"
 FULLY, PARTLY = "fully", "partly"
 
 _KINDS = {

@@ -50,7 +50,7 @@ class RemoteFiles:
     system: Any
 
     def resolve(self, path: str) -> str:
-        """The path without ``..``; there are no links."""
+        """The path without ``..``; object storage has no links."""
         return posixpath.normpath(path)
 
     def size(self, path: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The JSON schemas of what compat writes: one file a format, beside this module."""
+"""The JSON schemas of what compat writes. That of a plan follows from its model, that of a report is a file beside this."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ NAMES = ("plan", "report")
 
 
 def text(name: str) -> str:
-    """The schema of a format as it is shipped.
+    """The schema of a format.
 
     Raises :class:`ValueError` for a name that is none, :class:`FileNotFoundError` if its file is not installed.
     """
     if name not in NAMES:
         raise ValueError(f"no schema named {name!r}; there are {', '.join(NAMES)}")
+    if name == "plan":
+        from compat.plan.schema import schema
+
+        return json.dumps(schema(), indent=2) + "\n"
     return files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
 
 

@@ -16,16 +16,16 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.service import api, health, login
+from compat.service.access import AccessControl
 from compat.service.body import BodyLimit
 from compat.service.context import Service
 from compat.service.database import Database
-from compat.service.guard import Guard
-from compat.service.observe import Metrics, Observe, log
 from compat.service.pool import Pools
 from compat.service.problems import HANDLED, on_error, problem
 from compat.service.registry import Registry
 from compat.service.scan import keep_scanning
 from compat.service.settings import ServiceSettings
+from compat.service.telemetry import Metrics, Telemetry, log
 
 BODIES = 4
 """So many of the largest bodies may be in memory at once."""
@@ -43,8 +43,8 @@ def create_app(settings: ServiceSettings) -> Starlette:
     app = Starlette(
         routes=[_named(route) for route in (*api.routes(), *health.ROUTES, *login.ROUTES, *_pages())],
         middleware=[
-            Middleware(Observe, metrics=parts.metrics),
-            Middleware(Guard, settings=settings, registry=registry),
+            Middleware(Telemetry, metrics=parts.metrics),
+            Middleware(AccessControl, settings=settings, registry=registry),
             Middleware(BodyLimit, most=BODIES * settings.max_body, largest=settings.max_body),
         ],
         exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},

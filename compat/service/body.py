@@ -1,4 +1,4 @@
-"""Reading bodies: bounded in size and in time."""
+"""Reading bodies of requests, bounded in size and in time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _READ_ON = 4
 
 
 class BodyRefused(Exception):
-    """A body that is not read on; ``status`` is HTTP's."""
+    """A body whose reading was given up; ``status`` is HTTP's."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

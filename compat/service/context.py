@@ -1,4 +1,4 @@
-"""What handlers of the API have at hand."""
+"""The parts of the service that handlers of the API work with."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service.observe import Metrics
 from compat.service.pool import Pools
 from compat.service.registry import Registry
 from compat.service.requests import LARGEST_NUMBER, job_name
 from compat.service.settings import ServiceSettings
+from compat.service.telemetry import Metrics
 from compat.service.untrusted import RefusedBody
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def service(request: Request) -> Service:
 
 
 async def blocking(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """What a call that blocks gives, made in a thread."""
+    """Make a blocking call in a thread; gives its result."""
     return await run_in_threadpool(function, *arguments, **named)
 
 
@@ -49,7 +49,7 @@ def answer(value: Any, status: int = 200) -> Response:
 
 
 def raw(text: bytes, status: int = 200) -> Response:
-    """An answer whose JSON text is there already."""
+    """An answer from JSON text that is already encoded."""
     return Response(text, status_code=status, media_type="application/json")
 
 
@@ -81,5 +81,5 @@ def _number(text: str, name: str) -> int:
 
 
 def page_size(request: Request) -> int:
-    """How many items a list shall have."""
+    """The number of items a page of a list has."""
     return query_number(request, "limit", 100, most=1000) or 100

@@ -31,7 +31,7 @@ async def ready(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """What Prometheus reads."""
+    """The metrics, for Prometheus."""
     parts = service(request)
     parts.metrics.waiting.set(parts.pools.waiting)
     return Response(generate_latest(parts.metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

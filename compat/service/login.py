@@ -1,6 +1,7 @@
-"""Looking with a browser where a token is needed: a form takes the token, a cookie keeps it.
+"""Login for browsers where a token is needed: a form takes the token, a cookie keeps it.
 
-The cookie only lets look (see :mod:`compat.service.guard`), no script can read it, and no request from another site carries it.
+The cookie only lets look (see :mod:`compat.service.access`), no script can read it, and no request from another site carries
+it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from compat.service.access import COOKIE
 from compat.service.body import read_body
 from compat.service.context import blocking, service
-from compat.service.guard import COOKIE
 from compat.service.pages.rendering import render
 
 _DAYS = 7

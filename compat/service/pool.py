@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
-from compat.service import work
+from compat.service import worker
 from compat.service.settings import ServiceSettings
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ TASKS_A_PROCESS = 20_000
 
 
 class Busy(RuntimeError):
-    """More is asked at the moment than the processes can do."""
+    """More tasks wait than the processes can take."""
 
 
 class WorkFailed(RuntimeError):
@@ -39,7 +39,7 @@ class Pools:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
-        given = work.WorkerSettings(
+        given = worker.WorkerSettings(
             settings.database, settings.database_timeout, settings.max_depth, settings.worker_memory
         )
         self._light = _pool(settings.workers, given)
@@ -53,15 +53,15 @@ class Pools:
 
     async def start(self) -> None:
         """Start the processes, and wait until one of each kind is there."""
-        await asyncio.gather(self.run(work.ping, size=0), self.run(work.ping, size=self._settings.heavy_body))
+        await asyncio.gather(self.run(worker.ping, size=0), self.run(worker.ping, size=self._settings.heavy_body))
 
     async def run(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
-        """What ``function`` gives, called in a process chosen by the ``size`` of its arguments in bytes.
+        """Call ``function`` in a process chosen by the ``size`` of its arguments in bytes; gives its result.
 
         Raises what it raises, WorkFailed if it took more than it may, Busy if too many wait.
         """
         if self._waiting >= MOST_WAITING:
-            raise Busy("The server has more checks to do than it can at the moment. Try again in a few seconds.")
+            raise Busy("The server has more checks waiting than it can take. Try again in a few seconds.")
         pool = self._heavy if size >= self._settings.heavy_body else self._light
         timeout = self._settings.check_timeout
         self._waiting += 1
@@ -84,11 +84,11 @@ class Pools:
             pool.join()
 
 
-def _pool(workers: int, given: work.WorkerSettings) -> ProcessPool:
+def _pool(workers: int, given: worker.WorkerSettings) -> ProcessPool:
     return ProcessPool(
         max_workers=workers,
         max_tasks=TASKS_A_PROCESS,
         context=multiprocessing.get_context("spawn"),
-        initializer=work.start,
+        initializer=worker.start,
         initargs=[given],
     )

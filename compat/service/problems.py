@@ -10,11 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.report.escaping import visible
+from compat.escaping import visible
 from compat.service.body import BodyRefused
-from compat.service.observe import log
 from compat.service.pool import Busy, WorkFailed
 from compat.service.registry import Conflict, NotFound
+from compat.service.telemetry import log
 from compat.service.untrusted import RefusedBody
 
 TITLES = {

@@ -1,4 +1,4 @@
-"""What the registry holds, as frozen values. Times are seconds since 1970."""
+"""The records of the registry, as frozen values. Times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Role(IntEnum):
-    """What a token may do; each role may also do what those before it may."""
+    """The rights of a token; each role includes those before it."""
 
     NONE = 0
     READ = 1
@@ -19,7 +19,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks: the name of a token, or ``anonymous``."""
+    """The sender of a request: the name of a token, or ``anonymous``."""
 
     name: str
     role: Role
@@ -57,7 +57,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """That a version became the one that runs, by whom, on which check; ``reason`` is given when it was forced."""
+    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced."""
 
     id: int
     job: str

@@ -1,4 +1,4 @@
-"""What clients may ask for, read from JSON field by field. An unknown field is refused: a typo must not change a gate."""
+"""Requests of clients, read from JSON field by field. An unknown field is refused: a typo must not change a gate."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.service.untrusted import RefusedBody
 
 JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
-"""What a job may be called: it stands in addresses, file names and logs."""
+"""Allowed names of jobs: they stand in addresses, file names and logs."""
 
 SAVEPOINT_ID = r"^[0-9a-f]{32}$"
-FLINK_VERSIONS = ("1.20", "2.3")
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
 _JOB_NAME = re.compile(JOB_NAME)
@@ -94,7 +94,7 @@ def check_request(value: Any) -> CheckRequest:
         old=_reference(fields.get("old"), "old"),
         new=_reference(fields.get("new"), "new"),
         allow_non_restored=options.flag("allow_non_restored_state", False),
-        flink=options.choice("flink", FLINK_VERSIONS, "2.3"),
+        flink=options.choice("flink", FLINK_VERSIONS, LATEST_FLINK),
         accept=_accepted(options.get("accept", [])),
         record=fields.flag("record", True),
         commit=fields.text("commit"),

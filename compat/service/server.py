@@ -1,4 +1,4 @@
-"""Serving the application with uvicorn, on connections that may not dawdle."""
+"""Serving the application with uvicorn; slow connections are closed."""
 
 from __future__ import annotations
 

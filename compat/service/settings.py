@@ -1,4 +1,4 @@
-"""What the operator of a service decides."""
+"""Settings that the operator of a service decides on."""
 
 from __future__ import annotations
 

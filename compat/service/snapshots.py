@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program
-from compat.service.look import FLINK
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan, Refused
+from compat.plan.reading import PlanError, from_plain
+from compat.service.discovery import FLINK
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound, Registry
 
@@ -28,7 +28,14 @@ def snapshot_program(registry: Registry, savepoint: Savepoint, label: str, new: 
     plan = registry.savepoints.inspection(savepoint.id).get("plan")
     if not isinstance(plan, dict):
         raise PlanError(f"The snapshot {label} holds no plan of the program that wrote it.")
-    return decode(plan, name=label, kind="snapshot")
+    return facts_of(accepted(from_plain(plan)), name=label, kind="snapshot")
+
+
+def accepted(plan: Plan | Refused) -> Plan:
+    """The plan of a program that Flink takes. Raises PlanError for that of any other."""
+    if isinstance(plan, Refused):
+        raise PlanError(f"The plan is of a program that Flink refuses: {plan.error.message}")
+    return plan
 
 
 def _flink(registry: Registry, savepoint: Savepoint, label: str, new: Program) -> Program:
@@ -40,17 +47,17 @@ def _flink(registry: Registry, savepoint: Savepoint, label: str, new: Program) -
     if os.path.realpath(savepoint.path) != savepoint.path:
         raise PlanError(f"The savepoint {savepoint.path} lies behind a symbolic link now; it is not followed.")
     plan = _current_plan(registry, savepoint.job)
-    names = Names() if plan is None else of_program(decode(plan, name=label, kind="plan"))
+    names = Names() if plan is None else of_program(facts_of(plan, name=label, kind="plan"))
     try:
         return facts.program(read(savepoint.path), label, new, names)
     except SavepointError as error:
         raise PlanError(f"The savepoint cannot be read: {error}") from error
 
 
-def _current_plan(registry: Registry, job: str | None) -> dict[str, Any] | None:
+def _current_plan(registry: Registry, job: str | None) -> Plan | None:
     if job is None:
         return None
     try:
-        return registry.plans.document(registry.jobs.version(job).plan.digest)
+        return accepted(registry.plans.document(registry.jobs.version(job).plan.digest))
     except NotFound:
         return None

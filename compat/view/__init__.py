@@ -1,4 +1,4 @@
-"""What people look at: a check or a plan as graphs and tables.
+"""Views for people: a check or a plan as graphs and tables.
 
 :func:`compat.view.model.check_section` and :func:`~compat.view.model.plan_section` turn reports and plans into plain
 values; :mod:`compat.view.page` makes one self-contained file of them, and the service's pages show the same values with

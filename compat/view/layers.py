@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from compat.plan.facts import Operator, Program, Vertex
+from compat.plan.graphs import ExecutionEdge, StreamEdge
+from compat.plan.model import Plan
 from compat.view.alignment import Slot, match_groups, match_operators, slots
 
 Json = dict[str, Any]
@@ -18,10 +20,10 @@ LAYERS = ("stream", "job", "execution")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One program and its plan, the plan empty where there is none (a savepoint has no graph)."""
+    """One program and its plan, None where there is none: a savepoint has no graph."""
 
     program: Program
-    plan: Mapping[str, Any]
+    plan: Plan | None
 
     @property
     def vertices(self) -> tuple[Vertex, ...]:
@@ -97,19 +99,18 @@ def _stream_links(side: Side | None) -> list[Link]:
     if side is None:
         return []
     places = {operator.node: index for index, operator in enumerate(side.program.operators)}
-    edges = _list(side.plan.get("stream_graph"), "edges")
-    if edges:
+    if side.plan is not None and side.plan.stream_graph.edges:
         return [
-            (places[edge["source"]], places[edge["target"]], _ship(edge))
-            for edge in edges
-            if edge.get("source") in places and edge.get("target") in places
+            (places[edge.source], places[edge.target], _ship(edge))
+            for edge in side.plan.stream_graph.edges
+            if edge.source in places and edge.target in places
         ]
     return list(_input_links(side))
 
 
-def _ship(edge: Mapping[str, Any]) -> str:
-    name = str(edge.get("partitioner") or "").lower()
-    return f"{name}, side output {edge['side_output']}" if edge.get("side_output") else name
+def _ship(edge: StreamEdge) -> str:
+    name = edge.partitioner.lower()
+    return f"{name}, side output {edge.side_output}" if edge.side_output else name
 
 
 def _input_links(side: Side) -> Iterator[Link]:
@@ -125,13 +126,12 @@ def _job_links(side: Side | None) -> list[Link]:
     if side is None:
         return []
     places = {vertex.id: index for index, vertex in enumerate(side.vertices)}
-    vertices = _list(side.plan.get("job_graph"), "vertices")
-    if vertices:
+    if side.plan is not None and side.plan.job_graph.vertices:
         return [
-            (places[edge["source"]], places[vertex["id"]], str(edge.get("ship_strategy") or "").lower())
-            for vertex in vertices
-            for edge in vertex.get("inputs") or ()
-            if edge.get("source") in places and vertex.get("id") in places
+            (places[edge.source], places[vertex.id], edge.ship_strategy.lower())
+            for vertex in side.plan.job_graph.vertices
+            for edge in vertex.inputs
+            if edge.source in places and vertex.id in places
         ]
     group_of = {member: index for index, members in enumerate(side.vertex_members()) for member in members}
     crossing = {
@@ -147,22 +147,16 @@ def _execution_links(side: Side | None) -> list[Link]:
     if side is None:
         return []
     places = {vertex.id: index for index, vertex in enumerate(side.vertices)}
-    vertices = _list(side.plan.get("execution_graph"), "vertices")
-    if not vertices:
+    if side.plan is None or not side.plan.execution_graph.vertices:
         return _job_links(side)
     return [
-        (places[edge["source"]], places[vertex["id"]], _exchange(edge))
-        for vertex in vertices
-        for edge in vertex.get("inputs") or ()
-        if edge.get("source") in places and vertex.get("id") in places
+        (places[edge.source], places[vertex.id], _exchange(edge))
+        for vertex in side.plan.execution_graph.vertices
+        for edge in vertex.inputs
+        if edge.source in places and vertex.id in places
     ]
 
 
-def _exchange(edge: Mapping[str, Any]) -> str:
-    pattern = str(edge.get("distribution_pattern") or "").lower().replace("_", " ")
-    count = edge.get("connections")
-    return f"{pattern}, {count} connection{'' if count == 1 else 's'}" if count is not None else pattern
-
-
-def _list(graph: Any, field: str) -> list[Any]:
-    return list(graph.get(field) or ()) if isinstance(graph, Mapping) else []
+def _exchange(edge: ExecutionEdge) -> str:
+    pattern = edge.distribution_pattern.lower().replace("_", " ")
+    return f"{pattern}, {edge.connections} connection{'' if edge.connections == 1 else 's'}"

@@ -2,26 +2,25 @@
 
 A page is made from the JSON of a report (:mod:`compat.report.json_report`) and the two programs, whether the check was made
 a moment ago or is kept by a service. Names, paths and texts of users are passed through
-:func:`~compat.report.escaping.visible` here, once, so that no template or script has to think of control characters; markup
+:func:`~compat.escaping.visible` here, once, so that no template or script has to think of control characters; markup
 is escaped where it is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compat.check.findings import Fate, Report
+from compat.check.undecided import Undecided
+from compat.escaping import code_line, no_command, visible
 from compat.plan.facts import Program, SourceLine
+from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.escaping import code_line, no_command, visible
-from compat.report.failure import Undecided
 from compat.report.json_report import as_dict
 from compat.view.layers import Side, joint_layers
 from compat.view.sides import Json, side_values, source_values
 
-Plan = Mapping[str, Any]
 Places = Mapping[str, int]
 """The index of each operator of a program, by id."""
 
@@ -36,17 +35,20 @@ FATE_WORDS = {fate.name.lower().replace("_", "-"): summary.FATE_WORDS[fate] for 
 
 
 def check_section(
-    outcome: Report | Undecided, context: ReportContext, plans: tuple[Plan | None, Plan | None] = (None, None)
+    outcome: Report | Undecided,
+    context: ReportContext,
+    plans: tuple[Plan | Refused | None, Plan | Refused | None] = (None, None),
 ) -> Json:
     """One check as the page shows it. Without the plans, graphs are drawn from what the programs' facts tell."""
     document = as_dict(outcome)
     if isinstance(outcome, Undecided):
         return failure_section(document, summary.next_step_undecided(outcome))
-    sides = Side(outcome.old, plans[0] or {}), Side(outcome.new, plans[1] or {})
+    old, new = (plan if isinstance(plan, Plan) else None for plan in plans)
+    sides = Side(outcome.old, old), Side(outcome.new, new)
     return document_section(document, *sides, context, summary.next_step(outcome, context))
 
 
-def document_section(document: Plan, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
+def document_section(document: Json, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
     """One check as the page shows it, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
     return {
@@ -67,7 +69,7 @@ def document_section(document: Plan, old: Side, new: Side, context: ReportContex
     }
 
 
-def plan_section(program: Program, plan: Plan, context: ReportContext) -> Json:
+def plan_section(program: Program, plan: Plan | None, context: ReportContext) -> Json:
     """One program as the page shows it: the same layers, one side."""
     side = Side(program, plan)
     values = side_values(side, context)
@@ -80,7 +82,7 @@ def plan_section(program: Program, plan: Plan, context: ReportContext) -> Json:
     }
 
 
-def failure_section(document: Plan, next_step: str) -> Json:
+def failure_section(document: Json, next_step: str) -> Json:
     """A check that could not be made, from the JSON of its report."""
     names = " → ".join(document[side]["name"] for side in ("old", "new") if document[side])
     failures = document["failures"]
@@ -106,7 +108,7 @@ def failure_section(document: Plan, next_step: str) -> Json:
 
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
-    """What all sections have."""
+    """The fields that all sections share."""
     lists = ("notes", "findings", "suppressed", "mapping", "failures")
     return {
         "kind": kind,
@@ -120,7 +122,7 @@ def _section(kind: str, verdict: str | None, words: str) -> Json:
     }
 
 
-def _sentence(document: Plan) -> str:
+def _sentence(document: Json) -> str:
     """The sentence without the verdict before it, which has a sign of its own."""
     return visible(document["sentence"].partition(": ")[2])
 
@@ -138,7 +140,7 @@ def _next(text: str) -> str:
     return visible(text.removeprefix("Next: "))
 
 
-def _row(row: Plan, places: Sequence[Places]) -> Json:
+def _row(row: Json, places: Sequence[Places]) -> Json:
     return {
         "old": _index(row["old"], places[0]),
         "new": _index(row["new"], places[1]),
@@ -149,7 +151,7 @@ def _row(row: Plan, places: Sequence[Places]) -> Json:
     }
 
 
-def _finding(finding: Plan, context: ReportContext, places: Sequence[Places]) -> Json:
+def _finding(finding: Json, context: ReportContext, places: Sequence[Places]) -> Json:
     return {
         "rule": finding["rule"],
         "name": finding["name"],
@@ -169,7 +171,7 @@ def _finding(finding: Plan, context: ReportContext, places: Sequence[Places]) ->
     }
 
 
-def _fix(fix: Plan, context: ReportContext) -> Json:
+def _fix(fix: Json, context: ReportContext) -> Json:
     code = fix["call"] or fix.get("code")
     return {
         "text": visible(fix["text"]),
@@ -178,13 +180,13 @@ def _fix(fix: Plan, context: ReportContext) -> Json:
     }
 
 
-def _index(operator: Plan | None, places: Places) -> int | None:
+def _index(operator: Json | None, places: Places) -> int | None:
     return None if operator is None else places.get(operator["operator_id"])
 
 
-def _line(line: Plan | None) -> SourceLine | None:
+def _line(line: Json | None) -> SourceLine | None:
     return None if line is None else SourceLine(line["file"], line["line"])
 
 
-def _place(line: Plan | None) -> str | None:
+def _place(line: Json | None) -> str | None:
     return None if line is None else visible(str(_line(line)))

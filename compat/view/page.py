@@ -1,4 +1,4 @@
-"""One self-contained file: data, styles and scripts inside, nothing fetched, and a policy that forbids to.
+"""One self-contained file: data, styles and scripts are inside, nothing is fetched, and a policy forbids it.
 
 The parts are the same files that the service serves one by one.
 """

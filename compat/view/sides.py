@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compat.escaping import visible
 from compat.plan.facts import Operator, SourceLine, State
 from compat.report.context import ReportContext
-from compat.report.escaping import visible
 from compat.report.frames import frame
 from compat.report.json_report import plain
-from compat.state.key_groups import key_groups_of_subtask
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, key_groups_of_subtask
 from compat.view.layers import Side
 
 Json = dict[str, Any]
@@ -48,15 +48,14 @@ def side_values(side: Side, context: ReportContext) -> Json:
 
 
 def _summary(side: Side) -> str:
-    execution = side.plan.get("execution_graph")
     counts = [(len(side.program.operators), "operator")]
     counts += [(len(side.program.vertices), "vertex")] if side.program.vertices else []
-    if isinstance(execution, Mapping):
-        counts += [(execution[key], noun) for key, noun in _TOTALS if isinstance(execution.get(key), int)]
+    if side.plan is not None:
+        execution = side.plan.execution_graph
+        counts += [(execution.total_subtasks, "subtask"), (execution.total_slots, "slot")]
     return ", ".join(f"{count} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}" for count, noun in counts)
 
 
-_TOTALS = (("total_subtasks", "subtask"), ("total_slots", "slot"))
 _PLURALS = {"vertex": "vertices"}
 
 
@@ -98,10 +97,8 @@ def _state(state: State) -> Json:
 
 
 def _vertices(side: Side) -> list[Json]:
-    groups = {}
-    graph = side.plan.get("job_graph")
-    if isinstance(graph, Mapping):
-        groups = {item.get("id"): item.get("slot_sharing_group_name") for item in graph.get("vertices") or ()}
+    drawn = () if side.plan is None else side.plan.job_graph.vertices
+    groups = {vertex.id: vertex.slot_sharing_group_name for vertex in drawn}
     members = side.vertex_members()
     return [
         {
@@ -126,7 +123,7 @@ def _max_parallelism(side: Side, index: int, members: Sequence[Sequence[int]]) -
 
 def _key_groups(max_parallelism: int, parallelism: int) -> list[list[int]] | None:
     """The first and the last key group of each subtask; None where there are too many subtasks, or nonsense."""
-    if not 0 < parallelism <= min(max_parallelism, MOST_SUBTASKS) or max_parallelism > 1 << 15:
+    if not 0 < parallelism <= min(max_parallelism, MOST_SUBTASKS) or max_parallelism > HIGHEST_MAX_PARALLELISM:
         return None
     ranges = (key_groups_of_subtask(max_parallelism, parallelism, subtask) for subtask in range(parallelism))
     return [[groups[0], groups[-1]] for groups in ranges]

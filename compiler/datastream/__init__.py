@@ -89,7 +89,7 @@ _MODULES = {
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

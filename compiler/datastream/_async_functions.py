@@ -14,7 +14,7 @@ OUT = TypeVar("OUT")
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """When the outcome of a call is no good. Flink: ``AsyncRetryPredicate``."""
+    """Tells which outcomes of a call are tried again. Flink: ``AsyncRetryPredicate``."""
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
@@ -38,11 +38,11 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """What counts as a bad outcome."""
+        """The predicates that tell a bad outcome."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
-        """One try only."""
+        """A single try."""
         from compat.compiler.datastream.async_retry_strategies import NO_RETRY_STRATEGY
 
         return NO_RETRY_STRATEGY
@@ -68,7 +68,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: Callable[[list[Any]], bool] | None,
         exception_predicate: Callable[[Exception], bool] | None,
     ) -> AsyncRetryStrategy[Any]:
-        """Pauses that grow."""
+        """Growing pauses between tries."""
         from compat.compiler.datastream.async_retry_strategies import ExponentialBackoffDelayRetryStrategy
 
         return ExponentialBackoffDelayRetryStrategy(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.compiler.configuration import PYTHON_EXECUTION_MODE
 from compat.compiler.datastream._location import here
@@ -15,21 +13,16 @@ from compat.compiler.transformations.model import (
     PhysicalTransformation,
     TwoInputTransformation,
 )
-from compat.compiler.transformations.operators import Operator, PythonOperator
+from compat.compiler.transformations.operators import Operator, PythonFunction
 from compat.compiler.transformations.partitioners import Partitioner
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-_selectors = count(1)
+Python = TypeVar("Python", bound=PythonFunction)
 
 
-def new_selector() -> int:
-    """A number that no other key selector has."""
-    return next(_selectors)
-
-
-def pickled() -> Any:
+def pickled() -> TypeInformation:
     """The type of records whose type the program does not give."""
     return Types.PICKLED_BYTE_ARRAY()
 
@@ -58,21 +51,10 @@ def in_thread_mode(environment: StreamExecutionEnvironment) -> bool:
 
 
 def python_operator(
-    environment: StreamExecutionEnvironment,
-    kind: str,
-    function: Any,
-    operator_class: PythonOperator,
-    arguments: Mapping[str, Any],
-) -> Operator:
-    """An operator that PyFlink would run in Python."""
-    return Operator(
-        kind=kind,
-        function=function,
-        factory="SimpleOperatorFactory",
-        python=operator_class,
-        thread_mode=in_thread_mode(environment),
-        arguments=arguments,
-    )
+    environment: StreamExecutionEnvironment, kind: type[Python], function: Any, **parameters: Any
+) -> Python:
+    """An operator that PyFlink would run in Python, in the environment's mode of execution."""
+    return kind(function=function, thread_mode=in_thread_mode(environment), **parameters)
 
 
 def one_input(

@@ -6,7 +6,6 @@ from typing import NoReturn
 
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._stream import DataStream
-from compat.compiler.datastream.executor import current_executor, has_executor
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import unsupported
 from compat.compiler.transformations.model import CacheTransformation
@@ -37,7 +36,7 @@ class CachedDataStream(DataStream):
 
     def invalidate(self) -> None:
         """Forget the kept records; the next job makes them again."""
-        caches = getattr(current_executor(), "caches", None) if has_executor() else None
+        caches = getattr(self._environment.program.executor, "caches", None)
         if caches is not None:
             caches.forget(self._id)
 

@@ -19,11 +19,11 @@ from compat.compiler.datastream.functions import (
     KeySelector,
 )
 from compat.compiler.errors import unsupported
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
 )
-from compat.compiler.transformations.operators import PythonOperator
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.common.typeinfo import TypeInformation
@@ -55,46 +55,49 @@ class ConnectedStreams:
         """At most one record for each record."""
         if not isinstance(func, CoMapFunction):
             raise TypeError(f"map on connected streams takes a CoMapFunction, not {type(func).__name__}.")
-        return self._python("Co-Map", "co_map", func, output_type)
+        return self._python("Co-Map", ops.CoMap, ops.KeyedCoMap, func, output_type)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream:
         """Any number of records for each record."""
         if not isinstance(func, CoFlatMapFunction):
             raise TypeError(f"flat_map on connected streams takes a CoFlatMapFunction, not {type(func).__name__}.")
-        return self._python("Co-Flat Map", "co_flat_map", func, output_type)
+        return self._python("Co-Flat Map", ops.CoFlatMap, ops.KeyedCoFlatMap, func, output_type)
 
     def process(
         self,
         func: CoProcessFunction | KeyedCoProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a process function yields for the records of both streams."""
+        """The records that a process function yields for those of both streams."""
         if not isinstance(func, CoProcessFunction | KeyedCoProcessFunction):
             raise TypeError(
                 "process on connected streams takes a CoProcessFunction or a KeyedCoProcessFunction, "
                 f"not {type(func).__name__}."
             )
         name = "Keyed Co-Process" if self._is_keyed_stream() else "Co-Process"
-        return self._python(name, "co_process", func, output_type)
+        return self._python(name, ops.CoProcess, ops.KeyedCoProcess, func, output_type)
 
     def _is_keyed_stream(self) -> bool:
         return isinstance(self.stream1, KeyedStream) and isinstance(self.stream2, KeyedStream)
 
-    def _python(self, name: str, kind: str, function: Any, output_type: Any) -> DataStream:
+    def _python(
+        self,
+        name: str,
+        kind: type[ops.CoFunction],
+        keyed_kind: type[ops.KeyedCoFunction],
+        function: Any,
+        output_type: TypeInformation | None,
+    ) -> DataStream:
         environment = self.stream1._environment
-        keyed = self._is_keyed_stream()
         key1, key2 = self.stream1._key(), self.stream2._key()
         if key1 is not None and key2 is not None and key1 != key2:
             raise unsupported(f"Key types if input KeyedStreams don't match: {key1} and {key2}.", location=here())
         operator = _build.python_operator(
             environment,
-            f"keyed_{kind}" if keyed else kind,
+            keyed_kind if self._is_keyed_stream() else kind,
             function,
-            PythonOperator.KEYED_CO_PROCESS if keyed else PythonOperator.CO_PROCESS,
-            {
-                "key_selector1": getattr(self.stream1, "_key_selector", None),
-                "key_selector2": getattr(self.stream2, "_key_selector", None),
-            },
+            key_selector1=_key_selector(self.stream1),
+            key_selector2=_key_selector(self.stream2),
         )
         made = _build.two_inputs(
             environment,
@@ -139,7 +142,7 @@ class BroadcastConnectedStream:
         func: BroadcastProcessFunction[Any, Any, Any] | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a broadcast process function yields for the records of both streams."""
+        """The records that a broadcast process function yields for those of both streams."""
         stream = self.non_broadcast_stream
         key_type = stream._key()
         wanted = BroadcastProcessFunction if key_type is None else KeyedBroadcastProcessFunction
@@ -155,24 +158,30 @@ class BroadcastConnectedStream:
             "output_type": _build.output_type_of(output_type),
             "parallelism": environment.get_parallelism(),
             "parallelism_configured": True,
-            "operator": _build.python_operator(
-                environment,
-                "broadcast_process" if key_type is None else "keyed_broadcast_process",
-                func,
-                PythonOperator.BROADCAST if key_type is None else PythonOperator.KEYED_BROADCAST,
-                {
-                    "state_descriptors": tuple(self.broadcast_state_descriptors),
-                    "key_selector": getattr(stream, "_key_selector", None),
-                },
-            ),
             "location": here(),
         }
+        states = tuple(self.broadcast_state_descriptors)
         made: BroadcastStateTransformation
         if key_type is None:
-            made = BroadcastStateTransformation(name="Co-Process-Broadcast", **fields)
+            plain = _build.python_operator(environment, ops.BroadcastProcess, func, state_descriptors=states)
+            made = BroadcastStateTransformation(name="Co-Process-Broadcast", operator=plain, **fields)
         else:
-            made = KeyedBroadcastStateTransformation(name="Keyed-Co-Process-Broadcast", key_type=key_type, **fields)
+            keyed = _build.python_operator(
+                environment,
+                ops.KeyedBroadcastProcess,
+                func,
+                key_selector=_key_selector(stream),
+                state_descriptors=states,
+            )
+            made = KeyedBroadcastStateTransformation(
+                name="Keyed-Co-Process-Broadcast", operator=keyed, key_type=key_type, **fields
+            )
         return DataStream(environment, pipeline.add(made).id)
+
+
+def _key_selector(stream: DataStream) -> Any:
+    """What gives the keys of a keyed stream; None for any other."""
+    return stream._key_selector if isinstance(stream, KeyedStream) else None
 
 
 def _origin(stream: DataStream) -> DataStream:

@@ -1,4 +1,4 @@
-"""What every function has: its life cycle, and the context that gives it state."""
+"""The base of all functions: their life cycle, and the context that gives them state."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """What a function is told of the task that it runs in. Flink: ``RuntimeContext``."""
+    """The task that a function runs in, as the function sees it. Flink: ``RuntimeContext``."""
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -77,11 +77,11 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_metrics_group(self) -> Any:
-        """Where the function registers its metrics."""
+        """The group in which the function registers its metrics."""
 
 
 class Function(ABC):  # noqa: B024
-    """What all functions extend. Flink: ``Function``."""
+    """The base class of all functions. Flink: ``Function``."""
 
     def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027
         """Called once before the first record: the place to ask for state."""

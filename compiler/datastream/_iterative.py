@@ -38,7 +38,7 @@ class IterativeStream(DataStream):
         self._max_wait_ms = max_wait_ms
 
     def close_with(self, feedback: DataStream) -> DataStream:
-        """Lead the records of ``feedback``, which must come from this loop, back to its head."""
+        """Feed the records of ``feedback``, which must come from this loop, back to its head."""
         _close(self._environment.pipeline, self._transformation, feedback)
         return feedback
 
@@ -67,7 +67,7 @@ class ConnectedIterativeStreams(ConnectedStreams):
         super().__init__(stream, DataStream(environment, self._feedback, operator=False))
 
     def close_with(self, feedback: DataStream) -> DataStream:
-        """Lead the records of ``feedback``, which must come from this loop, back to it."""
+        """Feed the records of ``feedback``, which must come from this loop, back to it."""
         pipeline = feedback._environment.pipeline
         _close(pipeline, pipeline[self._feedback], feedback)
         return feedback

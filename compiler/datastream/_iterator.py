@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CloseableIterator:
-    """Iterates over collected records; closing it lets the job go. Works in a ``with`` statement."""
+    """Iterates over collected records; closing it releases the job. Works in a ``with`` statement."""
 
     def __init__(self, records: Iterator[Any], type_info: Any = None) -> None:
         self._records = records

@@ -23,8 +23,9 @@ from compat.compiler.datastream.functions import (
 )
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import FlinkError, unsupported
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.alignment import KEYED_STREAM_VALUES
-from compat.compiler.transformations.operators import Operator, PythonOperator
+from compat.compiler.transformations.operators import Aggregate, Aggregation, KeyedFunction, Operator
 
 if TYPE_CHECKING:
     from compat.compiler.datastream._cached import CachedDataStream
@@ -74,24 +75,24 @@ class KeyedStream(DataStream):
     def map(self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None) -> DataStream:
         """One record for each record, with access to the key's state."""
         _build.require(func, MapFunction, "map")
-        return self._keyed("Map", "keyed_map", func, output_type)
+        return self._keyed("Map", ops.KeyedMap, func, output_type)
 
     def flat_map(
         self, func: Callable[[Any], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
         """Any number of records for each record, with access to the key's state."""
         _build.require(func, FlatMapFunction, "flat_map")
-        return self._keyed("FlatMap", "keyed_flat_map", func, output_type)
+        return self._keyed("FlatMap", ops.KeyedFlatMap, func, output_type)
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """For each record the combination of it and all before it of the same key."""
         _build.require(func, ReduceFunction, "reduce")
-        return self._reduced(func, {})
+        return self._reduced(func, None)
 
     def filter(self, func: Callable[[Any], Any] | FilterFunction) -> DataStream:
         """The records for which ``func`` is true."""
         _build.require(func, FilterFunction, "filter")
-        return self._keyed("Filter", "keyed_filter", func, self._original_data_type_info)
+        return self._keyed("Filter", ops.KeyedFilter, func, self._original_data_type_info)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """The running sum of a field, in the first record of the key."""
@@ -126,10 +127,10 @@ class KeyedStream(DataStream):
         return self._origin_stream.key_by(key_selector, key_type)
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """What a :class:`KeyedProcessFunction` yields for each record and timer."""
+        """The records that a :class:`KeyedProcessFunction` yields for each record and timer."""
         if not isinstance(func, KeyedProcessFunction):
             raise TypeError(f"process on a keyed stream takes a KeyedProcessFunction, not {type(func).__name__}.")
-        return self._keyed("KEYED PROCESS", "keyed_process", func, output_type)
+        return self._keyed("KEYED PROCESS", ops.KeyedProcess, func, output_type)
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Windows for each key."""
@@ -225,17 +226,13 @@ class KeyedStream(DataStream):
     def _keyed(
         self,
         name: str,
-        kind: str,
+        kind: type[KeyedFunction],
         function: Any,
         output_type: Any,
-        arguments: dict[str, Any] | None = None,
+        **parameters: Any,
     ) -> DataStream:
         operator = _build.python_operator(
-            self._environment,
-            kind,
-            function,
-            PythonOperator.KEYED_PROCESS,
-            {"key_selector": self._key_selector, **(arguments or {})},
+            self._environment, kind, function, key_selector=self._key_selector, **parameters
         )
         return self._keyed_operator(name, operator, output_type)
 
@@ -259,16 +256,17 @@ class KeyedStream(DataStream):
             raise TypeError(
                 f"{how.name.lower()} takes the number or the name of a field, not {type(position).__name__}."
             )
-        arguments = {"aggregate": how.name.lower(), "field": position}
-        return self._reduced(None, arguments)
+        return self._reduced(None, Aggregation(how=Aggregate[how.name], field=position))
 
-    def _reduced(self, function: Any, arguments: dict[str, Any]) -> DataStream:
+    def _reduced(self, function: Any, aggregation: Aggregation | None) -> DataStream:
         """``value_type`` stays with the operator when others are merged into it, which changes the type of its output."""
         value_type = self._original_data_type_info
-        return self._keyed("Reduce", "keyed_reduce", function, value_type, {**arguments, "value_type": value_type})
+        return self._keyed(
+            "Reduce", ops.KeyedReduce, function, value_type, aggregation=aggregation, value_type=value_type
+        )
 
     def _values(self) -> DataStream:
-        return self._keyed(KEYED_STREAM_VALUES, "keyed_values", same, self._original_data_type_info)
+        return self._keyed(KEYED_STREAM_VALUES, ops.KeyedValues, same, self._original_data_type_info)
 
     def _without_key(self) -> DataStream:
         return self._values()
@@ -286,7 +284,7 @@ class KeyedStream(DataStream):
 
 
 def check_key_type(key_row_type: Any) -> None:
-    """Refuse types that Flink takes for no key: arrays have no hash that holds over machines."""
+    """Refuse types that Flink does not accept as keys: the hash of an array differs between machines."""
     refused: list[Any] = []
     pending = [key_row_type]
     while pending:

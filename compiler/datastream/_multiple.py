@@ -12,7 +12,7 @@ from compat.compiler.transformations.model import (
     KeyedMultipleInputTransformation,
     MultipleInputTransformation,
 )
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import KeyedMultipleInput, MultipleInput
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -49,11 +49,9 @@ class MultipleConnectedStreams:
             "input_list": tuple(stream._id for stream in self._streams),
             "output_type": _build.output_type_of(output_type),
             "parallelism": self._environment.get_parallelism(),
-            "operator": Operator(
-                kind="keyed_multiple_input" if keyed else "multiple_input",
+            "operator": (KeyedMultipleInput if keyed else MultipleInput)(
                 function=function,
-                factory="SimpleOperatorFactory",
-                arguments={"key_selectors": tuple(getattr(stream, "_key_selector", None) for stream in self._streams)},
+                key_selectors=tuple(getattr(stream, "_key_selector", None) for stream in self._streams),
             ),
             "location": here(),
         }

@@ -1,19 +1,19 @@
-"""What can be set on the operator behind a stream or a sink."""
+"""Settings of the operator behind a stream or a sink."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
-from compat.compiler.errors import ProgramError, illegal_argument, unsupported
+from compat.compiler.errors import ProgramError, illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.transformations.model import Transformation
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 Settings = TypeVar("Settings", bound="OperatorSettings")
 
-MAX_PARALLELISM_LIMIT = 32768
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
@@ -55,15 +55,16 @@ class OperatorSettings:
             raise self._wrong("The maximum parallelism must be greater than 0.")
         if not parallel and max_parallelism != 1:
             raise self._wrong("The maximum parallelism of non parallel operator must be 1.")
-        if max_parallelism > MAX_PARALLELISM_LIMIT:
+        if max_parallelism > HIGHEST_MAX_PARALLELISM:
             raise self._wrong(
-                f"Maximum parallelism must be between 1 and {MAX_PARALLELISM_LIMIT}. Found: {max_parallelism}"
+                f"Maximum parallelism must be between 1 and {HIGHEST_MAX_PARALLELISM}. Found: {max_parallelism}"
             )
         return self._update(max_parallelism=max_parallelism)
 
     def _set_uid_hash(self: Settings, uid_hash: str) -> Settings:
         if len(uid_hash) != 32 or not _HEX_DIGITS.issuperset(uid_hash):
-            raise self._wrong(f"Node hash must be a 32 character String that describes a hex code. Found: {uid_hash}")
+            transformation = self._transformation
+            raise malformed_uid_hash(uid_hash, operator=transformation.name, location=transformation.location)
         return self._update(user_hash=uid_hash)
 
     def _set_slot_sharing_group(self: Settings, group: str | SlotSharingGroup) -> Settings:

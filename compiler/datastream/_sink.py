@@ -47,7 +47,7 @@ class DataStreamSink(OperatorSettings):
         return self._update(description=description)
 
     def disable_chaining(self) -> DataStreamSink:
-        """Run in threads of its own."""
+        """Never share a thread with neighbouring operators."""
         return self._set_chaining(ChainingStrategy.NEVER)
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> DataStreamSink:

@@ -8,6 +8,7 @@ from compat.compiler.datastream import _build
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._stream import DataStream, DataStreamSource
 from compat.compiler.errors import ProgramError
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.model import LegacySource, Source
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.pipeline import Pipeline
@@ -33,7 +34,7 @@ class Sources:
         """The records that an input format reads."""
         return self._legacy_source(
             "Custom Source",
-            Operator(kind="input_format", function=input_format, factory="SimpleInputFormatOperatorFactory"),
+            ops.InputFormat(function=input_format),
             _produced_type(input_format, type_info),
             bounded=True,
             parallel=True,
@@ -48,7 +49,7 @@ class Sources:
         """The records of a source of the old kind."""
         return self._legacy_source(
             source_name,
-            Operator(kind="legacy_source", function=source_func),
+            ops.LegacySource(function=source_func),
             _produced_type(source_func, type_info),
             bounded=False,
             parallel=getattr(source_func, "parallel", False),
@@ -71,13 +72,7 @@ class Sources:
                 output_type=_produced_type(source, type_info),
                 parallelism=self.get_parallelism(),
                 bounded=source.bounded,
-                operator=Operator(
-                    kind="source",
-                    function=source,
-                    factory="SourceOperatorFactory",
-                    coordinated=True,
-                    arguments={"watermark_strategy": watermark_strategy},
-                ),
+                operator=ops.Source(function=source, watermark_strategy=watermark_strategy),
                 location=here(),
             ),
             register=False,
@@ -91,7 +86,7 @@ class Sources:
             elements = tuple(type_info.to_internal_type(element) for element in elements)
         return self._legacy_source(
             "Collection Source",
-            Operator(kind="collection", function=elements, factory="SimpleInputFormatOperatorFactory"),
+            ops.Collection(function=elements),
             _build.pickled() if type_info is None else type_info,
             bounded=True,
             parallel=False,

@@ -21,10 +21,11 @@ from compat.compiler.datastream.functions import (
 )
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import ProgramError, illegal_argument
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations import partitioners
 from compat.compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, PARTITION_CUSTOM_MAP
 from compat.compiler.transformations.model import Union
-from compat.compiler.transformations.operators import ChainingStrategy, PythonOperator
+from compat.compiler.transformations.operators import ChainingStrategy, PythonFunction
 from compat.compiler.transformations.partitioners import Ship
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         return self._set_chaining(ChainingStrategy.HEAD)
 
     def disable_chaining(self) -> DataStream:
-        """Run in threads of its own."""
+        """Never share a thread with neighbouring operators."""
         self._refuse_without_operator("disable_chaining")
         return self._set_chaining(ChainingStrategy.NEVER)
 
@@ -138,23 +139,23 @@ class DataStream(StreamOutputs, OperatorSettings):
     def map(self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None) -> DataStream:
         """One record for each record."""
         _build.require(func, MapFunction, "map")
-        return self._python("Map", "map", func, output_type)
+        return self._python("Map", ops.Map, func, output_type)
 
     def flat_map(
         self, func: Callable[[Any], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
         """Any number of records for each record."""
         _build.require(func, FlatMapFunction, "flat_map")
-        return self._python("FlatMap", "flat_map", func, output_type)
+        return self._python("FlatMap", ops.FlatMap, func, output_type)
 
     def filter(self, func: Callable[[Any], Any] | FilterFunction) -> DataStream:
         """The records for which ``func`` is true."""
         _build.require(func, FilterFunction, "filter")
-        return self._python("Filter", "filter", func, self._transformation.output_type)
+        return self._python("Filter", ops.Filter, func, self._transformation.output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """What a process function yields for each record."""
-        return self._python("PROCESS", "process", func, output_type)
+        """The records that a process function yields for each record."""
+        return self._python("PROCESS", ops.Process, func, output_type)
 
     def key_by(
         self,
@@ -166,16 +167,16 @@ class DataStream(StreamOutputs, OperatorSettings):
         from compat.compiler.datastream.common.typeinfo import Types
 
         _build.require(key_selector, KeySelector, "key_by")
-        value_type = self._transformation.output_type
+        value_type: TypeInformation = self._transformation.output_type
         key_type = _build.pickled() if key_type is None else key_type
         with_key = self._python(
             KEY_BY_MAP,
-            "key_by_map",
+            ops.KeyByMap,
             key_selector,
             Types.ROW([key_type, value_type]),
-            arguments={"key_type": key_type},
+            key_type=key_type,
         )
-        partitioner = partitioners.Partitioner(Ship.HASH, selector=_build.new_selector())
+        partitioner = partitioners.Partitioner(Ship.HASH, selector=self._environment.program.new_selector())
         id = _build.partition(self._environment, with_key._id, partitioner)
         check_key_type(Types.ROW([key_type]))
         return KeyedStream(self._environment, id, value_type, self, key_type, key_selector)
@@ -297,14 +298,14 @@ class DataStream(StreamOutputs, OperatorSettings):
         value_type = self._transformation.output_type
         with_target = self._python(
             PARTITION_CUSTOM_MAP,
-            "partition_custom_map",
+            ops.PartitionCustomMap,
             partitioner,
             Types.ROW([Types.INT(), value_type]),
-            arguments={"key_selector": key_selector},
+            key_selector=key_selector,
         )
-        ship = partitioners.Partitioner(Ship.CUSTOM, selector=_build.new_selector())
+        ship = partitioners.Partitioner(Ship.CUSTOM, selector=self._environment.program.new_selector())
         spread = DataStream(self._environment, _build.partition(self._environment, with_target._id, ship))
-        return spread._python(KEYED_STREAM_VALUES, "partition_custom_values", second, value_type)
+        return spread._python(KEYED_STREAM_VALUES, ops.PartitionCustomValues, second, value_type)
 
     def cache(self) -> CachedDataStream:
         """The same stream, kept after the job so that later ones need not make it again (batch only)."""
@@ -325,13 +326,12 @@ class DataStream(StreamOutputs, OperatorSettings):
     def _python(
         self,
         name: str,
-        kind: str,
+        kind: type[PythonFunction],
         function: Any,
         output_type: Any,
-        *,
-        arguments: dict[str, Any] | None = None,
+        **parameters: Any,
     ) -> DataStream:
-        operator = _build.python_operator(self._environment, kind, function, PythonOperator.PROCESS, arguments or {})
+        operator = _build.python_operator(self._environment, kind, function, **parameters)
         made = _build.one_input(self._environment, self._id, name, _build.output_type_of(output_type), operator)
         return DataStream(self._environment, made.id)
 

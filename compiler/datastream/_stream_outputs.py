@@ -11,6 +11,7 @@ from compat.compiler.datastream._location import here
 from compat.compiler.datastream._operator_settings import OperatorSettings
 from compat.compiler.datastream._sink import DataStreamSink
 from compat.compiler.errors import illegal_argument, illegal_state, unsupported
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.model import LegacySink, Sink, TimestampsAndWatermarks
 from compat.compiler.transformations.operators import Operator
 
@@ -42,7 +43,7 @@ class StreamOutputs(OperatorSettings):
                 )
         return self._java(
             "Projection",
-            Operator(kind="project", factory="SimpleOperatorFactory", arguments={"fields": field_indexes}),
+            ops.Project(positions=field_indexes),
             Types.TUPLE([types[index] for index in field_indexes]),
         )
 
@@ -58,14 +59,14 @@ class StreamOutputs(OperatorSettings):
             return self._watermarked(watermark_strategy)
         value_type = self._transformation.output_type
         timed = self._as_stream()._python(
-            "Extract-Timestamp", "extract_timestamp", assigner, Types.TUPLE([value_type, Types.LONG()])
+            "Extract-Timestamp", ops.ExtractTimestamp, assigner, Types.TUPLE([value_type, Types.LONG()])
         )
         watermarked = timed._watermarked(watermark_strategy)
-        return watermarked._java("Remove-Timestamp", Operator(kind="remove_timestamp"), value_type)
+        return watermarked._java("Remove-Timestamp", ops.RemoveTimestamp(), value_type)
 
     def add_sink(self, sink_func: SinkFunction) -> DataStreamSink:
         """End the stream in a sink of the old kind."""
-        return self._legacy_sink("Unnamed", Operator(kind="add_sink", function=sink_func))
+        return self._legacy_sink("Unnamed", ops.LegacySink(function=sink_func))
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """End the stream in a sink, which may be several operators."""
@@ -94,8 +95,8 @@ class StreamOutputs(OperatorSettings):
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Write the records to the standard output of the tasks, behind ``sink_identifier`` where one is given."""
         stream = self._printable()
-        arguments = {"identifier": sink_identifier, "type": stream._transformation.output_type}
-        return stream._legacy_sink("Print to Std. Out", Operator(kind="print", arguments=arguments))
+        operator = ops.Print(identifier=sink_identifier, type=stream._transformation.output_type)
+        return stream._legacy_sink("Print to Std. Out", operator)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -118,7 +119,7 @@ class StreamOutputs(OperatorSettings):
                 output_type=upstream.output_type,
                 parallelism=1,
                 parallelism_configured=True,
-                operator=Operator(kind="collect", factory="CollectSinkOperatorFactory", coordinated=True),
+                operator=ops.Collect(),
                 location=location,
             )
         )
@@ -157,7 +158,7 @@ class StreamOutputs(OperatorSettings):
             register=False,
         )
         stream = DataStream(self._environment, side.id)
-        return stream._python("Map", "side_output_map", same, output_tag.type_info, arguments={"tag": output_tag})
+        return stream._python("Map", ops.SideOutputMap, same, output_tag.type_info, tag=output_tag)
 
     def _watermarked(self, strategy: WatermarkStrategy) -> DataStream:
         from compat.compiler.datastream._stream import DataStream
@@ -171,12 +172,7 @@ class StreamOutputs(OperatorSettings):
                 input=upstream.id,
                 output_type=upstream.output_type,
                 parallelism=upstream.parallelism,
-                operator=Operator(
-                    kind="timestamps_and_watermarks",
-                    factory="TimestampsAndWatermarksOperatorFactory",
-                    function=strategy,
-                    arguments={"watermark_strategy": strategy},
-                ),
+                operator=ops.TimestampsAndWatermarks(function=strategy),
                 location=here(),
             )
         )
@@ -212,9 +208,9 @@ class StreamOutputs(OperatorSettings):
         output_type = self._transformation.output_type
         stream = self._as_stream()
         if isinstance(output_type, typeinfo.PickledBytesTypeInfo):
-            return stream._python("Map", "print_map", any_text, typeinfo.Types.STRING())
+            return stream._python("Map", ops.PrintMap, any_text, typeinfo.Types.STRING())
         if isinstance(output_type, typeinfo.RowTypeInfo | typeinfo.ExternalTypeInfo):
-            return stream._python("Map", "print_map", row_text, typeinfo.Types.STRING())
+            return stream._python("Map", ops.PrintMap, row_text, typeinfo.Types.STRING())
         return stream
 
     def _key(self) -> Any:

@@ -35,7 +35,7 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """A window function with a context: time, and state of the window and of the key."""
 
     class Context(ABC, Generic[W2]):
-        """What is known of the window that fired."""
+        """The context of a window that fired."""
 
         @abstractmethod
         def window(self) -> W2:
@@ -69,7 +69,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     """The same over a stream without keys."""
 
     class Context(ABC, Generic[W2]):
-        """What is known of the window that fired."""
+        """The context of a window that fired."""
 
         @abstractmethod
         def window(self) -> W2:

@@ -19,9 +19,11 @@ from compat.compiler.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     ReducingStateDescriptor,
+    StateDescriptor,
 )
 from compat.compiler.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
-from compat.compiler.transformations.operators import PythonOperator
+from compat.compiler.transformations.operators import Window, WindowCall
+from compat.state.names import WINDOW_CONTENTS
 
 if TYPE_CHECKING:
     from compat.compiler.datastream._keyed import KeyedStream
@@ -32,13 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"]
 
-WINDOW_STATE_NAME = "window-contents"
+WINDOW_STATE_NAME = WINDOW_CONTENTS
 
 
 class _Windowed:
-    """What the windows of keyed streams and of whole streams share."""
+    """The common part of windows on keyed streams and on whole streams."""
 
-    _shown_as: ClassVar[str]
+    _for_all: ClassVar[bool]
     _window_function: ClassVar[type]
     _process_function: ClassVar[type]
 
@@ -62,7 +64,7 @@ class _Windowed:
         if window_function is None and output_type is None:
             output_type = self.get_input_type()
         return self._window(
-            "reduce",
+            WindowCall.REDUCE,
             window_function,
             reduce_function,
             ReducingStateDescriptor(WINDOW_STATE_NAME, reduce_function, self.get_input_type()),
@@ -78,49 +80,51 @@ class _Windowed:
     ) -> DataStream:
         self._check_window_function(window_function)
         return self._window(
-            "aggregate",
+            WindowCall.AGGREGATE,
             window_function,
             aggregate_function,
             AggregatingStateDescriptor(WINDOW_STATE_NAME, aggregate_function, _build.output_type_of(accumulator_type)),
             output_type,
         )
 
-    def _contents(self, how: str, window_function: Any, output_type: TypeInformation | None) -> DataStream:
+    def _contents(self, call: WindowCall, window_function: Any, output_type: TypeInformation | None) -> DataStream:
         return self._window(
-            how,
+            call,
             window_function,
             None,
             ListStateDescriptor(WINDOW_STATE_NAME, self.get_input_type()),
             output_type,
         )
 
-    def _window(self, how: str, window_function: Any, pre_function: Any, state: Any, output_type: Any) -> DataStream:
+    def _window(
+        self,
+        call: WindowCall,
+        window_function: Any,
+        pre_function: Any,
+        state: StateDescriptor,
+        output_type: TypeInformation | None,
+    ) -> DataStream:
         """The operator: ``pre_function`` combines records as they come, ``window_function`` sees what is there."""
         environment = self.get_execution_environment()
         assigner = self._window_assigner
         trigger = self._window_trigger
         if trigger is None:
             trigger = self._window_trigger = assigner.get_default_trigger(environment)
-        in_thread = _build.in_thread_mode(environment)
-        operator = _build.python_operator(
-            environment,
-            "window",
-            window_function,
-            PythonOperator.WINDOW if in_thread else PythonOperator.KEYED_PROCESS,
-            {
-                "key_selector": self._keyed_stream._key_selector,
-                "how": how,
-                "all": self._shown_as == "AllWindow",
-                f"{how}_function": pre_function or window_function,
-                "assigner": assigner,
-                "trigger": trigger,
-                "allowed_lateness": self._allowed_lateness,
-                "late_data_output_tag": self._late_data_output_tag,
-                "state_descriptor": state,
-                "window_serializer": assigner.get_window_serializer(),
-                **({} if self._evictor is None else {"evictor": self._evictor}),
-                "input_type": self.get_input_type(),
-            },
+        operator = Window(
+            function=window_function,
+            thread_mode=_build.in_thread_mode(environment),
+            key_selector=self._keyed_stream._key_selector,
+            call=call,
+            for_all=self._for_all,
+            combine=pre_function,
+            assigner=assigner,
+            trigger=trigger,
+            allowed_lateness=self._allowed_lateness,
+            late_data_output_tag=self._late_data_output_tag,
+            state_descriptor=state,
+            window_serializer=assigner.get_window_serializer(),
+            evictor=self._evictor,
+            input_type=self.get_input_type(),
         )
         functions = [function for function in (pre_function, window_function) if function is not None]
         shown = ", ".join(type(function).__name__ for function in functions)
@@ -128,7 +132,7 @@ class _Windowed:
             type(assigner).__name__,
             operator,
             output_type,
-            description=f"{self._shown_as}({assigner}, {type(trigger).__name__}, {shown})",
+            description=f"{'AllWindow' if self._for_all else 'Window'}({assigner}, {type(trigger).__name__}, {shown})",
         )
 
     def _check_window_function(self, function: Any) -> None:
@@ -142,17 +146,17 @@ class _Windowed:
 class WindowedStream(_Windowed):
     """Windows for each key of a keyed stream."""
 
-    _shown_as = "Window"
+    _for_all = False
     _window_function = WindowFunction
     _process_function = ProcessWindowFunction
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedStream:
-        """When windows fire, in the place of the assigner's default."""
+        """Set the trigger that decides when windows fire, instead of the assigner's default."""
         self._window_trigger = trigger
         return self
 
     def evictor(self, evictor: Evictor[Any]) -> WindowedStream:
-        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
         self._evictor = evictor
         return self
 
@@ -162,7 +166,7 @@ class WindowedStream(_Windowed):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowedStream:
-        """Where records go that come too late even for that."""
+        """Set the side output for records that come too late even for that."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -190,8 +194,8 @@ class WindowedStream(_Windowed):
         window_function: WindowFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What a window function makes of all records of a window."""
-        return self._contents("apply", window_function, output_type)
+        """The records that a window function makes of all those of a window."""
+        return self._contents(WindowCall.APPLY, window_function, output_type)
 
     def process(
         self,
@@ -199,13 +203,13 @@ class WindowedStream(_Windowed):
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """The same with a context."""
-        return self._contents("process", process_window_function, output_type)
+        return self._contents(WindowCall.PROCESS, process_window_function, output_type)
 
 
 class AllWindowedStream(_Windowed):
     """Windows over all records of a stream: PyFlink gives all of them the same key."""
 
-    _shown_as = "AllWindow"
+    _for_all = True
     _window_function = AllWindowFunction
     _process_function = ProcessAllWindowFunction
 
@@ -213,7 +217,7 @@ class AllWindowedStream(_Windowed):
         super().__init__(data_stream.key_by(NullByteKeySelector()), window_assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream:
-        """When windows fire, in the place of the assigner's default."""
+        """Set the trigger that decides when windows fire, instead of the assigner's default."""
         if isinstance(self._window_assigner, MergingWindowAssigner) and trigger.can_merge() is not True:
             raise TypeError(
                 f"{type(self._window_assigner).__name__} merges windows, and {type(trigger).__name__} "
@@ -223,7 +227,7 @@ class AllWindowedStream(_Windowed):
         return self
 
     def evictor(self, evictor: Evictor[Any]) -> AllWindowedStream:
-        """What is taken out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
+        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
         self._evictor = evictor
         return self
 
@@ -233,7 +237,7 @@ class AllWindowedStream(_Windowed):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> AllWindowedStream:
-        """Where records go that come too late even for that."""
+        """Set the side output for records that come too late even for that."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -259,8 +263,8 @@ class AllWindowedStream(_Windowed):
     def apply(
         self, window_function: AllWindowFunction[Any, Any, Any], output_type: TypeInformation | None = None
     ) -> DataStream:
-        """What a window function makes of all records of a window."""
-        return self._contents("apply", window_function, output_type)
+        """The records that a window function makes of all those of a window."""
+        return self._contents(WindowCall.APPLY, window_function, output_type)
 
     def process(
         self,
@@ -268,4 +272,4 @@ class AllWindowedStream(_Windowed):
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """The same with a context."""
-        return self._contents("process", process_window_function, output_type)
+        return self._contents(WindowCall.PROCESS, process_window_function, output_type)

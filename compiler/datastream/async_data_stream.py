@@ -8,6 +8,7 @@ from compat.compiler.datastream import _build
 from compat.compiler.datastream._stream import DataStream
 from compat.compiler.datastream.async_retry_strategies import NO_RETRY_STRATEGY
 from compat.compiler.datastream.functions import AsyncFunction, AsyncFunctionDescriptor, AsyncRetryStrategy
+from compat.compiler.transformations.operators import AsyncWait
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.common.time import Time
@@ -85,15 +86,13 @@ def _wait(stream: DataStream, call: AsyncFunctionDescriptor, output_type: Any) -
     _validate(stream, call)
     return stream._python(
         "async wait operator",
-        "async_wait",
+        AsyncWait,
         call.async_function,
         output_type,
-        arguments={
-            "timeout": call.timeout,
-            "capacity": call.capacity,
-            "retry_strategy": call.async_retry_strategy,
-            "ordered": call.output_mode is AsyncFunctionDescriptor.OutputMode.ORDERED,
-        },
+        timeout=call.timeout,
+        capacity=call.capacity,
+        retry_strategy=call.async_retry_strategy,
+        ordered=call.output_mode is AsyncFunctionDescriptor.OutputMode.ORDERED,
     )
 
 

@@ -34,7 +34,7 @@ class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
 
 
 class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """One try."""
+    """A single try."""
 
     def can_retry(self, current_attempts: int) -> bool:
         return False

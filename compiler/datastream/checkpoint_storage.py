@@ -26,7 +26,7 @@ class CheckpointStorage:
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Checkpoints in the coordinator's memory; for trying things out."""
+    """Checkpoints in the coordinator's memory, for experiments."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -85,7 +85,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """Bytes below which state goes into the metadata file."""
+        """The size in bytes below which state goes into the metadata file."""
         return self._threshold if self._threshold >= 0 else 20 * 1024
 
     def get_write_buffer_size(self) -> int:

@@ -1,4 +1,4 @@
-"""What becomes of checkpoints after the job. Flink: ``ExternalizedCheckpointRetention``."""
+"""Whether checkpoints outlive the job. Flink: ``ExternalizedCheckpointRetention``."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class AggregateFunction(Function):
 
     @abstractmethod
     def get_result(self, accumulator: Any) -> Any:
-        """What an accumulator amounts to."""
+        """The result of an accumulator."""
 
     @abstractmethod
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
@@ -242,7 +242,7 @@ class ProcessFunction(Function):
     """Sees each record with its context; emits what it yields."""
 
     class Context(_TimedContext):
-        """What is known of the present record."""
+        """The context of the present record."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Any:
@@ -253,10 +253,10 @@ class KeyedProcessFunction(Function):
     """A process function on a keyed stream: has state and timers for each key."""
 
     class Context(_KeyedContext):
-        """What is known of the present record."""
+        """The context of the present record."""
 
     class OnTimerContext(_KeyedTimerContext):
-        """What is known of the timer that fired."""
+        """The context of the timer that fired."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
@@ -270,7 +270,7 @@ class CoProcessFunction(Function):
     """A process function over two connected streams."""
 
     class Context(_TimedContext):
-        """What is known of the present record."""
+        """The context of the present record."""
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: CoProcessFunction.Context) -> Any:
@@ -285,10 +285,10 @@ class KeyedCoProcessFunction(Function):
     """A process function over two connected keyed streams: both share the state and timers of a key."""
 
     class Context(_KeyedContext):
-        """What is known of the present record."""
+        """The context of the present record."""
 
     class OnTimerContext(_KeyedTimerContext):
-        """What is known of the timer that fired."""
+        """The context of the timer that fired."""
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Any:
@@ -303,7 +303,7 @@ class KeyedCoProcessFunction(Function):
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What the two functions with broadcast state share."""
+    """The base of the two functions with broadcast state."""
 
     class BaseContext(ABC):
         """Time, on either side."""
@@ -371,7 +371,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             """The key of the present record or timer."""
 
     class OnTimerContext(ReadOnlyContext, ABC):
-        """What is known of the timer that fired."""
+        """The context of the timer that fired."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:

@@ -103,7 +103,7 @@ class SlotSharingGroup:
         return self._cpu_cores is not None and self._task_heap_memory is not None
 
     def resources(self) -> dict[str, object]:
-        """What a slot needs, by name, memory in bytes; nothing where the group does not say (Flink: ``ResourceProfile``)."""
+        """The resources of a slot by name, memory in bytes; empty where the group does not say (Flink: ``ResourceProfile``)."""
         if not self.has_resources():
             return {}
         memory = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
@@ -48,7 +48,7 @@ OUT = TypeVar("OUT")
 
 
 class State(ABC):
-    """What all states share; in keyed state, each call is about the key of the present record."""
+    """The base of all states; in keyed state, each call is about the key of the present record."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -72,7 +72,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT:
-        """What came of the values, or None."""
+        """The result of the values so far, or None."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
@@ -208,5 +208,5 @@ class OperatorStateStore(ABC):
     """Gives the states that belong to an operator rather than to a key."""
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[K, V]:
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
         """The broadcast state of this name."""

@@ -14,16 +14,14 @@ from compat.compiler.configuration import (
     JobSettings,
     parse_duration,
 )
-from compat.compiler.datastream import _program
 from compat.compiler.datastream._location import here
-from compat.compiler.datastream._program import reset, set_default_options, set_default_parallelism
 from compat.compiler.datastream._sources import Sources
 from compat.compiler.datastream.checkpoint_config import CheckpointConfig
 from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.common.execution_config import ExecutionConfig
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
-from compat.compiler.datastream.executor import current_executor
+from compat.compiler.datastream.program import current_program
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import illegal_argument, illegal_state
 from compat.compiler.job import Job
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
     from compat.compiler.transformations.model import Transformation
 
-__all__ = ["StreamExecutionEnvironment", "reset", "set_default_options", "set_default_parallelism"]
+__all__ = ["StreamExecutionEnvironment"]
 
 CHANGELOG = "state.changelog.enabled"
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
@@ -50,20 +48,20 @@ JARS = "pipeline.jars"
 CLASSPATHS = "pipeline.classpaths"
 CACHED_FILES = "pipeline.cached-files"
 
-_local_parallelism: int | None = None
-
 
 class StreamExecutionEnvironment(Sources):
     """Makes streams, and turns what was built into jobs.
 
-    ``configuration`` holds every setting as an option; the setters write into it. ``pipeline`` holds what was built.
+    ``configuration`` holds every setting as an option; the setters write into it. ``pipeline`` holds what was built,
+    and ``program`` what the environments of one program share.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        self.configuration = Configuration.from_dict(_program.default_options())
+        self.program = current_program()
+        self.configuration = Configuration.from_dict(self.program.options)
         if configuration is not None:
             self.configuration.add_all(configuration)
-        self.pipeline = Pipeline(_program.counter)
+        self.pipeline = Pipeline(self.program.counter)
         self.job_listeners: list[Any] = []
 
     def __reduce__(self) -> Any:
@@ -79,7 +77,7 @@ class StreamExecutionEnvironment(Sources):
 
     def get_config(self) -> ExecutionConfig:
         """The settings of the job that are no checkpoint settings."""
-        return ExecutionConfig(self.configuration, _default_parallelism())
+        return ExecutionConfig(self.configuration, self.program.parallelism)
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
         """The parallelism of operators built from now on that have none of their own."""
@@ -212,12 +210,11 @@ class StreamExecutionEnvironment(Sources):
 
     def get_default_local_parallelism(self) -> int:
         """The parallelism of a local run where nothing else says one."""
-        return _default_parallelism()
+        return self.program.parallelism
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
         """The parallelism of a local run where nothing else says one, for all environments."""
-        global _local_parallelism
-        _local_parallelism = parallelism
+        self.program.set_local_parallelism(parallelism)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """A file that every task finds under ``name``."""
@@ -278,7 +275,7 @@ class StreamExecutionEnvironment(Sources):
     def submit(self, job_name: str | None, *, attached: bool, collect: int | None = None) -> JobClient:
         """Hand what was built to the executor, and start with nothing again."""
         job = self._job(job_name, attached=attached, collect=collect)
-        client: Any = current_executor().submit(job)
+        client: Any = self.program.require_executor().submit(job)
         self.pipeline.catch_up()
         self.pipeline.clear()
         for listener in self.job_listeners:
@@ -304,7 +301,7 @@ class StreamExecutionEnvironment(Sources):
                 stage="streamGraph",
                 location=here(),
             )
-        settings = JobSettings.from_options(self.configuration.to_dict(), parallelism=_default_parallelism())
+        settings = JobSettings.from_options(self.configuration.to_dict(), parallelism=self.program.parallelism)
         return Job(
             name=name,
             pipeline=self.pipeline.copy(),
@@ -318,10 +315,6 @@ class StreamExecutionEnvironment(Sources):
         present = self.configuration.get_string(key, "")
         parts = [value, present] if front else [present, value]
         self.configuration.set_string(key, separator.join(part for part in parts if part))
-
-
-def _default_parallelism() -> int:
-    return _local_parallelism or _program.default_parallelism()
 
 
 def _with_parameter(path: str, parameter: str | None) -> str:

@@ -8,7 +8,7 @@ __all__ = ["TimerService"]
 
 
 class TimerService(ABC):
-    """What a function asks for the time, and sets timers with. Times are milliseconds since the epoch."""
+    """The clock and the timers of a function. Times are milliseconds since the epoch."""
 
     @abstractmethod
     def current_processing_time(self) -> int:

@@ -5,6 +5,7 @@ The groups are arithmetic, not lists: an exchange between ten thousand and ten t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compat.compiler.jobgraph.model import DistributionPattern
@@ -46,6 +47,25 @@ class EdgeGroup:
         if self.pattern is DistributionPattern.ALL_TO_ALL:
             return self.producers * self.consumers
         return max(self.producers, self.consumers)
+
+    @property
+    def one_to_one(self) -> bool:
+        """True if each subtask reads the one of its own number, and no other."""
+        return self.producers == self.consumers and self.pattern is DistributionPattern.POINTWISE
+
+    @property
+    def run_count(self) -> int:
+        """How many groups :meth:`runs` gives."""
+        return 1 if self.pattern is DistributionPattern.ALL_TO_ALL else min(self.producers, self.consumers)
+
+    def runs(self) -> Iterator[tuple[range, range]]:
+        """All connections in groups: neighbouring consumers that read the same partitions, and these partitions."""
+        if self.pattern is DistributionPattern.ALL_TO_ALL:
+            yield range(self.consumers), range(self.producers)
+        elif self.producers >= self.consumers:
+            yield from ((range(number, number + 1), self.partitions_of(number)) for number in range(self.consumers))
+        else:
+            yield from ((self.consumers_of(number), range(number, number + 1)) for number in range(self.producers))
 
     @staticmethod
     def _check(number: int, count: int, what: str) -> None:

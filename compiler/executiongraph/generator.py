@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 
 from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.executiongraph.model import (
@@ -11,6 +11,7 @@ from compat.compiler.executiongraph.model import (
     ExecutionJobVertex,
     IntermediateResult,
 )
+from compat.compiler.executiongraph.slots import SlotSharingGroup, slot_sharing_groups
 from compat.compiler.jobgraph.model import JobGraph, JobVertex
 from compat.state.key_groups import default_max_parallelism
 
@@ -25,15 +26,16 @@ def generate(graph: JobGraph) -> ExecutionGraph:
     parallelism = {
         id: vertex.parallelism if vertex.parallelism > 0 else graph.settings.parallelism for id, vertex in by_id.items()
     }
-    vertices = tuple(_vertex(by_id[id], parallelism) for id in graph.topological)
-    slots: dict[tuple[int, str], int] = {}
-    for vertex in vertices:
-        group = (vertex.job_vertex.slot_sharing_group, vertex.job_vertex.slot_sharing_group_name)
-        slots[group] = max(slots.get(group, 0), vertex.parallelism)
-    return ExecutionGraph(job_name=graph.job_name, vertices=vertices, slots=_named(slots))
+    ordered = [by_id[id] for id in graph.topological]
+    groups = slot_sharing_groups(ordered, parallelism)
+    return ExecutionGraph(
+        job_name=graph.job_name,
+        vertices=tuple(_vertex(vertex, parallelism, groups[vertex.slot_sharing_group]) for vertex in ordered),
+        slots={group.name: group.slots for group in groups.values()},
+    )
 
 
-def _vertex(vertex: JobVertex, parallelism: dict[str, int]) -> ExecutionJobVertex:
+def _vertex(vertex: JobVertex, parallelism: Mapping[str, int], group: SlotSharingGroup) -> ExecutionJobVertex:
     own = parallelism[vertex.id]
     configured = vertex.max_parallelism > 0
     return ExecutionJobVertex(
@@ -41,12 +43,15 @@ def _vertex(vertex: JobVertex, parallelism: dict[str, int]) -> ExecutionJobVerte
         parallelism=own,
         max_parallelism=vertex.max_parallelism if configured else default_max_parallelism(own),
         max_parallelism_configured=configured,
+        slot_sharing_group=group.name,
+        slots=group.slots_of(own),
         inputs=tuple(
             ExecutionEdge(
                 result=edge.data_set,
                 source=edge.source,
                 target=edge.target,
                 group=EdgeGroup(edge.pattern, parallelism[edge.source], own),
+                stream_edge=edge.stream_edge,
             )
             for edge in vertex.inputs
         ),
@@ -61,9 +66,3 @@ def _vertex(vertex: JobVertex, parallelism: dict[str, int]) -> ExecutionJobVerte
             for output in vertex.outputs
         ),
     )
-
-
-def _named(slots: dict[tuple[int, str], int]) -> dict[str, int]:
-    """Slots by the name of the group; groups of the same name (one a region of a batch job) get a number behind it."""
-    names = Counter(name for _, name in slots)
-    return {name if names[name] == 1 else f"{name} #{number}": count for (number, name), count in slots.items()}

@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.model import JobVertex, ResultPartitionType
-from compat.compiler.record import record
+from compat.compiler.streamgraph.model import StreamEdge
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionVertex:
-    """One subtask: number ``subtask`` (from 0) of ``of``."""
+    """One subtask: number ``subtask`` (from 0) of ``of``, in the job's slot number ``slot``."""
 
     vertex: str
     name: str
     subtask: int
     of: int
+    slot: int
 
     @property
     def task_name(self) -> str:
@@ -25,15 +27,7 @@ class ExecutionVertex:
         return f"{self.name} ({self.subtask + 1}/{self.of})"
 
 
-@dataclass(frozen=True, slots=True)
-class IntermediateResultPartition:
-    """What one subtask produces of a result."""
-
-    result: int
-    number: int
-
-
-@record
+@frozen
 class IntermediateResult:
     """A data set with a partition for each subtask of its producer."""
 
@@ -43,29 +37,34 @@ class IntermediateResult:
     type: ResultPartitionType
     partition_count: int
 
-    def partitions(self) -> Iterator[IntermediateResultPartition]:
-        """The partitions, in order."""
-        return (IntermediateResultPartition(self.index, number) for number in range(self.partition_count))
 
-
-@record
+@frozen
 class ExecutionEdge:
-    """An exchange: the result that is read, by which vertex, and the connections between the subtasks."""
+    """An exchange: the result that is read, by which vertex, and the connections between the subtasks.
+
+    ``stream_edge`` is the stream that it carries.
+    """
 
     result: int
     source: str
     target: str
     group: EdgeGroup
+    stream_edge: StreamEdge
 
 
-@record
+@frozen
 class ExecutionJobVertex:
-    """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it."""
+    """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it.
+
+    ``slots`` are the job's slots that the subtasks run in, one each, in order.
+    """
 
     job_vertex: JobVertex
     parallelism: int
     max_parallelism: int
     max_parallelism_configured: bool
+    slot_sharing_group: str
+    slots: range
     inputs: tuple[ExecutionEdge, ...]
     results: tuple[IntermediateResult, ...]
 
@@ -77,10 +76,12 @@ class ExecutionJobVertex:
     def subtasks(self) -> Iterator[ExecutionVertex]:
         """The subtasks, in order."""
         name = self.job_vertex.name
-        return (ExecutionVertex(self.id, name, number, self.parallelism) for number in range(self.parallelism))
+        return (
+            ExecutionVertex(self.id, name, number, self.parallelism, slot) for number, slot in enumerate(self.slots)
+        )
 
 
-@record
+@frozen
 class ExecutionGraph:
     """All vertices in topological order. ``slots`` gives, by slot sharing group, how many slots the job needs."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compat.compiler.errors import unsupported
 from compat.compiler.jobgraph.chaining import Chain, nodes_that_block
-from compat.compiler.jobgraph.model import DistributionPattern, ResultPartitionType
+from compat.compiler.jobgraph.model import NonChainedOutput, ResultPartitionType
 from compat.compiler.jobgraph.parallelism import VertexParallelism
 from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph
 from compat.compiler.transformations.partitioners import RESCALE, ExchangeMode, Partitioner
@@ -23,39 +23,24 @@ _BY_GLOBAL_MODE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """A data set that one operator of a chain writes. Outputs that may be shared are one object for several edges."""
-
-    source: int
-    id: str | None
-    type: ResultPartitionType
-    partitioner: Partitioner
-
-    @property
-    def pattern(self) -> DistributionPattern:
-        """Who feeds whom."""
-        return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
-
-
 def chain_outputs(
     chain: Chain,
     graph: StreamGraph,
     hashes: Mapping[int, str],
     parallelisms: Mapping[int, VertexParallelism],
-) -> list[tuple[StreamEdge, Output]]:
+) -> list[tuple[StreamEdge, NonChainedOutput]]:
     """For each edge that leaves the chain, in order, the data set that it reads.
 
     ``parallelisms`` are the vertices', by the node id of their head.
     Raises Flink's refusal of a buffer timeout on an exchange that is written to the end before it is read.
     """
     blocking = nodes_that_block(chain, graph)
-    shared: dict[tuple[object, ...], Output] = {}
+    shared: dict[tuple[object, ...], NonChainedOutput] = {}
     found = []
     for edge in chain.leaving:
         partitioner = _final_partitioner(edge)
         type = _partition_type(edge, graph, blocking)
-        output = Output(
+        output = NonChainedOutput(
             source=edge.source,
             id=None if graph.settings.legacy else _data_set_id(hashes[chain.head], edge, graph),
             type=type,

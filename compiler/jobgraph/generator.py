@@ -12,15 +12,16 @@ from compat.compiler.jobgraph.chaining import (
     build_chains,
     chain_of_nodes,
 )
-from compat.compiler.jobgraph.exchanges import Output, chain_outputs
+from compat.compiler.jobgraph.exchanges import chain_outputs
 from compat.compiler.jobgraph.model import (
-    ChainedOperator,
     CheckpointSettings,
     IntermediateDataSet,
     JobEdge,
     JobGraph,
     JobVertex,
+    NonChainedOutput,
     OperatorIdPair,
+    StreamConfig,
 )
 from compat.compiler.jobgraph.naming import chained_name, description
 from compat.compiler.jobgraph.parallelism import VertexParallelism, vertex_parallelisms
@@ -29,6 +30,7 @@ from compat.compiler.jobgraph.topological import sort_from_sources
 from compat.compiler.jobgraph.validation import validate
 from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
+from compat.compiler.streamgraph.resources import merged
 
 
 def generate(graph: StreamGraph, hashes: dict[int, str] | None = None) -> JobGraph:
@@ -78,9 +80,9 @@ class _Generation:
             slot_resources=graph.slot_resources,
         )
 
-    def _connect(self) -> dict[int, list[tuple[StreamEdge, Output]]]:
+    def _connect(self) -> dict[int, list[tuple[StreamEdge, NonChainedOutput]]]:
         """The edges into each vertex, in the order in which their producers were made."""
-        inputs: dict[int, list[tuple[StreamEdge, Output]]] = {chain.head: [] for chain in self._chains}
+        inputs: dict[int, list[tuple[StreamEdge, NonChainedOutput]]] = {chain.head: [] for chain in self._chains}
         for chain in self._chains:
             for edge, output in self._exchanges[chain.head]:
                 inputs[self._heads[edge.target]].append((edge, output))
@@ -111,6 +113,8 @@ class _Generation:
             co_location_group=groups.co_location,
             concurrent_attempts=all(graph.nodes[node].concurrent_attempts for node in members),
             coordinators=sum(operator is not None and operator.coordinated for operator in operators),
+            min_resources=merged(graph.nodes[node].min_resources for node in members),
+            preferred_resources=merged(graph.nodes[node].preferred_resources for node in members),
             operators=tuple(self._id_pair(node) for node in chain.nodes),
             chain=self._chain(chain),
             inputs=tuple(self._edge(edge, output) for edge, output in self._inputs[chain.head]),
@@ -127,28 +131,39 @@ class _Generation:
             uid=stream_node.uid,
         )
 
-    def _chain(self, chain: Chain) -> tuple[ChainedOperator, ...]:
+    def _chain(self, chain: Chain) -> tuple[StreamConfig, ...]:
         """The head, then the others by node id."""
-        leaving: dict[int, set[int]] = {}
+        leaving: dict[int, dict[int, NonChainedOutput]] = {}
         for edge, output in self._exchanges[chain.head]:
-            leaving.setdefault(edge.source, set()).add(id(output))
+            leaving.setdefault(edge.source, {})[id(output)] = output
         sources = {edge.source for edge in chain.sources}
         others = sorted([node for node in chain.nodes if node != chain.head] + sorted(sources))
         return tuple(
-            ChainedOperator(
-                node=node,
-                name=self._graph.nodes[node].name,
-                operator_id=self._hashes[node],
-                index=CHAINED_SOURCE_INDEX if node in sources else chain.index[node],
-                start=node == chain.head and chain.index[node] == HEAD_INDEX,
-                end=node not in sources and not chain.outputs[node],
-                chained_outputs=tuple(edge.target for edge in chain.outputs.get(node, ())),
-                non_chained_outputs=len(leaving.get(node, ())),
-            )
-            for node in (chain.head, *others)
+            self._config(node, chain, node in sources, leaving.get(node, {})) for node in (chain.head, *others)
         )
 
-    def _edge(self, edge: StreamEdge, output: Output) -> JobEdge:
+    def _config(self, node: int, chain: Chain, inside_head: bool, leaving: dict[int, NonChainedOutput]) -> StreamConfig:
+        stream_node = self._graph.nodes[node]
+        chained = chain.outputs.get(node, ())
+        index = CHAINED_SOURCE_INDEX if inside_head else chain.index[node]
+        return StreamConfig(
+            node=node,
+            name=stream_node.name,
+            operator_id=self._hashes[node],
+            task=stream_node.task,
+            operator=stream_node.operator,
+            index=index,
+            start=node == chain.head and index == HEAD_INDEX,
+            end=not inside_head and not chained,
+            chained_outputs=tuple(chained),
+            non_chained_outputs=tuple(leaving.values()),
+            input_types=stream_node.input_types,
+            output_type=stream_node.output_type,
+            key_type=stream_node.key_type,
+            state_partitioners=stream_node.state_keys,
+        )
+
+    def _edge(self, edge: StreamEdge, output: NonChainedOutput) -> JobEdge:
         return JobEdge(
             source=self._hashes[self._heads[edge.source]],
             target=self._hashes[self._heads[edge.target]],
@@ -156,12 +171,12 @@ class _Generation:
             pattern=output.pattern,
             type=output.type,
             ship=output.partitioner.ship,
-            type_number=edge.type_number,
+            stream_edge=edge,
         )
 
     def _outputs(self, chain: Chain) -> tuple[IntermediateDataSet, ...]:
         consumers: dict[int, list[str]] = {}
-        outputs: dict[int, Output] = {}
+        outputs: dict[int, NonChainedOutput] = {}
         for edge, output in self._exchanges[chain.head]:
             outputs[id(output)] = output
             consumers.setdefault(id(output), []).append(self._hashes[self._heads[edge.target]])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
-from compat.compiler.record import record
-from compat.compiler.streamgraph.model import Task
-from compat.compiler.transformations.partitioners import Ship
+from compat.compiler.frozen import frozen
+from compat.compiler.jobgraph.scheduling import SchedulerType, scheduler_type
+from compat.compiler.streamgraph.model import StreamEdge, Task
+from compat.compiler.streamgraph.resources import ResourceSpec
+from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.partitioners import Partitioner, Ship
 
 
 class ResultPartitionType(Enum):
@@ -44,21 +48,51 @@ class DistributionPattern(Enum):
     POINTWISE = "POINTWISE"
 
 
-@record
-class ChainedOperator:
-    """An operator's place in its chain: ``index`` counts from 1 at the head, 0 is a source inside the head."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonChainedOutput:
+    """A data set that one operator of a chain writes. One that several edges may read is one object for all of them.
+
+    ``source`` is the node that writes it; ``id`` is None where Flink draws it at random (1.x).
+    """
+
+    source: int
+    id: str | None
+    type: ResultPartitionType
+    partitioner: Partitioner
+
+    @property
+    def pattern(self) -> DistributionPattern:
+        """Who feeds whom."""
+        return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
+
+
+@frozen
+class StreamConfig:
+    """What a task has to know to run one operator of its chain. Flink: ``StreamConfig``.
+
+    ``index`` counts from 1 at the head; 0 is a source inside the head. ``start`` marks the head and ``end`` an operator
+    after which nothing is chained. ``chained_outputs`` are the edges to the next operators of the chain and
+    ``non_chained_outputs`` the data sets for other tasks. ``input_types``, ``output_type`` and ``key_type`` are the types
+    whose serializers the operator uses; ``state_partitioners`` counts its inputs that have a key.
+    """
 
     node: int
     name: str
     operator_id: str
+    task: Task
+    operator: Operator | None
     index: int
     start: bool
     end: bool
-    chained_outputs: tuple[int, ...]
-    non_chained_outputs: int
+    chained_outputs: tuple[StreamEdge, ...]
+    non_chained_outputs: tuple[NonChainedOutput, ...]
+    input_types: tuple[Any, ...]
+    output_type: Any
+    key_type: Any
+    state_partitioners: int
 
 
-@record
+@frozen
 class OperatorIdPair:
     """The two ids under which an operator's state may be found, and what a person calls the operator."""
 
@@ -69,9 +103,9 @@ class OperatorIdPair:
     uid: str | None
 
 
-@record
+@frozen
 class IntermediateDataSet:
-    """What a vertex hands to others. ``id`` is None where Flink draws it at random (1.x)."""
+    """A data set that a vertex produces for others. ``id`` is None where Flink draws it at random (1.x)."""
 
     index: int
     id: str | None
@@ -80,9 +114,12 @@ class IntermediateDataSet:
     consumers: tuple[str, ...]
 
 
-@record
+@frozen
 class JobEdge:
-    """An exchange between two vertices; ``data_set`` is the index of the data set that it consumes."""
+    """An exchange between two vertices; ``data_set`` is the index of the data set that it consumes.
+
+    ``stream_edge`` is the stream that it carries, from one operator of the source to one of the target.
+    """
 
     source: str
     target: str
@@ -90,15 +127,21 @@ class JobEdge:
     pattern: DistributionPattern
     type: ResultPartitionType
     ship: Ship
-    type_number: int
+    stream_edge: StreamEdge
+
+    @property
+    def type_number(self) -> int:
+        """The input of the target's operator that it feeds, as Flink counts."""
+        return self.stream_edge.type_number
 
 
-@record
+@frozen
 class JobVertex:
     """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
 
     ``parallelism`` is -1 where the scheduler of a batch job decides. ``slot_sharing_group`` and ``co_location_group``
-    number the group objects in order of appearance.
+    number the group objects in order of appearance. ``min_resources`` and ``preferred_resources`` are those of all operators of
+    the chain together.
     """
 
     id: str
@@ -113,13 +156,15 @@ class JobVertex:
     co_location_group: int | None
     concurrent_attempts: bool
     coordinators: int
+    min_resources: ResourceSpec
+    preferred_resources: ResourceSpec
     operators: tuple[OperatorIdPair, ...]
-    chain: tuple[ChainedOperator, ...]
+    chain: tuple[StreamConfig, ...]
     inputs: tuple[JobEdge, ...]
     outputs: tuple[IntermediateDataSet, ...]
 
 
-@record
+@frozen
 class CheckpointSettings:
     """How the job takes checkpoints; intervals in milliseconds."""
 
@@ -128,7 +173,7 @@ class CheckpointSettings:
     unaligned: bool
 
 
-@record
+@frozen
 class JobGraph:
     """All vertices, in the order in which they were made, and their ids sorted from the sources."""
 
@@ -142,3 +187,8 @@ class JobGraph:
     checkpointing: CheckpointSettings | None
     user_artifacts: Mapping[str, str]
     slot_resources: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def scheduler(self) -> SchedulerType:
+        """The scheduler that runs the job."""
+        return scheduler_type(self.settings.options, batch=self.job_type == "BATCH", dynamic=self.dynamic)

@@ -23,7 +23,7 @@ class VertexParallelism:
 
 
 def vertex_parallelisms(chains: list[Chain], graph: StreamGraph) -> dict[int, VertexParallelism]:
-    """What each chain's vertex runs with, by the node id of its head."""
+    """The parallelism of each chain's vertex, by the node id of its head."""
     decided = {chain.head: _own(chain, graph) for chain in chains}
     if not graph.dynamic:
         return decided

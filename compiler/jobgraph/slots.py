@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compat.compiler.errors import illegal_state
 from compat.compiler.jobgraph.chaining import Chain
-from compat.compiler.jobgraph.exchanges import Output
+from compat.compiler.jobgraph.model import NonChainedOutput
 from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
 from compat.compiler.streamgraph.translators.context import DEFAULT_SLOT_SHARING_GROUP
 
@@ -23,7 +23,7 @@ class Groups:
 def vertex_groups(
     chains: list[Chain],
     graph: StreamGraph,
-    exchanges: dict[int, list[tuple[StreamEdge, Output]]],
+    exchanges: dict[int, list[tuple[StreamEdge, NonChainedOutput]]],
     heads: dict[int, int],
 ) -> dict[int, Groups]:
     """The groups of each chain's vertex, by the node id of its head; numbers in order of appearance.
@@ -55,7 +55,7 @@ def vertex_groups(
 
 
 def _regions(
-    chains: list[Chain], exchanges: dict[int, list[tuple[StreamEdge, Output]]], heads: dict[int, int]
+    chains: list[Chain], exchanges: dict[int, list[tuple[StreamEdge, NonChainedOutput]]], heads: dict[int, int]
 ) -> dict[int, int]:
     """A number for each set of vertices that pipelined exchanges join."""
     parent = {chain.head: chain.head for chain in chains}

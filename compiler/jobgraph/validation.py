@@ -1,8 +1,8 @@
-"""What Flink refuses before it makes a JobGraph. Flink: ``StreamingJobGraphGenerator.preValidate``."""
+"""The checks before a JobGraph is made. Flink: ``StreamingJobGraphGenerator.preValidate``."""
 
 from __future__ import annotations
 
-from compat.compiler.errors import illegal_argument, unsupported
+from compat.compiler.errors import ErrorCode, illegal_argument, unsupported
 from compat.compiler.streamgraph.model import StreamGraph
 from compat.compiler.transformations.partitioners import Ship
 
@@ -17,6 +17,7 @@ def validate(graph: StreamGraph) -> None:
                 "exactly once semantics. State checkpoints happen normally, but records in-transit during the "
                 "snapshot will be lost upon failure. \nThe user can force enable state checkpoints with the reduced "
                 "guarantees by calling: env.enableCheckpointing(interval,true)",
+                code=ErrorCode.CHECKPOINTED_ITERATION,
                 stage="jobGraph",
             )
         if settings.unaligned and not settings.unaligned_forced:

@@ -1,24 +1,24 @@
-"""The physical plan: which operators each task runs, where their records go, and in which stage.
+"""The physical plan: which operators each task runs, where their records go, in which stage and in which slot.
 
-Job vertices are sorted by topological level, the longest way from a source; a level is one stage of an epoch. Partition n
-of a stage hosts subtask n of every vertex of the level, as a slot of Flink does.
+It is the ExecutionGraph put into stages: job vertices are sorted by topological level, the longest way from a source, and
+a level is one stage of an epoch. A partition of a stage is one slot, and hosts the level's subtasks that share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from compat.compiler.executiongraph.generator import generate as generate_execution_graph
-from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex
-from compat.compiler.job import Job
-from compat.compiler.jobgraph.generator import generate as generate_job_graph
-from compat.compiler.jobgraph.model import JobGraph
-from compat.compiler.streamgraph.generator import generate as generate_stream_graph
-from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
+from compat.compiler.driver import Compilation
+from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
+from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
+from compat.compiler.jobgraph.model import DistributionPattern, StreamConfig
+from compat.compiler.streamgraph.hashing import user_hashes
+from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
 from compat.compiler.transformations.model import CoFeedback, Feedback
 from compat.compiler.transformations.operators import Operator
 from compat.compiler.transformations.partitioners import Partitioner
@@ -26,7 +26,10 @@ from compat.compiler.transformations.partitioners import Partitioner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSpec:
-    """A stream out of an operator. ``edge`` numbers it in the job; ``vertex`` is None for one inside the chain."""
+    """A stream out of an operator. ``edge`` numbers it in the job.
+
+    ``vertex`` and ``group``, the connections with its subtasks, are None for a stream inside the chain.
+    """
 
     edge: int
     target: int
@@ -34,13 +37,26 @@ class OutputSpec:
     side_output: str | None
     partitioner: Partitioner
     vertex: int | None
+    group: EdgeGroup | None
     parallelism: int
     max_parallelism: int
 
 
+@dataclass(frozen=True, slots=True)
+class InputGate:
+    """An exchange as its reader sees it: a channel from each subtask that feeds it. ``edge`` numbers the stream."""
+
+    edge: int
+    group: EdgeGroup
+
+    def channels(self, subtask: int) -> list[tuple[int, int]]:
+        """The channels (edge, producing subtask) that a subtask reads."""
+        return [(self.edge, producer) for producer in self.group.partitions_of(subtask)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSpec:
-    """An operator of a chain: ``operator`` is None for the ends of an iteration. ``inputs`` counts its inputs."""
+    """An operator of a chain: ``operator`` is None for the ends of an iteration."""
 
     node: int
     id: str
@@ -51,7 +67,6 @@ class OperatorSpec:
     operator: Operator | None
     key_type: Any
     output_type: Any
-    inputs: int
     outputs: tuple[OutputSpec, ...]
     location: str | None = None
     loop: int | None = None
@@ -65,7 +80,7 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """A vertex: its operators in the order of the data, and its channels by input: (edge, producers, pointwise)."""
+    """A vertex: its operators in the order of the data, its gates by input, and the slot of each of its subtasks."""
 
     vertex: int
     id: str
@@ -75,27 +90,46 @@ class TaskSpec:
     max_parallelism: int
     max_parallelism_configured: bool
     operators: tuple[OperatorSpec, ...]
-    channels: Mapping[int, tuple[tuple[int, int, bool], ...]]
+    gates: Mapping[int, tuple[InputGate, ...]]
+    slots: range
+
+    def subtask(self, number: int) -> ExecutionVertex:
+        """One of its subtasks."""
+        return ExecutionVertex(self.id, self.name, number, self.parallelism, self.slots[number])
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The partitions of a level: each is one of ``slots``, which are in order."""
+
+    slots: tuple[int, ...]
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the stage has."""
+        return len(self.slots)
+
+    def partition_of(self, slot: int) -> int:
+        """The partition that a slot of the level is."""
+        return bisect_left(self.slots, slot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalPlan:
-    """All tasks of a job. ``partitions`` gives the number of partitions of each level."""
+    """All tasks of a job, and the stages that they run in, one a level."""
 
     job_name: str
     bounded: bool
     batch: bool
     tasks: tuple[TaskSpec, ...]
-    partitions: tuple[int, ...]
+    stages: tuple[Stage, ...]
+    execution_graph: ExecutionGraph
     options: Mapping[str, str] = field(default_factory=dict)
-    stream_graph: StreamGraph | None = None
-    job_graph: JobGraph | None = None
-    execution_graph: ExecutionGraph | None = None
 
     @property
-    def levels(self) -> int:
-        """How many stages an epoch has."""
-        return len(self.partitions)
+    def widest(self) -> int:
+        """How many partitions the widest stage has."""
+        return max(stage.partitions for stage in self.stages)
 
     def operators(self) -> list[tuple[TaskSpec, OperatorSpec]]:
         """Every operator with its task."""
@@ -111,11 +145,15 @@ class PhysicalPlan:
                 task.parallelism,
                 task.max_parallelism if task.max_parallelism_configured else None,
                 [(spec.id, spec.user_hash, spec.name, spec.task.name, len(spec.outputs)) for spec in task.operators],
-                sorted(task.channels.items()),
+                [(input, tuple(map(_identity, gates))) for input, gates in sorted(task.gates.items())],
             )
             for task in self.tasks
         ]
         return sha256(repr(shape).encode()).hexdigest()[:32]
+
+
+def _identity(gate: InputGate) -> tuple[int, int, bool]:
+    return gate.edge, gate.group.producers, gate.group.pattern is DistributionPattern.POINTWISE
 
 
 def with_max_parallelism(plan: PhysicalPlan, adopted: Mapping[int, int]) -> PhysicalPlan:
@@ -136,21 +174,20 @@ def with_max_parallelism(plan: PhysicalPlan, adopted: Mapping[int, int]) -> Phys
     return replace(plan, tasks=tuple(task(each) for each in plan.tasks)) if adopted else plan
 
 
-def plan(job: Job) -> PhysicalPlan:
-    """The physical plan of a job. Raises a ProgramError where one of the graphs is refused."""
-    return _Planning(job).run()
+def plan(compilation: Compilation) -> PhysicalPlan:
+    """The physical plan of a compiled job. Raises a ProgramError where one of the graphs was refused."""
+    return _Planning(compilation.or_refuse()).run()
 
 
 class _Planning:
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._graph = generate_stream_graph(job)
-        self._hashes = generate_hashes(self._graph)
-        self._user_hashes = user_hashes(self._graph)
-        self._job_graph = generate_job_graph(self._graph, self._hashes)
-        self._execution = generate_execution_graph(self._job_graph)
+    def __init__(self, compilation: Compilation) -> None:
+        job, graph = compilation.job, compilation.stream_graph
+        job_graph, execution = compilation.job_graph, compilation.execution_graph
+        assert job is not None and graph is not None and job_graph is not None and execution is not None  # noqa: PT018
+        self._job, self._graph, self._job_graph, self._execution = job, graph, job_graph, execution
+        self._user_hashes = user_hashes(graph)
         self._numbers = {vertex.id: number for number, vertex in enumerate(self._execution.vertices)}
-        self._vertices = {vertex.id: vertex for vertex in self._execution.vertices}
+        self._exchanges = {id(edge.stream_edge): edge for vertex in self._execution.vertices for edge in vertex.inputs}
         self._edges = {
             id(edge): number
             for number, edge in enumerate(edge for edges in self._graph.edges_out.values() for edge in edges)
@@ -159,23 +196,16 @@ class _Planning:
 
     def run(self) -> PhysicalPlan:
         tasks = tuple(self._task(vertex) for vertex in self._execution.vertices)
-        levels = max(task.level for task in tasks) + 1
-        partitions = tuple(max(task.parallelism for task in tasks if task.level == level) for level in range(levels))
         sources = [self._job.pipeline[id] for id in self._graph.sources if id in self._job.pipeline]
         return PhysicalPlan(
             job_name=self._graph.job_name,
             bounded=all(getattr(source, "bounded", True) for source in sources),
             batch=self._graph.batch,
             tasks=tasks,
-            partitions=partitions,
-            options=dict(self._job.settings.options),
-            stream_graph=self._graph,
-            job_graph=self._job_graph,
+            stages=stages_of(tasks),
             execution_graph=self._execution,
+            options=dict(self._job.settings.options),
         )
-
-    def _vertex_of(self, node: int) -> ExecutionJobVertex:
-        return self._vertices[self._job_graph.vertex_of[node]]
 
     def _level_of_vertices(self) -> dict[str, int]:
         levels: dict[str, int] = {}
@@ -185,16 +215,14 @@ class _Planning:
         return levels
 
     def _task(self, vertex: ExecutionJobVertex) -> TaskSpec:
-        members = [operator.node for operator in vertex.job_vertex.operators]
-        members += [each.node for each in vertex.job_vertex.chain if each.index == 0]
-        ordered = self._in_order_of_data(members)
-        channels: dict[int, list[tuple[int, int, bool]]] = {}
+        configs = {config.node: config for config in vertex.job_vertex.chain}
+        ordered = self._in_order_of_data([*(pair.node for pair in vertex.job_vertex.operators), *_sources(configs)])
+        gates: dict[int, list[InputGate]] = {}
         for node in ordered:
             for edge in self._graph.edges_in[node]:
-                producer = self._vertex_of(edge.source)
-                if producer.id != vertex.id:
-                    exchange = (self._number(edge), producer.parallelism, edge.partitioner.ship.pointwise)
-                    channels.setdefault(_input(edge), []).append(exchange)
+                exchange = self._exchanges.get(id(edge))
+                if exchange is not None:
+                    gates.setdefault(_input(edge), []).append(InputGate(self._edges[id(edge)], exchange.group))
         return TaskSpec(
             vertex=self._numbers[vertex.id],
             id=vertex.id,
@@ -203,8 +231,9 @@ class _Planning:
             parallelism=vertex.parallelism,
             max_parallelism=vertex.max_parallelism,
             max_parallelism_configured=vertex.max_parallelism_configured,
-            operators=tuple(self._operator(self._graph.nodes[node]) for node in ordered),
-            channels={input: tuple(edges) for input, edges in channels.items()},
+            operators=tuple(self._operator(configs[node], vertex) for node in ordered),
+            gates={input: tuple(own) for input, own in gates.items()},
+            slots=vertex.slots,
         )
 
     def _in_order_of_data(self, members: list[int]) -> list[int]:
@@ -222,41 +251,36 @@ class _Planning:
                         ready.append(edge.target)
         return ordered
 
-    def _number(self, edge: StreamEdge) -> int:
-        for candidate in self._graph.edges_out[edge.source]:
-            if candidate == edge:
-                return self._edges[id(candidate)]
-        raise KeyError(edge)
-
-    def _operator(self, node: StreamNode) -> OperatorSpec:
+    def _operator(self, config: StreamConfig, vertex: ExecutionJobVertex) -> OperatorSpec:
+        node = self._graph.nodes[config.node]
         loop, wait = self._loop(node)
         return OperatorSpec(
-            node=node.id,
-            id=self._hashes.get(node.id, f"{node.id & 0xFFFFFFFF:032x}"),
-            user_hash=self._user_hashes.get(node.id),
+            node=config.node,
+            id=config.operator_id,
+            user_hash=self._user_hashes.get(config.node),
             uid=node.uid,
-            name=node.name,
-            task=node.task,
-            operator=node.operator,
-            key_type=node.key_type,
-            output_type=node.output_type,
-            inputs=max((_input(edge) for edge in self._graph.edges_in[node.id]), default=-1) + 1,
-            outputs=tuple(self._output(edge) for edge in self._graph.edges_out[node.id]),
+            name=config.name,
+            task=config.task,
+            operator=config.operator,
+            key_type=config.key_type,
+            output_type=config.output_type,
+            outputs=tuple(self._output(edge, vertex) for edge in self._graph.edges_out[config.node]),
             location=None if node.location is None else str(node.location),
             loop=loop,
             wait=wait,
         )
 
-    def _output(self, edge: StreamEdge) -> OutputSpec:
-        target = self._vertex_of(edge.target)
-        inside = target.id == self._vertex_of(edge.source).id
+    def _output(self, edge: StreamEdge, vertex: ExecutionJobVertex) -> OutputSpec:
+        exchange = self._exchanges.get(id(edge))
+        target = vertex if exchange is None else self._execution.vertices[self._numbers[exchange.target]]
         return OutputSpec(
             edge=self._edges[id(edge)],
             target=edge.target,
             input=_input(edge),
             side_output=edge.side_output,
             partitioner=edge.partitioner,
-            vertex=None if inside else self._numbers[target.id],
+            vertex=None if exchange is None else self._numbers[target.id],
+            group=None if exchange is None else exchange.group,
             parallelism=target.parallelism,
             max_parallelism=target.max_parallelism,
         )
@@ -269,6 +293,19 @@ class _Planning:
         feedback = self._job.pipeline[number]
         assert isinstance(feedback, Feedback | CoFeedback)
         return number, feedback.wait
+
+
+def stages_of(tasks: Sequence[TaskSpec]) -> tuple[Stage, ...]:
+    """The stages of tasks: the slots that those of a level run in, together."""
+    slots: dict[int, set[int]] = {}
+    for task in tasks:
+        slots.setdefault(task.level, set()).update(task.slots)
+    return tuple(Stage(tuple(sorted(slots[level]))) for level in range(len(slots)))
+
+
+def _sources(configs: Mapping[int, StreamConfig]) -> list[int]:
+    """The sources that run inside the head of a chain."""
+    return [node for node, config in configs.items() if config.index == CHAINED_SOURCE_INDEX]
 
 
 def _input(edge: StreamEdge) -> int:

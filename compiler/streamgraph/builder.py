@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
-from compat.compiler.errors import illegal_state, unsupported
+from compat.compiler.errors import ErrorCode, illegal_state, unsupported
 from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
 from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, ExchangeMode, Partitioner, Ship
 
@@ -101,6 +101,7 @@ class GraphBuilder:
                 f"Upstream operation: {source.name}-{source.id} parallelism: {source.parallelism}, "
                 f"downstream operation: {target.name}-{target.id} parallelism: {target.parallelism} "
                 "You must use another partitioning strategy, such as broadcast, rebalance, shuffle or global.",
+                code=ErrorCode.FORWARD_CHANGES_PARALLELISM,
                 stage="streamGraph",
                 operator=target.name,
                 location=target.location,
@@ -117,8 +118,8 @@ class GraphBuilder:
     ) -> StreamGraph:
         """The finished graph, with the switch for unaligned checkpoints set on every edge."""
         aligned_only = {
-            id
-            for id, edges in self._in.items()
+            node
+            for node, edges in self._in.items()
             if any(not _unaligned_possible(edge.partitioner, settings) for edge in edges)
         }
 

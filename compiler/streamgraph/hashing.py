@@ -6,7 +6,7 @@ from collections import deque
 
 import mmh3
 
-from compat.compiler.errors import FlinkError, illegal_argument
+from compat.compiler.errors import ErrorCode, illegal_argument, illegal_state
 from compat.compiler.streamgraph.chainable import is_chainable
 from compat.compiler.streamgraph.model import StreamGraph, StreamNode
 
@@ -57,6 +57,8 @@ def _from_uid(node: StreamNode, used: set[bytes]) -> bytes:
         raise illegal_argument(
             f'Hash collision on user-specified ID "{node.uid}". Most likely cause is a non-unique ID. '
             "Please check that all IDs specified via `uid(String)` are unique.",
+            code=ErrorCode.DUPLICATE_UID,
+            value=node.uid,
             stage="hashes",
             operator=node.name,
             location=node.location,
@@ -72,8 +74,7 @@ def _from_position(node: StreamNode, graph: StreamGraph, hashes: dict[int, bytes
     for edge in graph.edges_in[node.id]:
         other = hashes.get(edge.source)
         if other is None:
-            raise FlinkError(
-                "java.lang.IllegalStateException",
+            raise illegal_state(
                 f"Missing hash for input node {edge.source}. Cannot generate hash for {node.name}.",
                 stage="hashes",
                 operator=node.name,

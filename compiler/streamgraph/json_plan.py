@@ -11,7 +11,7 @@ from compat.compiler.streamgraph.model import StreamGraph
 
 
 def execution_plan(job: Job) -> str:
-    """What ``get_execution_plan`` gives for a job."""
+    """The text that ``get_execution_plan`` gives for a job."""
     return stream_plan(generate(job))
 
 

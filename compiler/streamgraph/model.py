@@ -12,7 +12,8 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
+from compat.compiler.streamgraph.resources import UNKNOWN, ResourceSpec
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
@@ -35,7 +36,7 @@ class Task(Enum):
 
 
 class GlobalExchangeMode(Enum):
-    """What an exchange of undefined mode becomes (Flink: ``GlobalStreamExchangeMode``)."""
+    """The mode of exchanges that leave theirs undefined (Flink: ``GlobalStreamExchangeMode``)."""
 
     ALL_EDGES_BLOCKING = "ALL_EDGES_BLOCKING"
     ALL_EDGES_PIPELINED = "ALL_EDGES_PIPELINED"
@@ -44,12 +45,13 @@ class GlobalExchangeMode(Enum):
     ALL_EDGES_HYBRID_SELECTIVE = "ALL_EDGES_HYBRID_SELECTIVE"
 
 
-@record
+@frozen
 class StreamNode:
     """An operator of the graph. ``id`` is its transformation's; iteration heads and tails have negative ids.
 
     ``operator`` and ``chaining`` are None for iteration heads and tails. ``state_keys`` counts the inputs with a key
-    selector and ``key_type`` is their type.
+    selector and ``key_type`` is their type. ``input_types`` and ``output_type`` are the types of the records that the
+    operator reads, input by input, and writes; None where the program gave none.
     """
 
     id: int
@@ -68,8 +70,11 @@ class StreamNode:
     buffer_timeout: int = -1
     state_keys: int = 0
     key_type: Any = None
+    input_types: tuple[Any, ...] = ()
     output_type: Any = None
     concurrent_attempts: bool = True
+    min_resources: ResourceSpec = UNKNOWN
+    preferred_resources: ResourceSpec = UNKNOWN
     location: Location | None = None
 
     @property
@@ -83,7 +88,7 @@ class StreamNode:
         return self.operator is not None and self.operator.yielding
 
 
-@record
+@frozen
 class StreamEdge:
     """A stream from ``source`` to ``target``.
 
@@ -102,7 +107,7 @@ class StreamEdge:
     unaligned_checkpoints: bool = False
 
 
-@record
+@frozen
 class StreamGraph:
     """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order.
 

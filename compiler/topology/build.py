@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compat.compiler.configuration import LATEST_FLINK, JobSettings
+from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location, ProgramError, illegal_argument, unsupported
 from compat.compiler.garbage import collection_paused
 from compat.compiler.job import Job
@@ -14,7 +14,7 @@ from compat.compiler.topology.parse import Entry, parse_entries, parse_settings
 from compat.compiler.topology.sinks import SINK_TOPOLOGIES
 from compat.compiler.topology.streams import Stream, apply_attributes
 from compat.compiler.transformations import model
-from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.operators import Call, ChainingStrategy, Described
 from compat.compiler.transformations.partitioners import (
     BROADCAST,
     FORWARD,
@@ -26,6 +26,8 @@ from compat.compiler.transformations.partitioners import (
     Ship,
 )
 from compat.compiler.transformations.pipeline import Pipeline
+from compat.compiler.versions import LATEST_FLINK
+from compat.state.names import WINDOW_CONTENTS
 
 _PARTITIONERS = {
     "forward": FORWARD,
@@ -90,7 +92,7 @@ class _Builder:
     # Parts that the calls share
 
     def common(self, entry: Entry, **changes: Any) -> dict[str, Any]:
-        """What every new transformation has: an id, a name, the job's parallelism, the entry's place."""
+        """The fields of every new transformation: an id, a name, the job's parallelism, the entry's place."""
         return {
             "id": self.pipeline.new_id(),
             "name": DEFAULT_NAMES.get(entry.kind, entry.kind),
@@ -99,11 +101,10 @@ class _Builder:
             **changes,
         }
 
-    def operator(self, entry: Entry, kind: str | None = None, **traits: Any) -> Operator:
+    def operator(self, entry: Entry, call: Call | None = None, **traits: Any) -> Described:
         """The operator of an entry, with the states that the topology declares for it."""
         states = entry.get("states")
-        arguments = {} if states is None else {"states": states}
-        return Operator(kind=kind or entry.kind, arguments=arguments, **traits)
+        return Described(call=call or Call(entry.kind), states=None if states is None else tuple(states), **traits)
 
     def selector(self) -> int:
         """A number that tells one key selector from another."""
@@ -135,7 +136,7 @@ class _Builder:
             changes = {"parallelism": 1, "parallelism_configured": True}
         source = model.Source(
             **self.common(entry, **changes),
-            operator=self.operator(entry, "source", factory="SourceOperatorFactory", coordinated=True),
+            operator=self.operator(entry, Call.SOURCE, factory="SourceOperatorFactory", coordinated=True),
             bounded=entry.kind != "source_unbounded",
         )
         return Stream(self.pipeline.add(source, register=False).id)
@@ -145,7 +146,7 @@ class _Builder:
         changes = {} if parallel else {"parallelism": 1, "parallelism_configured": True}
         source = model.LegacySource(
             **self.common(entry, **changes),
-            operator=self.operator(entry, "legacy_source"),
+            operator=self.operator(entry, Call.LEGACY_SOURCE),
             chaining=ChainingStrategy.HEAD,
             bounded=entry.kind == "collection",
             parallel=parallel,
@@ -159,7 +160,7 @@ class _Builder:
         entry: Entry,
         stream: Stream,
         *,
-        operator: Operator | None = None,
+        operator: Described | None = None,
         chaining: ChainingStrategy = ChainingStrategy.ALWAYS,
         keyed: bool | None = None,
         **changes: Any,
@@ -224,7 +225,7 @@ class _Builder:
             (246, "SimpleUdfStreamOperatorFactory") if self._settings.legacy else (230, "WindowOperatorFactory")
         )
         description = (
-            "TriggerWindow(TumblingProcessingTimeWindows(5000), ReducingStateDescriptor{name=window-contents, "
+            f"TriggerWindow(TumblingProcessingTimeWindows(5000), ReducingStateDescriptor{{name={WINDOW_CONTENTS}, "
             "defaultValue=null, serializer=org.apache.flink.api.common.typeutils.base.LongSerializer@0}, "
             f"ProcessingTimeTrigger(), AllWindowedStream.reduce(AllWindowedStream.java:{line}))"
         )
@@ -264,15 +265,13 @@ class _Builder:
 
     # Two inputs and more
 
-    def two_inputs(
-        self, entry: Entry, inputs: list[Stream], *, first: int | None = None, kind: str | None = None
-    ) -> Stream:
+    def two_inputs(self, entry: Entry, inputs: list[Stream], *, call: Call | None = None) -> Stream:
         left, right = inputs
         if left.keyed and right.keyed and left.key_type != right.key_type:
             raise unsupported(f"Key types if input KeyedStreams don't match: {left.key_type} and {right.key_type}.")
         transformation = model.TwoInputTransformation(
             **self.common(entry, output_type="Long"),
-            operator=self.operator(entry, kind),
+            operator=self.operator(entry, call),
             chaining=self.two_input_chaining,
             input1=left.id,
             input2=right.id,
@@ -420,7 +419,7 @@ class _Builder:
         head = model.CoFeedback(**self.common(entry, name="CoFeedback", parallelism=parallelism))
         self.pipeline.add(head, register=False)
         self._co_iterations[entry.id] = head.id
-        return self.two_inputs(entry, [stream, Stream(head.id)], kind="connect_process")
+        return self.two_inputs(entry, [stream, Stream(head.id)], call=Call.CONNECT_PROCESS)
 
     def close_with(self, entry: Entry, inputs: list[Stream]) -> Stream:
         iteration, feedback = inputs

@@ -1,4 +1,4 @@
-"""What a topology may say: the calls, how many inputs each takes, and the attributes each allows."""
+"""The vocabulary of topologies: the calls, how many inputs each takes, and the attributes each allows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ class Call:
     least: int
     most: int
     makes: str = "operator"
-    keyed_input: bool = False
 
 
-def _calls(names: str, least: int, most: int, makes: str = "operator", *, keyed: bool = False) -> dict[str, Call]:
-    return {name: Call(least, most, makes, keyed) for name in names.split()}
+def _calls(names: str, least: int, most: int, makes: str = "operator") -> dict[str, Call]:
+    return {name: Call(least, most, makes) for name in names.split()}
 
 
 CALLS: dict[str, Call] = {
     **_calls("source source_data source_unbounded legacy_source collection", 0, 0),
     **_calls("map flat_map filter process assign_timestamps async_wait window_all map_partition", 1, 1),
-    **_calls("reduce sum keyed_process window", 1, 1, keyed=True),
+    **_calls("reduce sum keyed_process window", 1, 1),
     **_calls(
         "connect_map connect_flat_map connect_process connect_keyed_process broadcast_connect keyed_broadcast_connect",
         2,

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from compat.compiler.transformations.model import SinkStep, SinkTopology
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import Call, Described, SinkCommitter, SinkGlobalCommitter, SinkWriter
 from compat.compiler.transformations.partitioners import GLOBAL, REBALANCE
 
-_WRITER = SinkStep(
-    name="Writer",
-    operator=Operator(kind="sink_writer", factory="SinkWriterOperatorFactory", yielding=True),
-)
-_COMMITTER = SinkStep(name="Committer", operator=Operator(kind="sink_committer", factory="CommitterOperatorFactory"))
-_GLOBAL_COMMITTER = SinkStep(
-    name="Global Committer",
-    operator=Operator(kind="sink_global_committer", factory="SimpleOperatorFactory"),
-    deferred=True,
-)
-_PRE_WRITE = SinkStep(name="pre-write", operator=Operator(kind="map"), partitioner=REBALANCE)
-_PRE_COMMIT = SinkStep(name="pre-commit", operator=Operator(kind="map"), partitioner=GLOBAL, parallelism=1)
-_POST_COMMIT = SinkStep(name="post-commit", operator=Operator(kind="map"))
+_WRITER = SinkStep(name="Writer", operator=SinkWriter())
+_COMMITTER = SinkStep(name="Committer", operator=SinkCommitter())
+_GLOBAL_COMMITTER = SinkStep(name="Global Committer", operator=SinkGlobalCommitter(), deferred=True)
+_PRE_WRITE = SinkStep(name="pre-write", operator=Described(call=Call.MAP), partitioner=REBALANCE)
+_PRE_COMMIT = SinkStep(name="pre-commit", operator=Described(call=Call.MAP), partitioner=GLOBAL, parallelism=1)
+_POST_COMMIT = SinkStep(name="post-commit", operator=Described(call=Call.MAP))
 
 SINK_TOPOLOGIES: dict[str, SinkTopology] = {
     "writer": SinkTopology(writer=_WRITER, concurrent_attempts=True),

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compat.compiler.errors import FlinkError, illegal_argument, unsupported
+from compat.compiler.errors import illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.topology.parse import Entry
 from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Sink, Transformation
 from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.pipeline import Pipeline
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
-UPPER_BOUND_MAX_PARALLELISM = 32768
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _STRATEGIES = {
     "disable": ChainingStrategy.NEVER,
@@ -26,7 +26,7 @@ _STRATEGIES = {
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What an entry made: the transformation, the type of its records, and its key if it is a keyed stream."""
+    """A stream that an entry made: its transformation, the type of its records, and its key if it is keyed."""
 
     id: int
     type: str = "Long"
@@ -53,7 +53,7 @@ def apply_attributes(entry: Entry, stream: Stream, pipeline: Pipeline) -> None:
 def check_user_hash(value: str) -> str:
     """The hash. Raises Flink's refusal of what is not 32 hex digits."""
     if len(value) != 32 or not _HEX_DIGITS.issuperset(value):
-        raise illegal_argument(f"Node hash must be a 32 character String that describes a hex code. Found: {value}")
+        raise malformed_uid_hash(value)
     return value
 
 
@@ -75,10 +75,8 @@ def check_max_parallelism(value: int, parallel: bool) -> int:
         raise illegal_argument("The maximum parallelism must be greater than 0.")
     if not parallel and value != 1:
         raise illegal_argument("The maximum parallelism of non parallel operator must be 1.")
-    if value > UPPER_BOUND_MAX_PARALLELISM:
-        raise illegal_argument(
-            f"Maximum parallelism must be between 1 and {UPPER_BOUND_MAX_PARALLELISM}. Found: {value}"
-        )
+    if value > HIGHEST_MAX_PARALLELISM:
+        raise illegal_argument(f"Maximum parallelism must be between 1 and {HIGHEST_MAX_PARALLELISM}. Found: {value}")
     return value
 
 
@@ -103,8 +101,7 @@ def _buffer_timeout(transformation: Transformation, value: int, parallel: bool) 
 
 def _chaining(transformation: Transformation, value: str, parallel: bool) -> dict[str, Any]:
     if value not in _STRATEGIES:
-        raise FlinkError(
-            "java.lang.IllegalArgumentException",
+        raise illegal_argument(
             f"Unknown chaining {value!r}. Known: {', '.join(sorted(_STRATEGIES))}.",
         )
     if isinstance(transformation, PhysicalTransformation | Sink):

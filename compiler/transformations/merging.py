@@ -24,7 +24,7 @@ from compat.compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
-from compat.compiler.transformations.operators import ChainingStrategy, Operator, PythonOperator
+from compat.compiler.transformations.operators import ChainingStrategy, Operator, PythonFunction, PythonOperator
 from compat.compiler.transformations.partitioners import Ship
 from compat.compiler.transformations.pipeline import Pipeline
 
@@ -108,10 +108,10 @@ class _Merger:
 
     def _upstream_to_merge_with(self, id: int) -> int | None:
         down = self._get(id)
-        if not isinstance(down, OneInputTransformation) or _python_operator(down) is not PythonOperator.PROCESS:
+        if not isinstance(down, OneInputTransformation) or not _is_process(down.operator):
             return None
         up = self._get(down.input)
-        while _python_operator(up) is None:
+        while _python_function(up) is None:
             if not (isinstance(up, Partition) and up.partitioner.ship is Ship.FORWARD):
                 return None
             up = self._get(up.input)
@@ -227,17 +227,25 @@ class _InputList:
         return tuple(self._places.values())
 
 
-def _python_operator(transformation: Transformation) -> PythonOperator | None:
+def _is_process(operator: Operator) -> bool:
+    return operator.python is PythonOperator.PROCESS
+
+
+def _python_function(transformation: Transformation) -> PythonFunction | None:
     if isinstance(transformation, OneInputTransformation | TwoInputTransformation | BroadcastStateTransformation):
-        return transformation.operator.python
+        operator = transformation.operator
+        return operator if isinstance(operator, PythonFunction) else None
     return None
 
 
 def _mergeable(up: Transformation, down: OneInputTransformation) -> bool:
+    upper, lower = _python_function(up), _python_function(down)
     return (
         isinstance(up, OneInputTransformation | TwoInputTransformation)
-        and up.operator.python in _MERGES_DOWNSTREAM
-        and up.operator.thread_mode == down.operator.thread_mode
+        and upper is not None
+        and lower is not None
+        and upper.python in _MERGES_DOWNSTREAM
+        and upper.thread_mode == lower.thread_mode
         and up.parallelism == down.parallelism
         and up.max_parallelism == down.max_parallelism
         and up.slot_sharing_group == down.slot_sharing_group

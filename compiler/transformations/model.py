@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from compat.compiler.errors import Location
-from compat.compiler.record import record
+from compat.compiler.frozen import frozen
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 
@@ -17,7 +17,7 @@ PARALLELISM_DEFAULT = -1
 MAX_PARALLELISM_UNSET = -1
 
 
-@record
+@frozen
 class Transformation:
     """What all kinds share. Unset numbers are -1, unset text is None, as in Flink.
 
@@ -51,7 +51,7 @@ class Transformation:
         return {}
 
 
-@record
+@frozen
 class PhysicalTransformation(Transformation):
     """A transformation that becomes an operator. ``parts`` are the ids of those that were merged into it, if any."""
 
@@ -63,7 +63,7 @@ class PhysicalTransformation(Transformation):
     physical: ClassVar[bool] = True
 
 
-@record
+@frozen
 class _OneInput(Transformation):
     input: int
 
@@ -75,14 +75,14 @@ class _OneInput(Transformation):
         return {"input": new} if self.input == old else {}
 
 
-@record
+@frozen
 class Source(PhysicalTransformation):
     """A source of the new kind: an enumerator on the coordinator and readers in tasks (FLIP-27)."""
 
     bounded: bool
 
 
-@record
+@frozen
 class LegacySource(PhysicalTransformation):
     """A ``SourceFunction``; one that is not ``parallel`` runs as a single subtask, whatever the program says."""
 
@@ -90,7 +90,7 @@ class LegacySource(PhysicalTransformation):
     parallel: bool = False
 
 
-@record
+@frozen
 class OneInputTransformation(_OneInput, PhysicalTransformation):
     """An operator with one input; keyed when ``key_type`` is given. ``parallel`` is False after forceNonParallel."""
 
@@ -99,19 +99,19 @@ class OneInputTransformation(_OneInput, PhysicalTransformation):
     parallel: bool = True
 
 
-@record
+@frozen
 class ReduceTransformation(_OneInput, PhysicalTransformation):
     """Flink's rolling reduce on a keyed stream."""
 
     key_type: Any = None
 
 
-@record
+@frozen
 class TimestampsAndWatermarks(_OneInput, PhysicalTransformation):
     """Assigns timestamps and watermarks."""
 
 
-@record
+@frozen
 class LegacySink(_OneInput, PhysicalTransformation):
     """A ``SinkFunction``; keyed when it reads a keyed stream."""
 
@@ -119,7 +119,7 @@ class LegacySink(_OneInput, PhysicalTransformation):
     key_type: Any = None
 
 
-@record
+@frozen
 class TwoInputTransformation(PhysicalTransformation):
     """An operator with two inputs, each of which may be keyed."""
 
@@ -139,7 +139,7 @@ class TwoInputTransformation(PhysicalTransformation):
         return {"input2": new} if self.input2 == old else {}
 
 
-@record
+@frozen
 class MultipleInputTransformation(PhysicalTransformation):
     """An operator with any number of inputs."""
 
@@ -155,7 +155,7 @@ class MultipleInputTransformation(PhysicalTransformation):
         return {"input_list": _moved_to_end(self.input_list, old, new)}
 
 
-@record
+@frozen
 class KeyedMultipleInputTransformation(MultipleInputTransformation):
     """The same on keyed streams."""
 
@@ -164,7 +164,7 @@ class KeyedMultipleInputTransformation(MultipleInputTransformation):
     keyed: ClassVar[bool] = True
 
 
-@record
+@frozen
 class BroadcastStateTransformation(PhysicalTransformation):
     """A stream connected with a broadcast stream. Its own chaining strategy is ignored by Flink."""
 
@@ -183,7 +183,7 @@ class BroadcastStateTransformation(PhysicalTransformation):
         return {"broadcast_input": new} if self.broadcast_input == old else {}
 
 
-@record
+@frozen
 class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
     """A keyed stream connected with a broadcast stream."""
 
@@ -192,7 +192,7 @@ class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
     keyed: ClassVar[bool] = True
 
 
-@record
+@frozen
 class SinkStep:
     """One operator of a sink's topology; ``partitioner`` is what the step puts before itself, if anything.
 
@@ -209,7 +209,7 @@ class SinkStep:
     deferred: bool = False
 
 
-@record
+@frozen
 class SinkTopology:
     """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data.
 
@@ -229,7 +229,7 @@ class SinkTopology:
     supports_post_commit: bool = False
 
 
-@record
+@frozen
 class Sink(_OneInput):
     """A sink of the second kind. It has no node of its own: the graph holds the parts of its topology.
 
@@ -244,12 +244,12 @@ class Sink(_OneInput):
     physical: ClassVar[bool] = True
 
 
-@record
+@frozen
 class CacheTransformation(_OneInput):
     """A cached stream (batch only): a node that writes the cache stands beside the stream's readers."""
 
 
-@record
+@frozen
 class Union(Transformation):
     """Several streams as one."""
 
@@ -263,7 +263,7 @@ class Union(Transformation):
         return {"input_list": _moved_to_end(self.input_list, old, new)}
 
 
-@record
+@frozen
 class Partition(_OneInput):
     """A partitioning that the program asked for."""
 
@@ -271,14 +271,14 @@ class Partition(_OneInput):
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
 
 
-@record
+@frozen
 class SideOutput(_OneInput):
     """The records that an operator emitted under a tag."""
 
     tag: str
 
 
-@record
+@frozen
 class Feedback(_OneInput):
     """The head of an iteration (Flink before 2.0). ``feedback`` are the streams that close it; ``wait`` in milliseconds."""
 
@@ -286,7 +286,7 @@ class Feedback(_OneInput):
     wait: int = 0
 
 
-@record
+@frozen
 class CoFeedback(Transformation):
     """The feedback input of a connected iteration: it has a head and a tail, but no input of its own."""
 

@@ -1,4 +1,4 @@
-"""What there is to answer, and how the answers on the parts of a type make up that on the whole."""
+"""The answers on whether a type reads another one, and how those on its parts combine into one."""
 
 from __future__ import annotations
 

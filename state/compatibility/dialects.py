@@ -65,7 +65,7 @@ class Dialect:
         return self._elements(old, new)
 
     def form(self, type_info: TypeInformation) -> str:
-        """What a type's values are written as, apart from their parts."""
+        """The form in which a type's values are written, apart from their parts."""
         kind = type_info.kind
         if kind in self.pickles:
             return _PICKLED

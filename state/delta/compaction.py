@@ -6,22 +6,24 @@ grow geometrically, and a row is rewritten a logarithmic number of times. All of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.log import LogFile, SnapshotLog
-from compat.state.delta.rows import SCHEMA, DataFile, write_table
+from compat.state.delta.log import LogFile, SnapshotLog, by_epoch
+from compat.state.delta.rows import BYTES, SCHEMA, DataFile, write_table
 from compat.state.serializers import identity_of
 
 COMPACT_AFTER = 64
 """Data files after which the log is rewritten."""
 _ENTRY = ("operator_id", "kind", "key_group", "state", "key", "namespace", "map_key", "timer")
 _SLICE_ROWS = 2_000_000
+_SLICE_BYTES = 512 * 1024 * 1024
 _FILE_ROWS = 1_000_000
+_FILE_BYTES = 256 * 1024 * 1024
 
 
 def compact(log: SnapshotLog, token: str, pickled: frozenset[str] = frozenset()) -> int:
@@ -34,21 +36,33 @@ def compact(log: SnapshotLog, token: str, pickled: frozenset[str] = frozenset())
     files = log.files()
     merged = _tail(files)
     whole = len(merged) == len(files)
-    fresh = [
-        file
-        for part in _slices(merged)
-        for file in _write(log, latest(_tables(log, merged, part), pickled), drop_tombstones=whole)
-    ]
+    fresh = [file for table in _merged(log, merged, pickled) for file in _write(log, table, drop_tombstones=whole)]
     log.replace(merged, fresh, {"token": token, "floor": log.epoch if whole else log.floor})
     return len(merged)
 
 
-def latest(tables: Iterator[pa.Table], pickled: frozenset[str] = frozenset()) -> pa.Table:
-    """The last row of each entry, sorted by key group, then by epoch. ``tables`` come oldest first.
+def contents(
+    log: SnapshotLog, operator_id: str | None = None, pickled: frozenset[str] = frozenset()
+) -> Iterator[pa.Table]:
+    """All entries of a log, or those of one operator, without tombstones; in tables of some key groups each, in their order."""
+    for table in _merged(log, log.files(), pickled, operator_id):
+        yield table.filter(pc.invert(table["tombstone"]))
+
+
+def _merged(
+    log: SnapshotLog, files: Sequence[LogFile], pickled: frozenset[str], operator_id: str | None = None
+) -> Iterator[pa.Table]:
+    """The last row of each entry in the files: in slices that memory holds, whatever the size of the log."""
+    for part in _slices(log, files):
+        yield latest(_tables(log, files, part, operator_id), pickled)
+
+
+def latest(tables: Iterable[pa.Table], pickled: frozenset[str] = frozenset()) -> pa.Table:
+    """The last row of each entry, sorted by key group, then by epoch.
 
     The same key may have been pickled to different bytes: the keys of the operators ``pickled`` are cut to what counts.
     """
-    table = pa.concat_tables([SCHEMA.empty_table(), *tables])
+    table = by_epoch(pa.concat_tables([SCHEMA.empty_table(), *tables]))
     if not table.num_rows:
         return table
     timer = pc.if_else(pc.ends_with(table["kind"], "timer"), table["timestamp"], pa.scalar(None, pa.int64()))
@@ -73,7 +87,7 @@ def _telling(keyed: pa.Table) -> list[str]:
 def _identities(table: pa.Table, pickled: frozenset[str]) -> pa.Array:
     names, keys = table["operator_id"].to_pylist(), table["key"].to_pylist()
     cut = (identity_of(key) if name in pickled else key for name, key in zip(names, keys, strict=True))
-    return pa.array(cut, pa.binary())
+    return pa.array(cut, BYTES)
 
 
 def _tail(files: Sequence[LogFile]) -> list[LogFile]:
@@ -92,33 +106,36 @@ def _tail(files: Sequence[LogFile]) -> list[LogFile]:
     return list(files[start:])
 
 
-def _slices(files: Sequence[LogFile]) -> list[range]:
+def _slices(log: SnapshotLog, files: Sequence[LogFile]) -> list[range]:
     """Ranges of key groups that are small enough to be merged in memory; the first begins with what has no key group."""
-    count = max(1, sum(file.rows for file in files) // _SLICE_ROWS)
+    size = sum(map(log.unpacked_size, files))
+    count = max(1, sum(file.rows for file in files) // _SLICE_ROWS, -(-size // _SLICE_BYTES))
     highest = max((file.key_groups[1] for file in files), default=0)
     width = -(-(highest + 1) // count) or 1
     cuts = [-1, *range(width, highest + 1, width), max(highest, 0) + 1]
     return [range(low, high) for low, high in pairwise(cuts)]
 
 
-def _tables(log: SnapshotLog, files: Sequence[LogFile], part: range) -> Iterator[pa.Table]:
+def _tables(log: SnapshotLog, files: Sequence[LogFile], part: range, operator_id: str | None) -> Iterator[pa.Table]:
     for file in files:
         low, high = file.key_groups
         if low < part.stop and high >= part.start:
             table = log.read_file(file)
+            if operator_id is not None:
+                table = table.filter(pc.equal(table["operator_id"], operator_id))
             if low < part.start or high >= part.stop:
                 group = table["key_group"]
                 table = table.filter(pc.and_(pc.greater_equal(group, part.start), pc.less(group, part.stop)))
-            yield table.sort_by("epoch") if file.epochs[0] != file.epochs[1] else table
+            yield table
 
 
 def _write(log: SnapshotLog, table: pa.Table, *, drop_tombstones: bool) -> Iterator[DataFile]:
     """Write rows into files whose borders are borders of key groups, so that an entry's rows stay in one file."""
     if drop_tombstones:
         table = table.filter(pc.invert(table["tombstone"]))
-    start = 0
+    start, most = 0, max(1, min(_FILE_ROWS, table.num_rows * _FILE_BYTES // max(table.nbytes, 1)))
     while start < table.num_rows:
-        end = min(start + _FILE_ROWS, table.num_rows)
+        end = min(start + most, table.num_rows)
         if end < table.num_rows:
             group = table["key_group"][end].as_py()
             rest = table["key_group"].slice(start, end - start)

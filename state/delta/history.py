@@ -1,4 +1,4 @@
-"""What a snapshot log tells of the epochs behind it: when they were committed, how many records, how the state grew."""
+"""The history of a job as its snapshot log tells it: when epochs were committed, how many records, how the state grew."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _bytes(action: Any) -> int:
 
 
 def _watermarks(log: SnapshotLog, files: list[LogFile], state: str) -> dict[int, dict[str, int]]:
-    """What was written of watermarks: by epoch, then operator."""
+    """The watermarks that were written, by epoch, then operator."""
     found: dict[int, dict[str, int]] = {}
     for file in files:
         if file.key_groups[0] >= 0:

@@ -2,16 +2,20 @@
 
 Tasks write data files; the job's driver names them in one commit, which carries Delta's transaction id (job, epoch), so
 that committing an epoch again changes nothing.
+
+Anybody may rewrite the table by Delta's own means. OPTIMIZE puts rows of many epochs into one file, in any order, so that rows
+are read by their epochs and never by their place. RESTORE rolls epochs back: they are on no line of history any more.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +28,8 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
+_T = TypeVar("_T")
+_RESTORE = "RESTORE"
 _CONFIGURATION = {
     "delta.appendOnly": "false",
     "delta.checkpointInterval": "50",
@@ -50,6 +56,7 @@ class SnapshotLog:
     def __init__(self, path: str | Path, table: DeltaTable) -> None:
         self.path = str(path)
         self._table = table
+        self._epoch: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, path: str | Path) -> SnapshotLog:
@@ -79,8 +86,57 @@ class SnapshotLog:
 
     @property
     def epoch(self) -> int:
-        """The last epoch that was committed; 0 before the first."""
+        """The epoch that the contents stand at: the last that was committed and not rolled back; 0 before the first."""
+        if self._epoch is None or self._epoch[0] != self.version:
+            self._epoch = (self.version, self._find_epoch())
+        return self._epoch[1]
+
+    @property
+    def next_epoch(self) -> int:
+        """The number of the next epoch: one that no epoch ever had, those that were rolled back included."""
+        return max(self.epoch, self._highest) + 1
+
+    @property
+    def _highest(self) -> int:
         return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+
+    def _was_rolled_back(self) -> bool:
+        """True if someone restored the table after the version that this object sees."""
+        if not os.path.exists(os.path.join(self.path, "_delta_log", f"{self.version + 1:020d}.json")):
+            return False
+        newer = itertools.takewhile(lambda entry: int(entry["version"]) > self.version, self._history())
+        return any(entry.get("operation") == _RESTORE for entry in newer)
+
+    def _find_epoch(self) -> int:
+        for entry in self._line():
+            if "epoch" in entry:
+                return int(entry["epoch"])
+        # A clone, or a table restored to a point in time, has no history to tell it: its rows do.
+        return max((file.epochs[1] for file in self.files()), default=0)
+
+    def _line(self) -> Iterator[dict[str, Any]]:
+        """The commits that led to the version, newest first, as Delta's history tells them; none that was rolled back."""
+        ceiling = self.version
+        for entry in self._history():
+            if int(entry["version"]) > ceiling:
+                continue
+            yield entry
+            if entry.get("operation") == _RESTORE:
+                restored = str((entry.get("operationParameters") or {}).get("version"))
+                if not restored.isdigit():
+                    return
+                ceiling = int(restored)
+
+    def _history(self) -> Iterator[dict[str, Any]]:
+        """All commits, newest first, also those after the version; read in portions: mostly the first few tell all."""
+        newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
+        count, told = 16, 0
+        while True:
+            entries = newest.history(count)
+            yield from entries[told:]
+            if len(entries) < count:
+                return
+            count, told = count * 16, count
 
     def refresh(self) -> None:
         """See the newest version."""
@@ -89,26 +145,32 @@ class SnapshotLog:
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
 
-        ``metadata`` is kept in the commit (and in Delta's history).
+        ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError where the table was rolled back since
+        this object last saw it: the changes follow on a state that is gone.
         """
-        if self.epoch >= epoch:
+        if self._highest >= epoch:
             return False
-        self._write([_add(file, True) for file in files], epoch, metadata)
+        if self._was_rolled_back():
+            raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
+        self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 
     def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> None:
         """Put ``new`` in the place of ``old``, with the same contents: older versions stay readable."""
         removed = [RemoveAction(file.path, False, now_millis(), file.size, {}) for file in old]
-        self._write([*(_add(file, False) for file in new), *removed], self.epoch, metadata)
+        self._write([*(_add(file, False) for file in new), *removed], self.epoch, self._highest, metadata)
 
-    def _write(self, actions: Sequence[AddAction | RemoveAction], epoch: int, metadata: Mapping[str, Any]) -> None:
+    def _write(
+        self, actions: Sequence[AddAction | RemoveAction], epoch: int, highest: int, metadata: Mapping[str, Any]
+    ) -> None:
         properties = CommitProperties(
             custom_metadata={"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}},
-            app_transactions=[Transaction(EPOCH_TRANSACTION, epoch)],
+            app_transactions=[Transaction(EPOCH_TRANSACTION, highest)],
         )
         try:
             self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
             self.refresh()
+            self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
             raise StoreError(f"The store {self.path} cannot be written: {error}. Nothing committed is lost.") from error
 
@@ -124,22 +186,22 @@ class SnapshotLog:
     @property
     def floor(self) -> int:
         """The epoch up to which removals are forgotten: what stands before it must not follow the log, but start anew."""
-        for entry in self._table.history():
+        for entry in self._line():
             if "floor" in entry:
                 return int(entry["floor"])
         return 0
 
     def version_of_epoch(self, epoch: int) -> int:
         """The version of the table that is a checkpoint: the last that carries its epoch. StoreError if none does."""
-        for entry in self._table.history():
+        for entry in self._line():
             if int(entry.get("epoch", -1)) == epoch:
                 return int(entry["version"])
         raise StoreError(f"The store {self.path} has no checkpoint {epoch}.")
 
     def checkpoints(self) -> list[dict[str, Any]]:
-        """Every checkpoint in the log: epoch, version and time, newest first."""
+        """Every checkpoint that the present one follows on: epoch, version and time, newest first."""
         found: dict[int, dict[str, Any]] = {}
-        for entry in self._table.history():
+        for entry in self._line():
             if "epoch" in entry:
                 epoch = int(entry["epoch"])
                 found.setdefault(
@@ -158,16 +220,32 @@ class SnapshotLog:
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 
-    def read(self, wanted: Callable[[LogFile], bool] = lambda _: True, columns: Any = None) -> Iterator[pa.Table]:
-        """The tables of the wanted files, oldest epoch first."""
-        for file in self.files():
-            if wanted(file):
-                yield self.read_file(file)
+    def parts(self) -> Iterator[pa.Table]:
+        """The tables of all files, in no order."""
+        return map(self.read_file, self.files())
+
+    def read(
+        self,
+        wanted: Callable[[LogFile], bool] = lambda _: True,
+        chosen: Callable[[pa.Table], pa.Table] = lambda table: table,
+    ) -> Iterator[pa.Table]:
+        """The chosen rows of the wanted files, oldest epoch first: in a table, and from one table to the next."""
+        for files in _apart([file for file in self.files() if wanted(file)]):
+            tables = [chosen(self.read_file(file)) for file in files]
+            yield by_epoch(pa.concat_tables(tables) if len(tables) > 1 else tables[0])
 
     def read_file(self, file: LogFile) -> pa.Table:
         """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        return self._opened(file, lambda parquet: parquet.read().cast(SCHEMA))
+
+    def unpacked_size(self, file: LogFile) -> int:
+        """The bytes that the rows of a file take when they are read. Raises StoreError."""
+        return self._opened(file, _unpacked_size)
+
+    def _opened(self, file: LogFile, use: Callable[[pq.ParquetFile], _T]) -> _T:
         try:
-            return pq.ParquetFile(os.path.join(self.path, file.path)).read()
+            with pq.ParquetFile(os.path.join(self.path, file.path)) as parquet:
+                return use(parquet)
         except FileNotFoundError as error:
             raise StoreError(
                 f"{self.path} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
@@ -183,26 +261,47 @@ class SnapshotLog:
             return file.epochs[1] > after and (low < 0 or (low < key_groups.stop and high >= key_groups.start))
 
         names = pa.array(sorted(operators), pa.string())
-        for table in self.read(wanted):
+
+        def chosen(table: pa.Table) -> pa.Table:
             group = table["key_group"]
             inside = pc.or_(
                 pc.less(group, 0),
                 pc.and_(pc.greater_equal(group, key_groups.start), pc.less(group, key_groups.stop)),
             )
             keep = pc.and_(pc.and_(inside, pc.greater(table["epoch"], after)), pc.is_in(table["operator_id"], names))
-            chosen = table.filter(keep)
-            if chosen.num_rows:
-                chosen = chosen.sort_by("epoch") if _mixed(chosen) else chosen
-                yield from zip(chosen["epoch"].to_pylist(), read_rows(chosen), strict=True)
+            return table.filter(keep)
+
+        for table in self.read(wanted, chosen):
+            yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
+
+
+def _unpacked_size(parquet: pq.ParquetFile) -> int:
+    groups = (parquet.metadata.row_group(place) for place in range(parquet.num_row_groups))
+    return sum(group.total_byte_size for group in groups)
 
 
 def _add(file: DataFile, change: bool) -> AddAction:
     return AddAction(file.path, file.size, {}, now_millis(), change, file.stats)
 
 
-def _mixed(table: pa.Table) -> bool:
-    limits = pc.min_max(table["epoch"]).as_py()
-    return bool(limits["min"] != limits["max"])
+def by_epoch(table: pa.Table) -> pa.Table:
+    """The rows, the oldest epoch first; those of one epoch stay as they are."""
+    epochs = table["epoch"].to_numpy()
+    return table if bool((epochs[1:] >= epochs[:-1]).all()) else table.sort_by("epoch")
+
+
+def _apart(files: Sequence[LogFile]) -> Iterator[list[LogFile]]:
+    """The files, oldest epoch first, together where their epochs overlap."""
+    together: list[LogFile] = []
+    end = -1
+    for file in files:
+        if together and file.epochs[0] >= end:  # an entry has one row an epoch
+            yield together
+            together = []
+        together.append(file)
+        end = max(end, file.epochs[1])
+    if together:
+        yield together
 
 
 def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,13 +33,33 @@ class Position:
 
 
 class Reader(Protocol):
-    """What a task needs of its replica."""
+    """What the operators of a task need of its replica."""
 
     def get(self, key: bytes) -> bytes | None:
         """The entry of a key, or None."""
 
     def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
         """The entries whose keys begin with ``prefix``, in order, from ``start`` on."""
+
+
+class Replica(Reader, Protocol):
+    """A copy of a subtask's state that knows where it stands."""
+
+    @property
+    def position(self) -> Position | None:
+        """Where the replica stands; None for an empty one."""
+
+    def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
+        """Take changes over (None removes) and stand at ``after``, all or nothing.
+
+        Raises RuntimeError unless the replica stands at ``before``: another attempt of the task may be at work.
+        """
+
+    def clear(self) -> None:
+        """Forget everything, the position too."""
+
+    def close(self) -> None:
+        """Let the files go."""
 
 
 def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
@@ -131,13 +151,17 @@ def split_timestamp(value: bytes) -> tuple[int | None, bytes]:
     return int.from_bytes(value[1:9], "big", signed=True), value[9:]
 
 
-class MemoryReplica:
-    """The same in a dict, for tests and for tasks without a disk."""
+class MemoryReplica(Replica):
+    """A replica in a dict, for tests and for tasks without state."""
 
     def __init__(self) -> None:
         self.entries: dict[bytes, bytes] = {}
-        self.position: Position | None = None
+        self._position: Position | None = None
         self._sorted: list[bytes] | None = None
+
+    @property
+    def position(self) -> Position | None:
+        return self._position
 
     def get(self, key: bytes) -> bytes | None:
         return self.entries.get(key)
@@ -154,27 +178,26 @@ class MemoryReplica:
             yield keys[place], self.entries[keys[place]]
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
-        """Take changes over (None removes) and stand at ``after``."""
-        assert self.position == before
+        if self._position != before:
+            raise RuntimeError("The replica was changed by another attempt of the task.")
         for key, value in changes.items():
             if value is None:
                 self.entries.pop(key, None)
             else:
                 self.entries[key] = value
         self._sorted = None
-        self.position = after
+        self._position = after
 
     def clear(self) -> None:
-        """Forget everything."""
         self.entries.clear()
         self._sorted = None
-        self.position = None
+        self._position = None
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-class LmdbReplica:
+class LmdbReplica(Replica):
     """A replica in a directory of this host."""
 
     def __init__(self, directory: str) -> None:
@@ -202,7 +225,6 @@ class LmdbReplica:
 
     @property
     def position(self) -> Position | None:
-        """Where the replica stands; None for an empty one."""
         return _position(self._reading.get(_META))
 
     def get(self, key: bytes) -> bytes | None:
@@ -219,10 +241,6 @@ class LmdbReplica:
                 yield key, value
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
-        """Take changes over (None removes) and stand at ``after``.
-
-        In one transaction, and only if the replica still stands at ``before``: another attempt of the task may be at work.
-        """
         self._reading.abort()
         with self._environment.begin(write=True) as writing:
             if _position(writing.get(_META)) != before:
@@ -262,7 +280,7 @@ def _position(meta: bytes | None) -> Position | None:
 
 
 def follow(
-    replica: Any,
+    replica: Replica,
     wanted: Position,
     changes: Callable[[int], Iterator[tuple[int, Row]]],
     identities: Callable[[str], Identity],

@@ -18,16 +18,19 @@ from compat.state.delta.errors import StoreError
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""
 
+BYTES = pa.large_binary()
+"""Offsets of 64 bits: a column may hold more than 2 GB."""
+
 SCHEMA = pa.schema(
     [
         pa.field("operator_id", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
         pa.field("key_group", pa.int32(), nullable=False),
         pa.field("state", pa.string(), nullable=False),
-        pa.field("key", pa.binary(), nullable=False),
-        pa.field("namespace", pa.binary(), nullable=False),
-        pa.field("map_key", pa.binary(), nullable=False),
-        pa.field("value", pa.binary()),
+        pa.field("key", BYTES, nullable=False),
+        pa.field("namespace", BYTES, nullable=False),
+        pa.field("map_key", BYTES, nullable=False),
+        pa.field("value", BYTES),
         pa.field("timestamp", pa.int64()),
         pa.field("epoch", pa.int64(), nullable=False),
         pa.field("tombstone", pa.bool_(), nullable=False),
@@ -51,7 +54,7 @@ class Row(NamedTuple):
 
 
 class Kind:
-    """What a row belongs to."""
+    """The kind of thing that a row belongs to."""
 
     VALUE = "value"
     LIST = "list"

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.compaction import latest
+from compat.state.delta.compaction import contents
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import LogFile, SnapshotLog
 from compat.state.delta.rows import DataFile, Row, read_rows, write_table
@@ -70,7 +70,7 @@ def _stats(file: LogFile, place: int) -> dict[str, Any]:
 
 
 def read_description(path: str | Path) -> dict[str, Any]:
-    """What a savepoint says about itself. Raises StoreError for a directory that holds none."""
+    """The description of a savepoint. Raises StoreError for a directory that holds none."""
     file = Path(path) / METADATA
     try:
         found: dict[str, Any] = json.loads(file.read_text())
@@ -80,7 +80,7 @@ def read_description(path: str | Path) -> dict[str, Any]:
 
 
 Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
-"""What makes new values of old ones, by operator, kind of the rows, and name of the state."""
+"""Functions from old values to new ones, by operator, kind of the rows, and name of the state."""
 
 
 def import_snapshot(
@@ -97,7 +97,7 @@ def import_snapshot(
     """
     files = []
     old = pa.array(list(operators), pa.string())
-    for table in source.read():
+    for table in source.parts():
         kinds = pa.array([kind for kind in pc.unique(table["kind"]).to_pylist() if keep(kind)], pa.string())
         chosen = table.filter(pc.and_(pc.is_in(table["operator_id"], old), pc.is_in(table["kind"], kinds)))
         if not chosen.num_rows:
@@ -134,5 +134,5 @@ def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> Iterator[
     """The entries of an operator as they are now. ``key_type`` is the JSON of its keys' type, if it has keys."""
     codec = key_codec_of(None if key_type is None else from_json(key_type))
     pickled = frozenset() if codec.canonical or key_type is None else frozenset([operator_id])
-    table = latest((table.filter(pc.equal(table["operator_id"], operator_id)) for table in log.read()), pickled)
-    yield from read_rows(table.filter(pc.invert(table["tombstone"])))
+    for table in contents(log, operator_id, pickled):
+        yield from read_rows(table)

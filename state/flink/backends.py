@@ -19,7 +19,7 @@ ROCKSDB = "rocksdb"
 
 
 def native_backend(savepoint: Savepoint, operator: OperatorState) -> str | None:
-    """The backend whose own format an operator's keyed state has; None if canonical, absent, or not to be told."""
+    """The backend in whose own format an operator's keyed state is; None if canonical, absent or unknown."""
     for handle in _keyed_handles(operator):
         if isinstance(handle, Incremental):
             return ROCKSDB

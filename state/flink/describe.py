@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 
 def describe_properties(properties: Properties) -> Json:
-    """What was recognised in the checkpoint properties."""
+    """The checkpoint properties, as far as they were recognised."""
     described = {
         "is_savepoint": properties.is_savepoint,
         "type": properties.type_name,

@@ -1,4 +1,4 @@
-"""What can go wrong while a savepoint is read.
+"""Errors of reading a savepoint.
 
     SavepointError
     ├── NotASavepoint          no `_metadata` there, or a file that does not begin like one
@@ -63,7 +63,7 @@ class TruncatedSavepoint(SavepointError):
 
 
 class DamagedSavepoint(SavepointError):
-    """The bytes say something that Flink never writes, such as a negative count or an unknown tag."""
+    """The bytes hold something that Flink never writes, such as a negative count or an unknown tag."""
 
     advice = "Copy the savepoint again, or take another one: these are not the bytes that Flink wrote."
 

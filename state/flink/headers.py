@@ -51,7 +51,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class BackendHeader:
-    """What a backend's header says.
+    """The header of a backend's stream.
 
     `states` are keyed states or operator list states. `key_serializer` is None for operator state. `length`
     is the header's own length in bytes, None if `unreadable` says why the end was not reached.
@@ -68,7 +68,7 @@ class BackendHeader:
 
 @dataclass(slots=True)
 class _Progress:
-    """What has been read so far, kept so that a header which ends early still gives its states."""
+    """The part of a header read so far, kept so that a header which ends early still gives its states."""
 
     version: int = 0
     compressed: bool = False

@@ -23,7 +23,7 @@ REMOTE = "remote"
 REFUSED = "outside the savepoint"
 
 _SHARED_FOLDERS = ("shared", "taskowned")
-"""What Flink calls the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
+"""Flink's names for the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
 
 _DEEPEST = 2
 """Files lie in a shared folder itself or, with file merging, in one below it."""
@@ -91,7 +91,7 @@ def _candidate(savepoint: Savepoint, parts: list[str]) -> tuple[str, str]:
 
 
 def _is_checkpoint(savepoint: Savepoint) -> bool:
-    if savepoint.properties is not None:
+    if savepoint.properties is not None and savepoint.properties.is_savepoint is not None:
         return not savepoint.properties.is_savepoint
     return os.path.basename(savepoint.folder).startswith("chk-")
 

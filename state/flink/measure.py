@@ -57,7 +57,7 @@ class OtherLayout(Exception):
 
 
 def measure_keyed(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader, budget: Budget) -> Measured:
-    """Measure a full keyed snapshot. Raises nothing: what cannot be told is None."""
+    """Measure a full keyed snapshot. Raises nothing: unknown values are None."""
     if handle.canonical or 0 in handle.offsets:
         occupied = sum(1 for offset in handle.offsets if offset > 0)
         return Measured(_entry_bytes(savepoint, handle, header, budget), occupied)

@@ -1,4 +1,4 @@
-"""What a savepoint says about itself and its operators, as plain values."""
+"""A savepoint and its operators, as plain values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class MasterState:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What can be recognised in the Java-serialized checkpoint properties without deserializing them.
+    """The Java-serialized checkpoint properties, as far as they are recognised without deserializing them.
 
-    A field is None if nothing known was recognised.
+    A field is None if nothing known was recognised. Metadata can be without any: Flink then writes null.
     """
 
-    is_savepoint: bool
+    is_savepoint: bool | None
     class_name: str | None
     type_name: str | None
     savepoint_format: str | None
@@ -91,7 +91,7 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a format version's module reads: all that follows the version number."""
+    """The contents of a metadata file, behind the version number, as each format version's module reads them."""
 
     checkpoint_id: int
     master_states: tuple[MasterState, ...]

@@ -12,7 +12,8 @@ from compat.state.flink.handles import InlineBytes
 from compat.state.flink.keyed_handles import read_keyed
 from compat.state.flink.model import Contents, MasterState, OperatorState, Properties, SubtaskState
 from compat.state.flink.operator_handles import ChannelReader, read_channels, read_optional_operator_stream
-from compat.state.flink.stream_handles import MAX_KEY_GROUPS, read_stream
+from compat.state.flink.stream_handles import read_stream
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 _MASTER_STATE_MAGIC = 0xC96B1696 - (1 << 32)
 
@@ -61,10 +62,10 @@ def read_identity(reader: ByteReader) -> tuple[str, int, int]:
     identity = reader.raw(16, "an operator id").hex()
     parallelism = reader.integer()
     max_parallelism = reader.integer()
-    if not 0 <= parallelism <= max_parallelism <= MAX_KEY_GROUPS:
+    if not 0 <= parallelism <= max_parallelism <= HIGHEST_MAX_PARALLELISM:
         reader.damaged(
             f"parallelism {parallelism} of at most {max_parallelism}",
-            f"parallelism is never above max parallelism, nor that above {MAX_KEY_GROUPS}",
+            f"parallelism is never above max parallelism, nor that above {HIGHEST_MAX_PARALLELISM}",
         )
     return identity, parallelism, max_parallelism
 

@@ -15,7 +15,7 @@ class Storage(Protocol):
         """The path without links and `..`, so that it shows in which folder it really is."""
 
     def size(self, path: str) -> int | None:
-        """The size of a regular file in bytes; None for what is none. Raises if there is nothing."""
+        """The size of a regular file in bytes; None for anything else. Raises if nothing is there."""
 
     def read(self, path: str, start: int, length: int) -> bytes:
         """Up to `length` bytes from `start` on; fewer where the file ends."""

@@ -16,12 +16,11 @@ from compat.state.flink.handles import (
     StateFile,
     Stream,
 )
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 MAX_NESTING = 16
 """Handles within handles. Flink nests two or three deep; anything beyond this is an attack on the stack."""
 
-MAX_KEY_GROUPS = 1 << 15
-"""Flink's upper bound of the max parallelism (`KeyGroupRangeAssignment.UPPER_BOUND_MAX_PARALLELISM`)."""
 
 _NULL = 0
 _INLINE = 1
@@ -70,8 +69,10 @@ def read_key_groups(reader: ByteReader) -> KeyGroupRange:
     """Read a range of key groups: the first one and how many."""
     first = reader.integer()
     count = reader.integer()
-    if first < 0 or count < 0 or first + count > MAX_KEY_GROUPS:
-        reader.damaged(f"key groups {first} to {first + count - 1}", f"key groups run from 0 to {MAX_KEY_GROUPS - 1}")
+    if first < 0 or count < 0 or first + count > HIGHEST_MAX_PARALLELISM:
+        reader.damaged(
+            f"key groups {first} to {first + count - 1}", f"key groups run from 0 to {HIGHEST_MAX_PARALLELISM - 1}"
+        )
     return KeyGroupRange(first, count)
 
 

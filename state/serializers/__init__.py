@@ -4,8 +4,9 @@ A value of a typed state can be read back from its bytes and the type's descript
 program's own classes.
 """
 
-from compat.state.serializers.codecs import Codec, codec_of, dump, not_of_type, set_pickler, set_row_class
+from compat.state.serializers.codecs import Codec, codec_of, not_of_type
 from compat.state.serializers.keys import KeyCodec, identity_of, key_codec_of
+from compat.state.serializers.pickles import dump, load
 
 __all__ = [
     "Codec",
@@ -14,7 +15,6 @@ __all__ = [
     "dump",
     "identity_of",
     "key_codec_of",
+    "load",
     "not_of_type",
-    "set_pickler",
-    "set_row_class",
 ]

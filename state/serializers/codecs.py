@@ -7,7 +7,6 @@ binary form. Only what is declared as pickled, or not known here, is pickled.
 
 from __future__ import annotations
 
-import pickle
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from compat.state.rows import make_row
+from compat.state.serializers.pickles import dump, load
 from compat.state.time import Instant
 from compat.state.types import (
     DateTypeInfo,
@@ -41,8 +42,6 @@ _LOCAL: dict[str, TypeInformation] = {
 }
 _INSTANT = struct.Struct(">qi")
 
-_row_class: Callable[[tuple[str, ...], int, list[Any]], Any] = lambda names, kind, values: tuple(values)  # noqa: E731
-
 
 @dataclass(frozen=True, slots=True)
 class Codec:
@@ -51,21 +50,6 @@ class Codec:
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     pickled: bool = False
-
-
-_dump_by_value: Callable[[Any], bytes] = pickle.dumps
-
-
-def set_pickler(dump_by_value: Callable[[Any], bytes]) -> None:
-    """Say how objects are pickled whose class cannot be imported by name."""
-    global _dump_by_value
-    _dump_by_value = dump_by_value
-
-
-def set_row_class(make: Callable[[tuple[str, ...], int, list[Any]], Any]) -> None:
-    """Say how a row is made of its field names, the number of its kind and its values; plain tuples otherwise."""
-    global _row_class
-    _row_class = make
 
 
 def codec_of(type_info: TypeInformation | None) -> Codec:
@@ -98,15 +82,7 @@ def codec_of(type_info: TypeInformation | None) -> Codec:
     return PICKLE
 
 
-def dump(value: Any) -> bytes:
-    """A value pickled; by :func:`set_pickler` where its class cannot be imported by name, as one of a main module."""
-    try:
-        return pickle.dumps(value, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return _dump_by_value(value)
-
-
-PICKLE = Codec(dump, pickle.loads, pickled=True)
+PICKLE = Codec(dump, load, pickled=True)
 
 
 def not_of_type(value: Any, kind: str) -> TypeError:
@@ -218,7 +194,7 @@ def _fields(types: Iterable[TypeInformation]) -> tuple[list[Codec], bool]:
 
 
 def _framed(type_info: TypeInformation) -> tuple[Callable[[Any], bytes], Callable[[Any], bytes]]:
-    """What writes a field behind its length: fast, which fails on what needs a closer look; and with that look."""
+    """The writers of a field behind its length: a fast one, which fails on what needs a closer look, and one with that look."""
     encode = codec_of(type_info).encode
     pack, absent = _LENGTH.pack, _LENGTH.pack(ABSENT)
 
@@ -279,7 +255,7 @@ def _row(type_info: RowTypeInfo) -> Codec:
 
     def decode(data: bytes) -> Any:
         parts = zip(codecs, split(data[1:]), strict=True)
-        return _row_class(names, data[0], [None if part is None else codec.decode(part) for codec, part in parts])
+        return make_row(names, data[0], [None if part is None else codec.decode(part) for codec, part in parts])
 
     return Codec(encode, decode, pickled)
 

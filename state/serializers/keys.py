@@ -63,7 +63,7 @@ def _whole(data: bytes) -> bytes:
 
 
 def identity_of(data: bytes) -> bytes:
-    """What tells the key ``data``, of no simple type, from others."""
+    """The identity of the key ``data`` of a type that is not simple: equal for equal keys."""
     if data[:1] == _CANONICAL or not data:
         return data[1:]
     (length,) = _LENGTH.unpack_from(data, 1)

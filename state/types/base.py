@@ -1,4 +1,4 @@
-"""What all type information shares: plain, immutable, comparable values."""
+"""The base of all type information: plain, immutable, comparable values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TypeInformation:
     kind: ClassVar[str] = "UNKNOWN"
 
     def parts(self) -> tuple[Any, ...]:
-        """What the type is made of; equal for equal types of one class."""
+        """The parts of the type; equal for equal types of one class."""
         return ()
 
     def children(self) -> tuple[TypeInformation, ...]:
@@ -52,7 +52,7 @@ class TypeInformation:
             cls.__hash__ = TypeInformation.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.parts() == other.parts()
+        return type(other) is type(self) and self.parts() == other.parts()
 
     def __hash__(self) -> int:
         return hash((self.kind, self.parts()))

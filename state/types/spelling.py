@@ -57,7 +57,7 @@ class _NotAType(ValueError):
 
 
 def parse_type(text: str) -> TypeInformation | None:
-    """The type that is spelled so; None for what only Java knows, and for rows with a field name that cannot be told."""
+    """The type with this spelling; None for one that only Java knows, and for rows whose field names are ambiguous."""
     try:
         found, rest = _type(text)
     except (ValueError, TypeError, RecursionError):

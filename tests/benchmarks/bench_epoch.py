@@ -1,4 +1,4 @@
-"""What an epoch costs when there is next to nothing to do, and what a cold start is made of.
+"""The cost of an epoch with next to nothing to do, and the parts of a cold start.
 
 Runs ``compat run`` on a keyed count with ten records an epoch, and beside it the parts: an empty Spark job of as many
 stages, a commit of a Delta table, the start of a SparkContext. Prints seconds: median, and the fastest and slowest.

@@ -21,9 +21,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from compat.compiler.driver import compile_job
 from compat.compiler.topology.build import build_job
-from compat.plan.compilation import compile_job
-from compat.plan.encode import dump_plan, plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import dump
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 WIDTH = 5
@@ -101,7 +102,7 @@ def main() -> None:
         for size in SIZES:
             spec = {"name": name, "env": {"parallelism": 2}, "ops": list(shape(size))}
             graphs = microseconds(lambda spec=spec: compile_job(build_job(spec)), size)
-            written = microseconds(lambda spec=spec: dump_plan(plan_json(compile_job(build_job(spec)))), size)
+            written = microseconds(lambda spec=spec: dump(encode(compile_job(build_job(spec)))), size)
             print(
                 f"{name:8} {size:7,} operators: graphs {graphs:6.1f} us, plan as JSON {written:6.1f} us each",
                 flush=True,

@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from compat.check.decision import check  # noqa: E402
-from compat.plan.decode import decode  # noqa: E402
+from compat.plan.facts import facts_of  # noqa: E402
+from compat.plan.reading import read  # noqa: E402
 from compat.report.json_report import as_dict  # noqa: E402
 from tests.compat.service.running import Running, plan, serve  # noqa: E402
 
@@ -69,7 +70,7 @@ def in_process(old: bytes, new: bytes, seconds: float) -> list[tuple[float, floa
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         started, worked = time.perf_counter(), time.process_time()
-        programs = [decode(json.loads(text), name="plan", kind="plan") for text in (old, new)]
+        programs = [facts_of(read(text), name="plan", kind="plan") for text in (old, new)]
         json.dumps(as_dict(check(*programs)))
         times.append((time.perf_counter() - started, time.process_time() - worked))
     return times

@@ -1,4 +1,4 @@
-"""What held state costs: processor time of an epoch that touches 1,000 keys, memory, and bytes a key, by keys held.
+"""The cost of held state: processor time of an epoch that touches 1,000 keys, memory, and bytes a key, by keys held.
 
     python tests/benchmarks/bench_spark_state.py [--keys 10000 100000 1000000 5000000]
 
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
 from compat.compiler.datastream.connectors.base import Sink, Source
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.spark.connectors.sources import Read, Split
 from compat.compiler.spark.driver.executor import InProcessExecutor
@@ -80,7 +80,7 @@ def run(folder: Path, keys: int, parallelism: int, **options: Any) -> tuple[list
     run_options = RunOptions(replicas=str(folder / f"replicas-{parallelism}"), **options)
     told: Any = lambda event: marks.append(time.process_time()) if event["event"] in ("started", "checkpoint") else None  # noqa: E731
     executor = InProcessExecutor(str(folder / "store"), options=run_options, listener=told)
-    set_executor(executor)
+    start(Program(executor))
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(parallelism)
     env.set_max_parallelism(128)

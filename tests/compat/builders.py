@@ -69,7 +69,6 @@ def operator(
         "states": (value_state(),),
         "states_unknown": None,
         "has_state": True,
-        "merged_uids": (),
         "detail": {},
     }
     return Operator(**(fields | more))

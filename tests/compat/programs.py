@@ -35,7 +35,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Style:
-    """What no id may depend on: names, bodies, comments, the order of imports and of definitions."""
+    """Variations that no id may depend on: names, bodies, comments, the order of imports and of definitions."""
 
     prefix: str = "f"
     long_bodies: bool = False

@@ -1,4 +1,4 @@
-"""What holds for every program: ids depend on what a job does, and the verdict on nothing but the ids and states."""
+"""Laws of every program: ids depend on what a job does, and the verdict on nothing but the ids and states."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compat.check.findings import Level, Report, Verdict
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.process import finish, start
 from compat.loader.request import Loaded, Request
-from compat.report.failure import Undecided
+from compat.plan.writing import plain
 from tests.compat.programs import STYLES, Job, Step, Style, jobs, source
 
 EXAMPLES = pytest.mark.parametrize("examples", [12, pytest.param(300, marks=pytest.mark.slow)])
@@ -36,7 +37,7 @@ def plans(folder: Path, sources: list[str], hash_seed: int = 0) -> list[dict[str
     for outcome in finish(start(requests, hash_seed=hash_seed)):
         assert isinstance(outcome, Loaded)
         assert outcome.crash is None, outcome.crash
-        result.append(outcome.plans[0])
+        result.append(plain(outcome.plans[0]))
     return result
 
 
@@ -60,7 +61,7 @@ def report(old: str, new: str) -> Report | Undecided:
 
 
 def told(outcome: Report | Undecided) -> Any:
-    """What a report says, but for the names of its two sides."""
+    """A report without the names of its two sides."""
     if isinstance(outcome, Undecided):
         return [(one.rule, one.side) for one in outcome.failures]
     findings = sorted(

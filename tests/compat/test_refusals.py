@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from compat.cli import main
+from compat.compiler.errors import ErrorCode
+from compat.loader.topology import plan_of
+from compat.plan.facts import Program
+from compat.plan.model import Refused
+from compat.refusals import refused
 from tests.compat.pairs.identity import two
 from tests.compat.pairs.programs import value
 
@@ -35,3 +41,55 @@ def test_a_refusal_cannot_be_ignored(
     assert result.exit_code == 1, result.output
     assert result.output.startswith("INCOMPATIBLE")
     assert "error CMP105" in result.output
+
+
+def source(id: str, **more: object) -> dict[str, object]:
+    return {"id": id, "kind": "source", **more}
+
+
+REFUSED = {
+    "CMP105": (
+        ErrorCode.DUPLICATE_UID,
+        [source("a", uid="u"), {"id": "b", "kind": "map", "inputs": ["a"], "uid": "u"}],
+    ),
+    "CMP109": (ErrorCode.MALFORMED_UID_HASH, [source("a", uidHash="abc")]),
+    "CMP202": (
+        ErrorCode.FORWARD_CHANGES_PARALLELISM,
+        [
+            source("a"),
+            {"id": "f", "kind": "forward", "inputs": ["a"]},
+            {"id": "b", "kind": "map", "inputs": ["f"], "parallelism": 3},
+        ],
+    ),
+}
+NOTHING = Program(name="old", kind="program", job_name="", flink="2.3", operators=(), vertices=(), settings={})
+
+
+def refusal_of(ops: list[dict[str, object]]) -> Refused:
+    plan = plan_of({"ops": ops}, "2.3", {})
+    assert isinstance(plan, Refused)
+    return plan
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_a_refusal_goes_by_its_code_and_not_by_its_sentence(rule: str) -> None:
+    code, ops = REFUSED[rule]
+    plan = refusal_of(ops)
+    assert plan.error.code == code.value, plan.error
+    said = replace(plan.error, message="Said otherwise by the next Flink.")
+    report = refused(replace(plan, error=said), "new.py", NOTHING)
+    assert report is not None
+    assert [finding.rule for finding in report.findings] == [rule]
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_version_0_1_0_wrote_refusals_without_codes(rule: str) -> None:
+    plan = refusal_of(REFUSED[rule][1])
+    before = replace(plan, error=replace(plan.error, code=None, value=None))
+    assert refused(before, "new.py", NOTHING) == refused(plan, "new.py", NOTHING)
+
+
+def test_a_refusal_that_no_rule_is_about_is_no_finding() -> None:
+    plan = refusal_of([])
+    assert plan.error.code == ErrorCode.ILLEGAL_STATE.value
+    assert refused(plan, "new.py", NOTHING) is None

@@ -90,9 +90,10 @@ def loaded(tmp_path: Path, body: str) -> Loaded:
 def test_what_cannot_be_sent_is_named(tmp_path: Path, body: str, says: list[str]) -> None:
     (plan,) = loaded(tmp_path, body).plans
 
-    assert plan["error"] is not None
-    assert all(text in plan["error"]["message"] for text in says), plan["error"]["message"]
-    assert plan["error"]["source"]["file"] == "job.py"
+    assert plan.error is not None
+    assert all(text in plan.error.message for text in says), plan.error.message
+    assert plan.error.source is not None
+    assert plan.error.source.file == "job.py"
 
 
 @pytest.mark.parametrize("body", SENT.values(), ids=SENT)
@@ -100,4 +101,4 @@ def test_what_can_be_sent_is_not_refused(tmp_path: Path, body: str) -> None:
     outcome = loaded(tmp_path, body)
 
     assert outcome.crash is None
-    assert [plan["error"] for plan in outcome.plans] == [None]
+    assert [plan.error for plan in outcome.plans] == [None]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from compat.state.rows import make_row
 from compat.state.time import Instant
 from compat.state.types import (
     BasicArrayTypeInfo,
@@ -86,11 +87,15 @@ def types() -> st.SearchStrategy[TypeInformation]:
 
 
 def values(type_info: TypeInformation) -> st.SearchStrategy[Any]:
-    """Values of a type, in the form in which they are read back; rows are tuples."""
+    """Values of a type, in the form in which they are read back."""
     if type_info.kind in LEAVES:
         return LEAVES[type_info.kind]
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
-        return st.tuples(*(st.none() | values(field) for field in type_info.field_types))
+        fields = st.tuples(*(st.none() | values(field) for field in type_info.field_types))
+        if isinstance(type_info, TupleTypeInfo):
+            return fields
+        names = type_info.field_names
+        return st.builds(lambda kind, parts: make_row(names, kind, list(parts)), st.integers(0, 3), fields)
     if isinstance(type_info, MapTypeInfo):
         return st.dictionaries(values(type_info.key_type), st.none() | values(type_info.value_type), max_size=3)
     if isinstance(type_info, GenericRecordAvroTypeInfo):

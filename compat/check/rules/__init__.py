@@ -1,1 +1,1 @@
-"""The rules, one file each; ``registry`` lists them, ``catalogue`` holds what there is to say about them."""
+"""The rules, and nothing else: one file each, with one ``RULE``. A file that is put here is found by the catalogue."""

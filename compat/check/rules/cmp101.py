@@ -1,18 +1,18 @@
-"""CMP101 state-without-operator."""
+"""State of OLD that no operator of NEW takes, and no successor to give it to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts, writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts, writing
-from compat.check.rules.pinning import hidden, only_timers
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import hidden, only_timers
+from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """State of OLD that no operator of NEW takes, and no successor to give it to."""
+def _find(check: Check) -> Iterator[Finding]:
     for old in check.mapping.lost:
         if check.successor(old) is None:
             yield _finding(old, check)
@@ -30,9 +30,9 @@ def _finding(old: Operator, check: Check) -> Finding:
     if empty:
         reason += " Its state is empty timer queues, but Flink counts them as state."
     return check.finding(
-        "CMP101",
-        Level.WARNING if allowed else Level.ERROR,
+        RULE,
         f"{old.label} has state and no operator in {check.new.name} to go to",
+        level=Level.WARNING if allowed else Level.ERROR,
         consequence=consequence,
         reason=reason,
         old=old,
@@ -48,3 +48,22 @@ def _fix(old: Operator, empty: bool) -> Fix:
         return Fix(text=text, code=writing.NON_RESTORED)
     call = f".set_uid_hash({writing.text_of(old.id)})" if old.uid is None else f".uid({writing.text_of(old.uid)})"
     return Fix(text=text, code=call)
+
+
+RULE = Rule(
+    id="CMP101",
+    name="state-without-operator",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning with -n: the state is dropped on purpose",
+    fate=Fate.REFUSED,
+    summary="State of an operator of OLD has no operator in NEW to go to.",
+    why="A restore looks for every operator id of the savepoint in the new job, among the generated ids, the "
+    "uids' hashes and the user hashes. State that nobody claims makes Flink refuse the whole restore. Keyed "
+    "PyFlink operators always have state, their timer queues, even if the function keeps none.",
+    old='keyed.process(Count()).uid("count")',
+    new="# the operator was removed",
+    fix="Keep the operator, or give its successor the same uid. If the state may go, restore with -n "
+    "(--allowNonRestoredState) and check with -n.",
+    find=_find,
+)

@@ -1,20 +1,20 @@
-"""CMP102 operator-moved."""
+"""State of OLD whose operator is still there under another id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compat.check import amounts
 from compat.check.context import Check
 from compat.check.explain import why_moved
-from compat.check.findings import Finding, Level
-from compat.check.rules import amounts
-from compat.check.rules.pinning import only_timers, pin
+from compat.check.findings import Fate, Finding, Level
+from compat.check.pinning import only_timers, pin
+from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """State of OLD whose operator is still there under another id."""
+def _find(check: Check) -> Iterator[Finding]:
     for old in check.mapping.lost:
         new = check.successor(old)
         if new is not None:
@@ -33,11 +33,11 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     guessed = old.id in check.mapping.guessed
     fixes = pin(old, new)
     return check.finding(
-        "CMP102",
-        Level.WARNING if allowed else Level.ERROR,
+        RULE,
         f"{old.label} has state and nowhere to go; {new.label} may be the same operator"
         if guessed
         else f"the id of {old.label} has moved",
+        level=Level.WARNING if allowed else Level.ERROR,
         consequence=consequence,
         reason=_why_guessed(new) if guessed else why_moved(old, new, check.old, check.new),
         old=old,
@@ -57,3 +57,21 @@ def _why_guessed(new: Operator) -> str:
 
 def _begun(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
+
+
+RULE = Rule(
+    id="CMP102",
+    name="operator-moved",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning with -n: the operator starts without its state on purpose",
+    fate=Fate.REFUSED,
+    summary="An operator is still there, but its generated id has moved.",
+    why="Without a uid, an operator's id is computed from its position in the graph, the outputs chained to it "
+    "and the ids of its inputs. An edit elsewhere changes it, and the state under the old id finds nobody.",
+    old="source.key_by(key).process(Count())",
+    new="source.rebalance().filter(good).rebalance().key_by(key).process(Count())",
+    fix='Pin the old id on the new operator, .set_uid_hash("<old id>"), and give a uid to each stateful operator '
+    "of the next job that starts without old state.",
+    find=_find,
+)

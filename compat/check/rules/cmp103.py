@@ -1,19 +1,19 @@
-"""CMP103 state-to-another-operator."""
+"""Pairs that share an id and are two different operators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
-from compat.check.rules.pinning import free_id, pin, uid_call
+from compat.check.pinning import free_id, pin, uid_call
+from compat.check.rule import Rule
 from compat.check.similarity import Index, similarity
 from compat.plan.facts import Operator
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Pairs that share an id and are two different operators."""
+def _find(check: Check) -> Iterator[Finding]:
     if not check.wrong_hands:
         return
     wrong = [pair for pair in check.mapping.stateful_pairs() if pair.old.id in check.wrong_hands]
@@ -51,8 +51,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], uids: set[
         )
     silent = new.has_state
     return check.finding(
-        "CMP103",
-        Level.ERROR,
+        RULE,
         f"the state of {old.label} goes to {new.label}, which is another operator",
         consequence=(
             "Flink restores this without an error; the operator goes on with state that is not its own."
@@ -87,3 +86,20 @@ def _rightful_owners(wrong: list[Pair], check: Check) -> dict[str, Operator]:
             owners[pair.old.id] = best
             settled.add(best.id)
     return owners
+
+
+RULE = Rule(
+    id="CMP103",
+    name="state-to-another-operator",
+    level=Level.ERROR,
+    fate=Fate.WRONG_HANDS,
+    summary="An id of OLD belongs to another operator in NEW, which would get state that is not its own.",
+    why="A generated id knows where an operator stands, not what it is. When two alike branches change places, "
+    "each gets the other's state: Flink restores this without an error and the results are wrong from then "
+    "on.",
+    old='s.key_by(four).process(Count()).name("by four")\ns.key_by(three).process(Count()).name("by three")',
+    new='s.key_by(three).process(Count()).name("by three")\ns.key_by(four).process(Count()).name("by four")',
+    fix='Pin each operator to its own old id with .set_uid_hash("<old id>"), or restore the old order. If a uid '
+    "was given to another operator, choose a new uid for it.",
+    find=_find,
+)

@@ -1,17 +1,17 @@
-"""CMP104 stateful-without-uid."""
+"""One finding that lists all operators of NEW with state and a generated id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.pinning import WITHOUT_USER_HASH, edit, fresh_uid, hidden, only_timers
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import WITHOUT_USER_HASH, edit, fresh_uid, hidden, only_timers
+from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """One finding that lists all operators of NEW with state and a generated id."""
+def _find(check: Check) -> Iterator[Finding]:
     unpinned = [operator for operator in check.new.operators if _at_risk(operator)]
     if not unpinned:
         return
@@ -19,8 +19,7 @@ def find(check: Check) -> Iterator[Finding]:
     names = ", ".join(repr(operator.name) for operator in unpinned[:5])
     more = f" and {len(unpinned) - 5} more" if len(unpinned) > 5 else ""
     yield check.finding(
-        "CMP104",
-        Level.WARNING,
+        RULE,
         f"{len(unpinned)} stateful operator{'s have' if len(unpinned) > 1 else ' has'} a generated id: {names}{more}",
         consequence="The next edit of the program can move these ids, and their state with them.",
         reason="A generated id depends on the position in the graph, on what is chained behind and on what comes before.",
@@ -53,3 +52,19 @@ def _edits(unpinned: list[Operator], check: Check) -> Iterator[Fix]:
 
 def _at_risk(operator: Operator) -> bool:
     return operator.has_state and operator.uid is None and not only_timers(operator) and not hidden(operator)
+
+
+RULE = Rule(
+    id="CMP104",
+    name="stateful-without-uid",
+    level=Level.WARNING,
+    fate=Fate.RESTORED,
+    summary="Stateful operators of NEW have generated ids.",
+    why="The next edit of the job can move a generated id, and with it the state out of reach. An id from a uid "
+    "stays through any edit.",
+    old="keyed.process(Count())",
+    new='keyed.process(Count()).uid("count")',
+    fix="Give each stateful operator a uid, unique in the job. On a job that already has state, a uid changes the "
+    "id too: add the uid for a start without old state, or pin the present id with .set_uid_hash.",
+    find=_find,
+)

@@ -1,14 +1,16 @@
-"""CMP105 duplicate-uid: which uid each operator should have. The refusal itself is Flink's."""
+"""Uids that several operators have: Flink refuses the program, and this is the uid that each should have."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
-from compat.check.findings import Fix
-from compat.check.rules import writing
-from compat.check.rules.pinning import edit, fresh_uid, hidden
+from msgspec.structs import replace
+
+from compat.check import writing
+from compat.check.findings import Fate, Fix, Level
+from compat.check.pinning import edit, fresh_uid, hidden
+from compat.check.rule import Rule
 from compat.check.similarity import find_successors, similarity
 from compat.plan.facts import Operator, Program
 
@@ -79,3 +81,17 @@ def _fix_of_a_loop(uid: str, times: int) -> Fix:
         text=f"One line makes {times} operators, of which one should not have the uid {uid!r}: give each a uid of its own.",
         code=f".uid(f{writing.text_of(pattern)})",
     )
+
+
+RULE = Rule(
+    id="CMP105",
+    name="duplicate-uid",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="Two operators of a job have the same uid.",
+    why="The id is the hash of the uid, so both would have the same id. Flink refuses the job: hash collision on "
+    "a user-specified ID.",
+    old='a.map(f).uid("clean")\nb.map(g).uid("tidy")',
+    new='a.map(f).uid("clean")\nb.map(g).uid("clean")',
+    fix="Give one of the two another uid: the one whose state is not needed, or that has none.",
+)

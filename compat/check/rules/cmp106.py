@@ -1,28 +1,27 @@
-"""CMP106 user-hash-shadows."""
+"""State of OLD under an operator's own id, where the operator's user hash brings other state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.rules.pinning import edit, pin
-from compat.check.rules.writing import text_of
+from compat.check.pinning import edit, pin
+from compat.check.rule import Rule
 from compat.check.similarity import find_successors, similarity
+from compat.check.writing import text_of
 from compat.plan.facts import Operator
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """State of OLD under an operator's own id, where the operator's user hash brings other state."""
+def _find(check: Check) -> Iterator[Finding]:
     chosen = {pair.new.id: pair.old for pair in check.mapping.pairs}
     for pair in check.mapping.shadowed:
         if not pair.old.has_state:
             continue
         other = chosen[pair.new.id]
         yield check.finding(
-            "CMP106",
-            Level.ERROR,
+            RULE,
             f"{pair.new.label} finds state under its own id and under its user hash, and takes only the latter",
             consequence=f"Flink restores this without an error; the state of {pair.old.label} is lost.",
             reason=f"Its id is {pair.new.id}, its user hash {other.id}; OLD has state under both.",
@@ -52,3 +51,18 @@ def _fixes(pair: Pair, taken: Operator, check: Check) -> tuple[Fix, ...]:
             code=f".set_uid_hash({text_of(own.id)})",
         ),
     )
+
+
+RULE = Rule(
+    id="CMP106",
+    name="user-hash-shadows",
+    level=Level.ERROR,
+    fate=Fate.LOST,
+    summary="OLD has state under both the generated id and the user hash of one operator of NEW.",
+    why="At a restore the user hash wins if there is state under it, and what lies under the operator's own id is "
+    "then left without an operator.",
+    old='keyed.process(Count()).uid("count")\nother.process(Sum()).uid("sum")',
+    new='keyed.process(Count()).uid("count").set_uid_hash("<id of sum>")',
+    fix="Take the user hash away from the operator, or put it on the operator whose state lies under it.",
+    find=_find,
+)

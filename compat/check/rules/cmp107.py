@@ -1,24 +1,23 @@
-"""CMP107 state-starts-empty."""
+"""Stateful operators of NEW for which OLD has nothing. Those that lost their id are told by CMP102."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.pinning import hidden, only_timers
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import hidden, only_timers
+from compat.check.rule import Rule
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Stateful operators of NEW for which OLD has nothing. Those that lost their id are told by CMP102."""
+def _find(check: Check) -> Iterator[Finding]:
     successors = {operator.id for operator in check.mapping.successors.values()}
     for new in check.mapping.fresh:
         if not new.has_state or new.id in successors or only_timers(new) or hidden(new):
             continue
         source = new.kind in ("source", "legacy_source")
         yield check.finding(
-            "CMP107",
-            Level.WARNING,
+            RULE,
             f"{new.label} finds no state in {check.old.name}",
             consequence="It starts reading from its beginning." if source else "It starts without state.",
             reason=f"OLD has nothing under its id {new.id}"
@@ -31,3 +30,18 @@ def find(check: Check) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+RULE = Rule(
+    id="CMP107",
+    name="state-starts-empty",
+    level=Level.WARNING,
+    fate=Fate.EMPTY,
+    summary="A stateful operator of NEW finds no state in OLD.",
+    why="That is right for an operator that is really new. For one that was there before it means that its id "
+    "changed and that it starts from nothing.",
+    old="keyed.process(Count())",
+    new='keyed.process(Count())\nkeyed.process(Alert()).uid("alert")',
+    fix='Nothing if the operator is new. Otherwise pin it to its old id with .set_uid_hash("<old id>").',
+    find=_find,
+)

@@ -1,17 +1,17 @@
-"""CMP108 unstable-id."""
+"""Operators whose id came out differently when the same program was built a second time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.pinning import uid_call
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
 from compat.plan.facts import Operator, Program
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Operators whose id came out differently when the same program was built a second time."""
+def _find(check: Check) -> Iterator[Finding]:
     for side, program in (("old", check.old), ("new", check.new)):
         again = check.rebuilt.get(side)
         if again is None:
@@ -20,8 +20,7 @@ def find(check: Check) -> Iterator[Finding]:
             changed = "uid" if first.uid != second.uid else "generated id"
             was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
             yield check.finding(
-                "CMP108",
-                Level.ERROR,
+                RULE,
                 f"the id of {first.name!r} is another one at every start",
                 consequence="State saved by one start of the program cannot be found by the next one.",
                 reason=f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}.",
@@ -50,3 +49,18 @@ def _differing(first: Program, second: Program) -> list[tuple[Operator, Operator
     ]
     with_uid = [pair for pair in changed if pair[0].uid != pair[1].uid]
     return with_uid or changed[:1]
+
+
+RULE = Rule(
+    id="CMP108",
+    name="unstable-id",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="Building the same program twice gives different operator ids.",
+    why="An id that is drawn at random, or follows the order of a set, is another one at the next start. No "
+    "savepoint of this job can be restored, not even by the same program.",
+    old="stream.map(f).uid(str(uuid4()))",
+    new='stream.map(f).uid("clean")',
+    fix="Write uids as constants, and build the job in an order that does not depend on sets or hashes.",
+    find=_find,
+)

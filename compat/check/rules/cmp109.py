@@ -1,9 +1,10 @@
-"""CMP109 invalid-user-hash: which hash may be meant. The refusal itself is Flink's."""
+"""User hashes that are no operator ids: Flink refuses the program, and this is the id that was meant."""
 
 from __future__ import annotations
 
-from compat.check.findings import Fix
-from compat.check.rules import writing
+from compat.check import writing
+from compat.check.findings import Fate, Fix, Level
+from compat.check.rule import Rule
 from compat.plan.facts import Program, SourceLine
 
 _SHORTEST = 6
@@ -23,3 +24,17 @@ def fix(old: Program, text: str, place: SourceLine | None) -> Fix:
         )
     call = f".set_uid_hash({writing.text_of(ids[0])})"
     return Fix(text=f"Make it {call}, the id that {text!r} stands for in OLD.", call=call, at=place)
+
+
+RULE = Rule(
+    id="CMP109",
+    name="invalid-user-hash",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="A user hash is not 32 hexadecimal digits.",
+    why="A user hash stands for an operator id, which has 16 bytes. Flink refuses anything else.",
+    old='stream.map(f).set_uid_hash("clean")',
+    new='stream.map(f).set_uid_hash("cbc357ccb763df2852fee8c4fc7d55f2")',
+    fix="Copy the operator id from the report, from a savepoint (compat inspect) or from Flink's log; for a name "
+    "of your own use .uid instead.",
+)

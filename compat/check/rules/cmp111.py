@@ -1,18 +1,18 @@
-"""CMP111 state-claimed-twice."""
+"""States that several operators of NEW have an id for: Flink gives each to the one that it comes to first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Level
+from compat.check.findings import Fate, Finding, Level
 from compat.check.mapping import Pair
-from compat.check.rules.pinning import free_id
+from compat.check.pinning import free_id
+from compat.check.rule import Rule
 from compat.check.similarity import similarity
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """States that several operators of NEW have an id for: Flink gives each to the one that it comes to first."""
+def _find(check: Check) -> Iterator[Finding]:
     contested = [pairs for pairs in check.mapping.contested.values() if pairs[0].old.has_state]
     if not contested:
         return
@@ -27,8 +27,7 @@ def _finding(pairs: tuple[Pair, ...], uids: set[str], check: Check) -> Finding:
     others = [pair.new for pair in pairs if pair is not keeper]
     names = " and ".join(pair.new.label for pair in pairs)
     return check.finding(
-        "CMP111",
-        Level.ERROR,
+        RULE,
         f"{names} claim the state of {old.label}",
         consequence="Flink restores this without an error: one of them gets the state, which one is left to chance, and the "
         "others start without it.",
@@ -47,3 +46,19 @@ def _finding(pairs: tuple[Pair, ...], uids: set[str], check: Check) -> Finding:
 
 def _ways(pairs: tuple[Pair, ...]) -> str:
     return ", ".join(f"{pair.new.label} by its {pair.by}" for pair in pairs)
+
+
+RULE = Rule(
+    id="CMP111",
+    name="state-claimed-twice",
+    level=Level.ERROR,
+    fate=Fate.UNKNOWN,
+    summary="Several operators of NEW have an id for the same state of OLD.",
+    why="A user hash may name any operator of OLD, one whose uid or generated id another operator of NEW has as well, or "
+    "whose hash another one was given, by a line that was copied. Flink hands each state out once, to the operator that "
+    "it comes to first, in no order that can be told; the others start from what is under their own id, or from nothing.",
+    old='keyed.process(Count()).uid("count")',
+    new='keyed.process(Count()).uid("count")\nother.process(Count()).uid("other").set_uid_hash("<id of count>")',
+    fix="Take the user hash away from the operator that the state is not meant for, or give that one another uid.",
+    find=_find,
+)

@@ -1,18 +1,18 @@
-"""CMP201 chain-changed."""
+"""One finding, if operators that are in both programs share a chain in one of them only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Level
+from compat.check.findings import Fate, Finding, Level
+from compat.check.rule import Rule
 from compat.plan.facts import Program
 
 _ALONE: frozenset[str] = frozenset()
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """One finding, if operators that are in both programs share a chain in one of them only."""
+def _find(check: Check) -> Iterator[Finding]:
     if not check.old.vertices:  # a savepoint records no chains
         return
     old_chains, new_chains = _chains(check.old), _chains(check.new)
@@ -28,8 +28,7 @@ def find(check: Check) -> Iterator[Finding]:
             same.add(chains)
             continue
         yield check.finding(
-            "CMP201",
-            Level.NOTE,
+            RULE,
             f"{pair.new.label} runs in another chain",
             consequence="State is not affected: it belongs to operators, not to chains.",
             reason="Operators were put together or apart; generated ids may move by that.",
@@ -45,3 +44,18 @@ def _chains(program: Program) -> dict[str, frozenset[str]]:
         for members in (frozenset(vertex.operators) for vertex in program.vertices)
         for operator in members
     }
+
+
+RULE = Rule(
+    id="CMP201",
+    name="chain-changed",
+    level=Level.NOTE,
+    fate=Fate.RESTORED,
+    summary="Operators moved from one chain to another.",
+    why="State belongs to operators, not to chains, so it is not affected. Generated ids may be: they count the "
+    "outputs that are chained to an operator.",
+    old='stream.map(f).uid("f").map(g).uid("g")',
+    new='stream.map(f).uid("f").map(g).uid("g").start_new_chain()',
+    fix="Nothing where uids are set. Where they are not, see the other findings.",
+    find=_find,
+)

@@ -1,4 +1,7 @@
-"""CMP204 finished-operators."""
+"""Chains of NEW that mix finished and running operators, and finished ones that read from others.
+
+Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from enum import Enum
 from functools import cached_property
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.rules.pinning import uid_call
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
 from compat.plan.facts import Vertex
 
 
@@ -22,11 +26,7 @@ class Progress(Enum):
     FULLY = "finished"
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Chains of NEW that mix finished and running operators, and finished ones that read from others.
-
-    Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running.
-    """
+def _find(check: Check) -> Iterator[Finding]:
     if any("finished" in operator.detail for operator in check.old.operators):
         yield from _Finished(check).findings()
 
@@ -72,8 +72,7 @@ class _Finished:
         pair = self.taken.get(done)
         new_here = " It is new in the chain." if running not in self.taken else ""
         return self.check.finding(
-            "CMP204",
-            Level.ERROR,
+            RULE,
             f"{culprit.label} is {members[running].value}, and {self.check.new.by_id[done].label} of the same chain is "
             f"{members[done].value}",
             consequence="Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
@@ -94,8 +93,7 @@ class _Finished:
         head, feeder = self.check.new.by_id[vertex.operators[0]], self.check.new.by_id[source.operators[-1]]
         pair = self.taken.get(head.id)
         return self.check.finding(
-            "CMP204",
-            Level.ERROR,
+            RULE,
             f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}",
             consequence="Flink refuses the restore: illegal modification of the job graph.",
             reason="Nothing may reach an operator that finished before the snapshot was taken; what feeds it has to be "
@@ -122,3 +120,18 @@ def _refused(now: Progress, before: Progress, pointwise: bool) -> bool:
     if now is Progress.PARTLY:
         return before is Progress.RUNNING if pointwise else before is not Progress.FULLY
     return False
+
+
+RULE = Rule(
+    id="CMP204",
+    name="finished-operators",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="The topology of a partly finished job changed in a way that Flink refuses.",
+    why="A checkpoint taken after some operators had finished records that. An operator that is new in front of a "
+    "finished one, or a chain that mixes finished and running ones, cannot be started from it.",
+    old='bounded.map(f).uid("f")   # finished at the time of the checkpoint',
+    new='bounded.map(extra).uid("extra").map(f).uid("f")',
+    fix="Keep the finished part as it was, or restore from a savepoint taken before it finished.",
+    find=_find,
+)

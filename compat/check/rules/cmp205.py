@@ -1,20 +1,20 @@
-"""CMP205 records-in-flight."""
+"""Records of an unaligned checkpoint that wait at a place which is inside a chain of NEW.
+
+Flink: ``StateAssignmentOperation.checkForUnsupportedToplogyChanges``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
 
 _BEFORE, _BEHIND = "before", "behind"
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Records of an unaligned checkpoint that wait at a place which is inside a chain of NEW.
-
-    Flink: ``StateAssignmentOperation.checkForUnsupportedToplogyChanges``.
-    """
+def _find(check: Check) -> Iterator[Finding]:
     taken = {pair.new.id: pair for pair in check.mapping.pairs if "records_in_flight" in pair.old.detail}
     if not taken:
         return
@@ -28,8 +28,7 @@ def find(check: Check) -> Iterator[Finding]:
             if any(inside):
                 where = "before" if inside[0] else "behind"
                 yield check.finding(
-                    "CMP205",
-                    Level.ERROR,
+                    RULE,
                     f"the checkpoint holds records in flight {where} {pair.new.label}, and NEW chains it there",
                     consequence="Flink refuses the restore: it cannot recover from an unaligned checkpoint when exchanges with "
                     "persisted data are now chained.",
@@ -44,3 +43,18 @@ def find(check: Check) -> Iterator[Finding]:
                         ),
                     ),
                 )
+
+
+RULE = Rule(
+    id="CMP205",
+    name="records-in-flight",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="An unaligned checkpoint holds records that wait where the new job has no exchange.",
+    why="Records in flight belong to a network exchange between two chains. Where NEW chains the two operators, there "
+    "is nothing to put them into, and Flink refuses the restore.",
+    old="a.rebalance().map(f)   # records wait between a and f",
+    new="a.map(f)               # one chain",
+    fix="Keep the exchange for one restore, or restore from a savepoint: it holds no records in flight.",
+    find=_find,
+)

@@ -1,34 +1,33 @@
-"""CMP301 max-parallelism."""
+"""Operators, with state or without, whose max parallelism NEW sets to another value than the recorded one.
+
+One finding for each change, with the first operator; the others are related.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.rules.pinning import edit, hidden
+from compat.check.pinning import edit, hidden
+from compat.check.rule import Rule
 from compat.plan.facts import Operator
+from compat.state.assignment import Refusal
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Operators, with state or without, whose max parallelism NEW sets to another value than the recorded one.
-
-    One finding for each change, with the first operator; the others are related.
-    """
+def _find(check: Check) -> Iterator[Finding]:
     changed: dict[tuple[int, int], list[Pair]] = {}
     leaving = _leaving(check)
-    for pair in check.mapping.pairs:
-        if pair.new.id in leaving:
-            continue
-        if pair.new.max_parallelism_configured and pair.new.max_parallelism != pair.old.max_parallelism:
+    for conflict in check.mapping.refused(Refusal.CONFIGURED):
+        pair = conflict.pair
+        if pair.new.id not in leaving:
             changed.setdefault((pair.old.max_parallelism, pair.new.max_parallelism), []).append(pair)
     environment = _on_the_environment(changed, check)
     for (before, after), pairs in changed.items():
         first = pairs[0]
         yield check.finding(
-            "CMP301",
-            Level.ERROR,
+            RULE,
             f"the max parallelism of {first.new.label} is {before} in OLD and {after} in NEW",
             consequence="Flink refuses the restore; allowing non-restored state does not help.",
             reason="The max parallelism is the number of key groups that the state is divided into. It cannot change, and "
@@ -82,3 +81,18 @@ def _fixes(before: int, pairs: list[Pair], check: Check) -> tuple[Fix, ...]:
     return tuple(edit(operator, "set_max_parallelism", before) for operator in setting.values()) or (
         Fix(text=f"Set it to {before} again.", code=f".set_max_parallelism({before})"),
     )
+
+
+RULE = Rule(
+    id="CMP301",
+    name="max-parallelism",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="The max parallelism set in NEW differs from the recorded one.",
+    why="Keyed state is stored by key group, and the max parallelism is the number of key groups. With another "
+    "number every key would lie elsewhere. Flink refuses the restore, for stateless operators too.",
+    old="env.set_max_parallelism(128)",
+    new="env.set_max_parallelism(256)",
+    fix="Set the recorded max parallelism again, or do not set it: then Flink takes the recorded one.",
+    find=_find,
+)

@@ -1,24 +1,23 @@
-"""CMP302 parallelism-above-max."""
+"""Operators that NEW runs with more subtasks than OLD's state has key groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules.pinning import hidden
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import hidden
+from compat.check.rule import Rule
 from compat.plan.facts import Operator
+from compat.state.assignment import Refusal
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Operators that NEW runs with more subtasks than OLD's state has key groups."""
-    for pair in check.mapping.pairs:
-        if pair.new.max_parallelism_configured or pair.new.parallelism <= pair.old.max_parallelism:
-            continue
+def _find(check: Check) -> Iterator[Finding]:
+    for conflict in check.mapping.refused(Refusal.BELOW_PARALLELISM):
+        pair = conflict.pair
         limit = pair.old.max_parallelism
         yield check.finding(
-            "CMP302",
-            Level.ERROR,
+            RULE,
             f"{pair.new.label} runs with parallelism {pair.new.parallelism}, above the recorded max parallelism {limit}",
             consequence="Flink refuses the restore.",
             reason=f"OLD's state is divided into {limit} key groups: more subtasks than that would have none.",
@@ -34,3 +33,19 @@ def _fix(operator: Operator, limit: int) -> Fix:
         return Fix(text=f"Set a parallelism of at most {limit} on the operator before it: {call}.", code=call)
     text = f"Set a parallelism of at most {limit}: {call}."
     return Fix(text=text, call=call, at=operator.source, operator_id=operator.id)
+
+
+RULE = Rule(
+    id="CMP302",
+    name="parallelism-above-max",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="The parallelism of NEW exceeds the recorded max parallelism.",
+    why="A subtask needs at least one key group, and there are only as many as the max parallelism of the job "
+    "that wrote the state.",
+    old="env.set_max_parallelism(4)\nenv.set_parallelism(4)",
+    new="env.set_parallelism(8)",
+    fix="Lower the parallelism to the recorded max parallelism. To go beyond it, the state has to be written anew "
+    "(Flink's State Processor API).",
+    find=_find,
+)

@@ -1,22 +1,21 @@
-"""CMP401 state-dropped."""
+"""States of OLD that the same operator of NEW does not declare any more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts, writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts, writing
-from compat.check.rules.states import changes
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.check.states import changes
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """States of OLD that the same operator of NEW does not declare any more."""
+def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         for state in change.gone:
             yield check.finding(
-                "CMP401",
-                Level.WARNING,
+                RULE,
                 f"{change.pair.new.label} does not declare the state {state.name!r}{amounts.of(state)} any more",
                 consequence="Flink restores this without an error and carries the state along, unused.",
                 reason=f"OLD declares {state.kind.value} state {state.name!r}; NEW has no state of that name.",
@@ -30,3 +29,17 @@ def find(check: Check) -> Iterator[Finding]:
                 ),
                 silent=True,
             )
+
+
+RULE = Rule(
+    id="CMP401",
+    name="state-dropped",
+    level=Level.WARNING,
+    fate=Fate.RESTORED,
+    summary="A state of OLD is not declared any more.",
+    why="The operator gets its old state, but nobody reads this part of it. It is carried along unread, or dropped.",
+    old='get_state(ValueStateDescriptor("count", Types.LONG()))',
+    new="# the descriptor was removed",
+    fix="Nothing if it may go. Otherwise declare the state again, under the same name.",
+    find=_find,
+)

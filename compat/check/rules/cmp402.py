@@ -1,22 +1,21 @@
-"""CMP402 state-renamed."""
+"""A state gone and one of the same kind and type new in the same operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts, writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts, writing
-from compat.check.rules.states import changes
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.check.states import changes
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """A state gone and one of the same kind and type new in the same operator."""
+def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         for old, new in change.renamed:
             yield check.finding(
-                "CMP402",
-                Level.ERROR,
+                RULE,
                 f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} is called {new.name!r} now",
                 consequence=f"Flink restores this without an error; {new.name!r} starts empty, and the values of "
                 f"{old.name!r} stay behind.",
@@ -32,3 +31,19 @@ def find(check: Check) -> Iterator[Finding]:
                 ),
                 silent=True,
             )
+
+
+RULE = Rule(
+    id="CMP402",
+    name="state-renamed",
+    level=Level.ERROR,
+    fate=Fate.LOST,
+    summary="A state went and one of the same type came, in the same operator.",
+    why="States are found by name. Under the new name there is nothing, so it starts empty for every key, while "
+    "the old one is carried along unread: Flink restores this without an error.",
+    old='ValueStateDescriptor("count", Types.LONG())',
+    new='ValueStateDescriptor("total", Types.LONG())',
+    fix="Keep the old name in the descriptor; the variable may have any name. If the new state is meant to start "
+    "empty, say so on the line: # compat: ignore[CMP402] reason.",
+    find=_find,
+)

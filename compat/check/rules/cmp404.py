@@ -1,22 +1,22 @@
-"""CMP404 state-type."""
+"""States whose new type does not read what the old one wrote, or reads it as something a little different."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts, writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts, writing
-from compat.check.rules.pinning import uid_call
-from compat.check.rules.states import StateChange, changes, retyped
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
+from compat.check.states import StateChange, changes, retyped
 from compat.plan.facts import State, StateKind
 from compat.state.compatibility import PROCESS, STORE, Compatibility
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """States whose new type does not read what the old one wrote, or reads it as something a little different."""
+def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         for old, new, compatibility in retyped(change):
             if not compatibility.readable:
@@ -36,8 +36,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
         if state is None or not any(other.name == state.name for other in pair.new.states or ()):
             continue
         yield check.finding(
-            "CMP404",
-            Level.ERROR,
+            RULE,
             f"{pair.new.label} was a {before} and is a {after}",
             consequence=f"The task fails when it starts: a {after} does not read what a {before} keeps.",
             reason=f"What is in {state.name!r} is written by the connector itself.",
@@ -64,8 +63,7 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
     else:
         consequence = "The task fails at the first access: the new serializer must be compatible with the previous one."
     return check.finding(
-        "CMP404",
-        Level.ERROR,
+        RULE,
         f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has {new.type}",
         consequence=consequence,
         reason=f"{new.type} does not read what {old.type} wrote: {'; '.join(compatibility.changes)}.",
@@ -84,9 +82,9 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
 
 def _in_other_words(check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility) -> Finding:
     return check.finding(
-        "CMP404",
-        Level.WARNING,
+        RULE,
         f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has {new.type}",
+        level=Level.WARNING,
         consequence=f"Flink restores this without an error and compares nothing: {'; '.join(compatibility.changes)}.",
         reason="The bytes are read as they are; whether they mean the same is up to the program.",
         old=change.pair.old,
@@ -100,3 +98,21 @@ def _in_other_words(check: Check, change: StateChange, old: State, new: State, c
         ),
         silent=True,
     )
+
+
+RULE = Rule(
+    id="CMP404",
+    name="state-type",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the bytes are read as they are and may mean something else: a field was renamed, or old values "
+    "come back pickled in their old form",
+    fate=Fate.REFUSED,
+    summary="The type of a state cannot read the bytes that OLD wrote.",
+    why="In PyFlink's process mode Flink sees bytes only and lets this pass. The job fails in Python at the first "
+    "record of an old key, or decodes garbage.",
+    old='ValueStateDescriptor("count", Types.LONG())',
+    new='ValueStateDescriptor("count", Types.STRING())',
+    fix="Keep the type, or declare the new type under a new name and convert while processing.",
+    find=_find,
+)

@@ -1,26 +1,25 @@
-"""CMP405 state-type-migrates."""
+"""States whose new type reads what the old one wrote once it is converted, or in part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
-from compat.check.rules.states import changes, retyped
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.check.states import changes, retyped
 from compat.state.compatibility import PROCESS, Answer
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """States whose new type reads what the old one wrote once it is converted, or in part."""
+def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         for old, new, compatibility in retyped(change):
             if compatibility.answer is not Answer.AFTER_MIGRATION:
                 continue
             in_part = change.dialect is PROCESS
             yield check.finding(
-                "CMP405",
-                Level.MIGRATE,
+                RULE,
                 f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has "
                 f"{new.type}",
                 consequence="Flink restores this without an error: what is still declared is read, what is not is gone when "
@@ -34,3 +33,19 @@ def find(check: Check) -> Iterator[Finding]:
                 fixes=(Fix(text="Nothing. Keep a savepoint of OLD, to be able to go back."),),
                 silent=in_part,
             )
+
+
+RULE = Rule(
+    id="CMP405",
+    name="state-type-migrates",
+    level=Level.MIGRATE,
+    fate=Fate.MIGRATED,
+    summary="The type of a state changed in a way that the old bytes can be converted to.",
+    why="A snapshot in a store names the fields of rows and the schemas of Avro records: fields may come, go and move, "
+    "and all values are converted while they are restored. PyFlink converts nothing, but does not look at what follows the "
+    "last field that is still declared.",
+    old='Types.ROW_NAMED(["user", "count", "note"], [Types.STRING(), Types.LONG(), Types.STRING()])',
+    new='Types.ROW_NAMED(["user", "count"], [Types.STRING(), Types.LONG()])',
+    fix="Nothing. Take a savepoint before: the converted state cannot be read by OLD any more.",
+    find=_find,
+)

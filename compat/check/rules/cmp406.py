@@ -1,25 +1,24 @@
-"""CMP406 key-type."""
+"""Keyed operators whose key has another type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.keeping import key_change
-from compat.check.rules import writing
-from compat.check.rules.pinning import uid_call
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Keyed operators whose key has another type."""
+def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         before, after = _key_type(pair.old), _key_type(pair.new)
         if before is not None and after is not None and not key_change(before, after).readable:
             yield check.finding(
-                "CMP406",
-                Level.ERROR,
+                RULE,
                 f"the key of {pair.new.label} had the type {before} and has {after}",
                 consequence="The task fails when it starts: the new key serializer must be compatible with the previous one.",
                 reason="Keys are never migrated: the key decides in which key group a state lies.",
@@ -42,3 +41,18 @@ def _fix(new: Operator, before: str, check: Check) -> Fix:
 
 def _key_type(operator: Operator) -> str | None:
     return next((state.key_type for state in operator.states or () if state.key_type is not None), None)
+
+
+RULE = Rule(
+    id="CMP406",
+    name="key-type",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="The type of an operator's key changed.",
+    why="The bytes of the key decide in which key group its state lies, and under what it is found. Flink never "
+    "converts keys: it refuses when the task starts.",
+    old="stream.key_by(lambda r: r[0], Types.LONG())",
+    new="stream.key_by(lambda r: r[0], Types.STRING())",
+    fix="Keep the key's type. A job that needs another one starts without old state, under another uid.",
+    find=_find,
+)

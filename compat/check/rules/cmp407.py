@@ -1,19 +1,19 @@
-"""CMP407 window-changed."""
+"""Window operators whose windows are of another type, end in another way, or are of another size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.rules import writing
-from compat.check.rules.pinning import uid_call
-from compat.check.rules.states import timers
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
+from compat.check.states import timers
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Window operators whose windows are of another type, end in another way, or are of another size."""
+def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window"), pair.new.detail.get("window")
         if before is None or after is None or before == after:
@@ -26,9 +26,9 @@ def find(check: Check) -> Iterator[Finding]:
         else:
             consequence = "Windows that are open at the savepoint end as they began; new ones follow the new rule."
         yield check.finding(
-            "CMP407",
-            Level.ERROR if refused or stranded else Level.WARNING,
+            RULE,
             f"the windows of {pair.new.label} were {before} and are {after}",
+            level=Level.ERROR if refused or stranded else Level.WARNING,
             consequence=consequence,
             reason="Windows are part of the state's address.",
             old=pair.old,
@@ -61,3 +61,21 @@ def _stranded(pair: Pair) -> str | None:
     if None not in (was, now) and was != now:
         return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
     return None
+
+
+RULE = Rule(
+    id="CMP407",
+    name="window-changed",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="error also from merging (session) windows to others and back, and between event and processing time: open "
+    "windows never end; warning if only the size, slide or gap changed: open windows of the old size end beside the new",
+    fate=Fate.REFUSED,
+    summary="The window assigner makes windows of another type.",
+    why="Each window's state lies under the window itself. Time windows, count windows and the global window are "
+    "written differently, so the old windows cannot be read.",
+    old="keyed.window(TumblingEventTimeWindows.of(Time.minutes(5)))",
+    new="keyed.count_window(100)",
+    fix="Give the new window another uid, and let the old one run out first if its results matter.",
+    find=_find,
+)

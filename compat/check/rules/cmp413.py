@@ -1,23 +1,22 @@
-"""CMP413 built-in-state-unrestorable."""
+"""Operators that keep their state under a name drawn at random at every start."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts, writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts, writing
-from compat.check.rules.pinning import fresh_uid
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import fresh_uid
+from compat.check.rule import Rule
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Operators that keep their state under a name drawn at random at every start."""
+def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         state = next((state for state in pair.old.states or () if state.unstable), None)
         if state is not None:
             yield check.finding(
-                "CMP413",
-                Level.ERROR,
+                RULE,
                 f"the state of {pair.new.label} never survives a restore",
                 consequence="Flink restores this without an error; the aggregates start again from nothing."
                 + amounts.lost(pair.old),
@@ -34,3 +33,18 @@ def find(check: Check) -> Iterator[Finding]:
                 ),
                 silent=True,
             )
+
+
+RULE = Rule(
+    id="CMP413",
+    name="built-in-state-unrestorable",
+    level=Level.ERROR,
+    fate=Fate.LOST,
+    summary="PyFlink's keyed reduce, sum, min, max and their like never find their state again.",
+    why="PyFlink keeps that state under a name drawn at random each time an operator opens. After a restore, even "
+    "of the same program, the results start from nothing: Flink restores this without an error.",
+    old="keyed.sum(1)",
+    new='keyed.process(Sum()).uid("sum")   # with ValueStateDescriptor("sum", Types.LONG())',
+    fix="Write it as a KeyedProcessFunction with a state of your own name.",
+    find=_find,
+)

@@ -1,4 +1,4 @@
-"""CMP502 savepoint-incomplete."""
+"""State files that the metadata names and that are not there; those of operators that NEW does not take do not count."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import shlex
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
 from compat.plan.facts import StateFile
 
 _SHOWN = 5
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """State files that the metadata names and that are not there; those of operators that NEW does not take do not count."""
+def _find(check: Check) -> Iterator[Finding]:
     snapshot = check.old.snapshot
     if snapshot is None:
         return
@@ -25,8 +25,7 @@ def find(check: Check) -> Iterator[Finding]:
         pair = next(taken[id] for id in missing[0].operators if id in taken)
         one = len(missing) == 1
         yield check.finding(
-            "CMP502",
-            Level.ERROR,
+            RULE,
             f"{len(missing)} state {'file is' if one else 'files are'} missing: {_names(missing)}",
             consequence="The tasks fail when they start: they cannot open the state.",
             reason=f"{snapshot.path} names {'it' if one else 'them'}; looked for beside it, and for a checkpoint in shared/ "
@@ -46,9 +45,9 @@ def find(check: Check) -> Iterator[Finding]:
     remote = [file for file in files if file.status == "remote"]
     if remote:
         yield check.finding(
-            "CMP502",
-            Level.NOTE,
+            RULE,
             f"{len(remote)} state files are on other storage and were not looked at: {_names(remote)}",
+            level=Level.NOTE,
             consequence="Whether they are there shows when the tasks start.",
             reason="What a savepoint names is never fetched; only the folder that was named is read.",
             fixes=(
@@ -60,3 +59,20 @@ def find(check: Check) -> Iterator[Finding]:
 def _names(files: list[StateFile]) -> str:
     shown = ", ".join(f"{file.name} ({file.status})" if file.missing else file.name for file in files[:_SHOWN])
     return shown + (f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else "")
+
+
+RULE = Rule(
+    id="CMP502",
+    name="savepoint-incomplete",
+    level=Level.ERROR,
+    other_levels=(Level.NOTE,),
+    when="note for files on other storage, which are not looked at",
+    fate=Fate.REFUSED,
+    summary="State files that the savepoint names are missing.",
+    why="The file _metadata lists those that hold the state. Flink opens them when the tasks start, and fails then.",
+    old="savepoint-6b54af-2f1c/_metadata\nsavepoint-6b54af-2f1c/069d8083-…",
+    new="savepoint-6b54af-2f1c/_metadata",
+    fix="Copy the whole folder. The files of a checkpoint may lie in shared/ and taskowned/ beside it: take a "
+    "savepoint to move state elsewhere.",
+    find=_find,
+)

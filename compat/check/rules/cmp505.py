@@ -1,27 +1,26 @@
-"""CMP505 bytes-of-another-type."""
+"""States of a savepoint whose bytes cannot be of the type that NEW declares.
+
+Where the program that wrote the savepoint is known, its types are compared instead (CMP404).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import writing
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import writing
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """States of a savepoint whose bytes cannot be of the type that NEW declares.
-
-    Where the program that wrote the savepoint is known, its types are compared instead (CMP404).
-    """
+def _find(check: Check) -> Iterator[Finding]:
     if check.old.snapshot is None or check.old.snapshot.types_known:
         return
     for pair in check.right_pairs:
         states = {state.name: state for state in pair.new.states or ()}
         for name, why in pair.old.detail.get("contradicted_types", {}).items():
             yield check.finding(
-                "CMP505",
-                Level.ERROR,
+                RULE,
                 f"the bytes of state {name!r} of {pair.new.label} are not of the type {states[name].type}",
                 consequence="Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first "
                 "record, or reads wrong values.",
@@ -37,3 +36,18 @@ def find(check: Check) -> Iterator[Finding]:
                 ),
                 silent=True,
             )
+
+
+RULE = Rule(
+    id="CMP505",
+    name="bytes-of-another-type",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="The bytes of a state in the savepoint cannot be of the type that the new program declares.",
+    why="PyFlink's coders write a Long as 8 bytes and a String behind its length: a few stored values are held against "
+    "the declared type. What contradicts it, the program cannot read; Flink does not notice, as it sees bytes only.",
+    old='ValueStateDescriptor("count", Types.LONG())     # 8 bytes in the savepoint',
+    new='ValueStateDescriptor("count", Types.STRING())',
+    fix="Keep the type that wrote the state, or put the new values into a state of another name.",
+    find=_find,
+)

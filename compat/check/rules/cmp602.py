@@ -1,19 +1,18 @@
-"""CMP602 checkpointing-off."""
+"""OLD takes checkpoints, NEW does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """OLD takes checkpoints, NEW does not."""
+def _find(check: Check) -> Iterator[Finding]:
     if check.old.settings.get("checkpoint_interval") and not check.new.settings.get("checkpoint_interval"):
         yield check.finding(
-            "CMP602",
-            Level.WARNING,
+            RULE,
             "checkpoints are switched off",
             consequence="After a failure the job starts from the savepoint again, or from nothing.",
             reason=f"OLD takes one every {check.old.settings['checkpoint_interval']} ms, NEW none.",
@@ -24,3 +23,17 @@ def find(check: Check) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+RULE = Rule(
+    id="CMP602",
+    name="checkpointing-off",
+    level=Level.WARNING,
+    fate=Fate.RESTORED,
+    summary="OLD takes checkpoints, NEW does not.",
+    why="The restore works, but after it no state is written any more: a failure loses everything since the start.",
+    old="env.enable_checkpointing(60_000)",
+    new="# no call of enable_checkpointing",
+    fix="Call env.enable_checkpointing, or set execution.checkpointing.interval, in NEW too.",
+    find=_find,
+)

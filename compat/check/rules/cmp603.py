@@ -1,26 +1,25 @@
-"""CMP603 execution-mode."""
+"""Keyed Python state across a change between process and thread mode."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import amounts
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
-from compat.check.rules import amounts
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
 
 _OPTION = "python.execution-mode"
 
 
-def find(check: Check) -> Iterator[Finding]:
-    """Keyed Python state across a change between process and thread mode."""
+def _find(check: Check) -> Iterator[Finding]:
     before, after = check.old.settings.get(_OPTION), check.new.settings.get(_OPTION)
     if None in (before, after) or before == after:
         return
     for pair in check.right_pairs:
         if any(not state.built_in for state in pair.old.states or ()):
             yield check.finding(
-                "CMP603",
-                Level.ERROR,
+                RULE,
                 f"the state of {pair.new.label} is lost: {_OPTION} was {before} and is {after}",
                 consequence="Flink restores this without an error; all keyed state starts empty."
                 + amounts.lost(pair.old),
@@ -30,3 +29,18 @@ def find(check: Check) -> Iterator[Finding]:
                 fixes=(Fix(text=f"Set {_OPTION} to {before} again.", code=f"{_OPTION}: {before}"),),
                 silent=True,
             )
+
+
+RULE = Rule(
+    id="CMP603",
+    name="execution-mode",
+    level=Level.ERROR,
+    fate=Fate.LOST,
+    summary="The option python.execution-mode changed between process and thread.",
+    why="In process mode PyFlink stores state d as python-state-d in bytes, in thread mode as d with its own "
+    "type. The names differ, so all keyed state starts empty: Flink restores this without an error.",
+    old="python.execution-mode: process",
+    new="python.execution-mode: thread",
+    fix="Keep the mode of the job that wrote the state.",
+    find=_find,
+)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.check.rules.catalogue import RULES, find
-from compat.cli.rules import as_dict
+from compat.check.catalogue import RULES, as_dict, find
 from compat.service.context import answer
 from compat.service.registry import NotFound
 

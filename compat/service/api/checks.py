@@ -1,4 +1,4 @@
-"""Checks: make one, list them, look at one."""
+"""Checks: make one, list them, get one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service import work
+from compat.service import worker
+from compat.service.access import require
 from compat.service.body import read_body
 from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service
-from compat.service.guard import require
 from compat.service.records import Check, Identity, Role, check_json
 from compat.service.registry.checks import NewCheck
 from compat.service.requests import job_name
@@ -21,7 +21,7 @@ async def create(request: Request) -> Response:
     parts = service(request)
     identity = require(request, Role.READ)
     body = await read_body(request, parts.settings)
-    checked = await parts.pools.run(work.check_body, body, size=len(body))
+    checked = await parts.pools.run(worker.check_body, body, size=len(body))
     if not checked.record:
         observe(parts, checked)
         return raw(b'{"check":null,"report":' + checked.report + b"}")
@@ -30,7 +30,7 @@ async def create(request: Request) -> Response:
     return raw(with_report(check, checked.report), 201)
 
 
-async def record(parts: Service, checked: work.Checked, identity: Identity) -> Check:
+async def record(parts: Service, checked: worker.Checked, identity: Identity) -> Check:
     """Keep a check that was made."""
     observe(parts, checked)
     new = NewCheck(
@@ -51,7 +51,7 @@ async def record(parts: Service, checked: work.Checked, identity: Identity) -> C
     return await blocking(parts.registry.checks.record, new, parts.settings.kept_checks)
 
 
-def observe(parts: Service, checked: work.Checked) -> None:
+def observe(parts: Service, checked: worker.Checked) -> None:
     """Count a check."""
     parts.metrics.checks.labels(checked.verdict).inc()
     parts.metrics.check_seconds.observe(checked.seconds)

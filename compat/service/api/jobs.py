@@ -7,7 +7,8 @@ import json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service import work
+from compat.service import worker
+from compat.service.access import require
 from compat.service.api.checks import record
 from compat.service.body import BodyRefused, read_body
 from compat.service.context import (
@@ -21,7 +22,6 @@ from compat.service.context import (
     raw,
     service,
 )
-from compat.service.guard import require
 from compat.service.records import (
     Check,
     Identity,
@@ -38,7 +38,7 @@ from compat.service.requests import PromoteRequest, promote_request
 from compat.service.untrusted import read_json
 
 SMALL_BODY = 64 * 1024
-"""What a request without a plan may have."""
+"""The largest body of a request without a plan, in bytes."""
 
 
 async def listing(request: Request) -> Response:
@@ -89,7 +89,7 @@ async def push(request: Request) -> Response:
     identity = require(request, Role.PUSH)
     job = path_job(request)
     body = await read_body(request, parts.settings)
-    given = await parts.pools.run(work.push, body, size=len(body))
+    given = await parts.pools.run(worker.push, body, size=len(body))
     pushed = await blocking(
         parts.registry.jobs.push, job, given.packed, commit=given.commit, author=given.author, by=identity.name
     )
@@ -99,7 +99,7 @@ async def push(request: Request) -> Response:
 
 
 async def promotions(request: Request) -> Response:
-    """What ran when, newest first."""
+    """The versions that ran and when, newest first."""
     found = await blocking(service(request).registry.jobs.promotions, path_job(request), page_size(request))
     return answer({"promotions": [promotion_json(promotion) for promotion in found]})
 
@@ -153,7 +153,7 @@ async def _gate(parts: Service, job: Job, wanted: Version, identity: Identity) -
         return known
     size = max(job.current.plan.size, wanted.plan.size)
     checked = await parts.pools.run(
-        work.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
+        worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
     )
     return await record(parts, checked, identity)
 

@@ -1,4 +1,4 @@
-"""The description of the API, as OpenAPI 3.1. The schema of a report is that of the command line."""
+"""The description of the API, as OpenAPI 3.1. The schemas of plans and reports are those of the command line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 import compat
 from compat import schemas
+from compat.compiler.versions import FLINK_VERSIONS
+from compat.plan.schema import components
 from compat.service.context import raw
-from compat.service.requests import FLINK_VERSIONS, JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, SAVEPOINT_ID
-from compat.service.shape import json_schema
+from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, SAVEPOINT_ID
 
 Json = dict[str, Any]
 
@@ -180,7 +181,7 @@ def _schemas() -> dict[str, Json]:
                 "pointer": _TEXT,
             },
         },
-        "Plan": json_schema(),
+        **components("#/components/schemas/{name}"),
         "PlanInfo": _object(
             digest=_TEXT, job_name=_TEXT, flink=_TEXT, operators={"type": "integer"}, size={"type": "integer"}
         ),
@@ -256,7 +257,7 @@ def _schemas() -> dict[str, Json]:
             "description": "A plan that is sent along, a version of a job (without a number the one that runs), "
             "or a savepoint.",
             "oneOf": [
-                _exactly(["plan"], plan=_reference("Plan"), label=label),
+                _exactly(["plan"], plan={"anyOf": [_reference("Plan"), _reference("Refused")]}, label=label),
                 _exactly(["job"], job=name, version=_or_null(_NUMBER), label=label),
                 _exactly(["savepoint"], savepoint={"type": "string", "pattern": SAVEPOINT_ID}, label=label),
             ],

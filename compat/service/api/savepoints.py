@@ -7,8 +7,8 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
+from compat.service.access import require
 from compat.service.context import answer, blocking, page_size, service
-from compat.service.guard import require
 from compat.service.records import Role, savepoint_json
 from compat.service.registry import NotFound
 from compat.service.requests import SAVEPOINT_ID, job_name
@@ -34,12 +34,12 @@ async def get(request: Request) -> Response:
 
 
 async def inspection(request: Request) -> Response:
-    """What is in a savepoint."""
+    """The contents of a savepoint."""
     return answer(await blocking(service(request).registry.savepoints.inspection, _id(request)))
 
 
 async def rescan(request: Request) -> Response:
-    """Look through the folders now."""
+    """Scan the folders now."""
     require(request, Role.ADMIN)
     found = await scan(service(request))
     return answer({"savepoints": found})

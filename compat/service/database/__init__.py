@@ -41,7 +41,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only looks."""
+        """A transaction that only reads."""
         with self._engine.begin() as connection:
             yield connection
 

@@ -9,7 +9,7 @@ from math import floor, log10
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 74, 10, 12, 26
 _LEAST = 1e-300
-"""What is less counts as nothing: powers of ten end there."""
+"""Anything below counts as nothing: powers of ten end there."""
 
 
 @dataclass(frozen=True, slots=True)

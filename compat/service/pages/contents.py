@@ -1,4 +1,4 @@
-"""What is in a savepoint, from its inspection: operators with states, sizes, and how evenly its key groups lie."""
+"""The contents of a savepoint from its inspection: operators with states, sizes, and how evenly its key groups lie."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compat.report.escaping import visible
+from compat.escaping import visible
 from compat.report.metrics import metric_text
 from compat.service.pages.charts import Bar, bars
 from compat.service.pages.rendering import count, size
@@ -44,7 +44,7 @@ class OperatorContents:
 
 
 def facts(inside: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a savepoint says of itself as a whole."""
+    """Facts about a savepoint as a whole."""
     properties = inside.get("properties")
     told = [
         ("checkpoint", inside.get("checkpoint_id", inside.get("epoch"))),
@@ -61,7 +61,7 @@ def facts(inside: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def metrics(inside: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What operators of a job on Spark measured: operator, metric, value."""
+    """The metrics of a job on Spark: operator, metric, value."""
     given = inside.get("metrics")
     return [
         (visible(str(each.get("name"))), visible(str(name)), visible(metric_text(value)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from compat.service.access import COOKIE
 from compat.service.context import blocking, path_job, path_number, service
-from compat.service.guard import COOKIE
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.registry import NotFound

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from compat.report.escaping import visible
-from compat.service.guard import COOKIE, require
+from compat.escaping import visible
+from compat.service.access import COOKIE, require
 from compat.service.pool import Busy, WorkFailed
 from compat.service.records import Role, moment
 from compat.service.registry import NotFound

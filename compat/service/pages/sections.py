@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.plan.decode import PlanError, decode
-from compat.plan.facts import Program
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Settings
+from compat.plan.reading import PlanError
 from compat.report.context import ReportContext
-from compat.service import work
+from compat.service import worker
 from compat.service.pages.rendering import render
 from compat.service.records import Check, CheckSide, Version
 from compat.service.registry import NotFound, Registry
-from compat.service.snapshots import snapshot_program
+from compat.service.snapshots import accepted, snapshot_program
 from compat.view.layers import Side
 from compat.view.model import document_section, failure_section, plan_section
 
@@ -21,14 +22,14 @@ CONTEXT = ReportContext(sources={})
 
 def version_page(version: Version, logged_in: bool) -> str:
     """The page of a version's plan."""
-    plan = work.registry().plans.document(version.plan.digest)
-    program = decode(plan, name=version.label, kind="plan")
+    plan = accepted(worker.registry().plans.document(version.plan.digest))
+    program = facts_of(plan, name=version.label, kind="plan")
     return render("version.html", logged_in=logged_in, version=version, sections=[plan_section(program, plan, CONTEXT)])
 
 
 def check_page(check: Check, logged_in: bool) -> str:
     """The page of a check, from its report and what of the plans is still kept."""
-    registry = work.registry()
+    registry = worker.registry()
     report = registry.checks.report(check.id)
     return render("check.html", logged_in=logged_in, check=check, sections=[_section(registry, check, report)])
 
@@ -45,17 +46,18 @@ def _side(registry: Registry, side: CheckSide, told: dict[str, Any], new: Progra
     """The program of one side; where it is not kept any more, an empty one of that name."""
     try:
         if side.digest is not None:
-            plan = registry.plans.document(side.digest)
-            return Side(decode(plan, name=side.label, kind=told["kind"]), plan)
+            plan = accepted(registry.plans.document(side.digest))
+            return Side(facts_of(plan, name=side.label, kind=told["kind"]), plan)
         if side.savepoint is not None and new is not None:
             savepoint = registry.savepoints.get(side.savepoint)
-            return Side(snapshot_program(registry, savepoint, side.label, new), {})
+            return Side(snapshot_program(registry, savepoint, side.label, new), None)
     except (NotFound, PlanError):
         pass
-    return Side(_missing(side.label, told), {})
+    return Side(_missing(side.label, told), None)
 
 
 def _missing(name: str, told: dict[str, Any]) -> Program:
+    settings: Settings = told["settings"]
     return Program(
         name=name,
         kind=told["kind"] or "plan",
@@ -63,7 +65,7 @@ def _missing(name: str, told: dict[str, Any]) -> Program:
         flink=told["flink"] or "",
         operators=(),
         vertices=(),
-        settings=told["settings"] or {},
+        settings=settings or {},
     )
 
 

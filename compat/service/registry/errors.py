@@ -1,4 +1,4 @@
-"""What a registry cannot give or do."""
+"""Errors of the registry."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class NotFound(LookupError):
 
 
 class Conflict(RuntimeError):
-    """What was asked does not fit what the registry holds now, for instance as another version runs meanwhile."""
+    """The request does not fit what the registry holds now, for instance because another version runs meanwhile."""

@@ -100,7 +100,7 @@ class Jobs:
         return Promotion(id=id, job=name, number=number, by=by, at=at, check=check, forced=forced, reason=reason)
 
     def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
-        """What ran when, newest first. Raises NotFound."""
+        """The versions that ran and when, newest first. Raises NotFound."""
         with self._database.read() as connection:
             job = _job_row(connection, name)
             rows = connection.execute(

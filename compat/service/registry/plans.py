@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from compat.plan import model
+from compat.plan.reading import read
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import plans
 from compat.service.records import Plan
@@ -33,17 +33,16 @@ class Plans:
         self._database = database
 
     def get(self, digest: str) -> Plan:
-        """What is known of a plan. Raises NotFound."""
+        """The description of a plan. Raises NotFound."""
         with self._database.read() as connection:
             row = connection.execute(select(*DESCRIPTION).where(plans.c.digest == digest)).first()
         if row is None:
             raise NotFound(f"There is no plan {digest}.")
         return plan_of(row)
 
-    def document(self, digest: str) -> dict[str, Any]:
-        """The plan itself, as ``compat plan --format json`` gives it. Raises NotFound."""
-        found: dict[str, Any] = json.loads(self.text(digest))
-        return found
+    def document(self, digest: str) -> model.Plan | model.Refused:
+        """The plan itself. Raises NotFound."""
+        return read(self.text(digest))
 
     def text(self, digest: str) -> bytes:
         """The canonical JSON of a plan. Raises NotFound."""

@@ -19,7 +19,7 @@ from compat.service.registry.packing import unpack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenSavepoint:
-    """What a look into a folder found; ``inspection`` is deflated JSON, None for what cannot be read."""
+    """A snapshot found in a folder; ``inspection`` is deflated JSON, None for one that cannot be read."""
 
     id: str
     path: str
@@ -58,7 +58,7 @@ class Savepoints:
         return _savepoint(row)
 
     def inspection(self, id: str) -> dict[str, Any]:
-        """What is in a savepoint: for Flink's, what ``compat inspect --format json`` gives. Raises NotFound.
+        """The contents of a savepoint: for Flink's, what ``compat inspect --format json`` gives. Raises NotFound.
 
         For our Delta store: ``job_id``, ``job_name``, ``epoch``, ``plan`` and ``checkpoints``, each as far as it is known.
         """

@@ -23,7 +23,7 @@ _NOBODY = sha256(b"").hexdigest()
 
 
 class Tokens:
-    """Who may do what."""
+    """The tokens and their rights."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class Tokens:
         return f"compat_{id}_{secret}"
 
     def identify(self, token: str) -> Identity | None:
-        """Whose token it is; None if it is nobody's."""
+        """The owner of a token; None for one that is not known."""
         head, _, rest = token.partition("_")
         id, _, secret = rest.partition("_")
         if head != "compat" or not (id.isascii() and id.isalnum()) or len(token) > 200:
@@ -60,7 +60,7 @@ class Tokens:
             return [Token(name=row.name, role=Role(row.role), created_at=row.created_at) for row in rows]
 
     def revoke(self, name: str) -> None:
-        """Make a token worthless from now on. Raises NotFound."""
+        """Revoke a token. Raises NotFound."""
         with self._database.write() as connection:
             if connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount == 0:
                 raise NotFound(f"There is no token {name!r}.")

@@ -9,7 +9,7 @@ __all__ = ["CompletableFuture"]
 
 
 class CompletableFuture:
-    """What a job client's calls give. Here ``compute`` makes the result when it is first asked for."""
+    """The result of a job client's call. Here ``compute`` makes it when it is first asked for."""
 
     def __init__(self, compute: Callable[[], Any], py_class: Callable[[Any], Any] | None = None) -> None:
         self._compute = compute
@@ -50,7 +50,7 @@ class CompletableFuture:
         return self._value
 
     def exception(self) -> Exception | None:
-        """What went wrong, or None."""
+        """The exception that the call ended with, or None."""
         return self._error if self._done else None
 
     def _resolve(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from compat.compiler.configuration import AUTO_GENERATED_UIDS, MAX_PARALLELISM, PARALLELISM, parse_duration
 from compat.compiler.datastream.common.configuration import Configuration, as_text
 from compat.compiler.errors import illegal_argument
+from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 __all__ = ["ExecutionConfig"]
 
@@ -21,8 +22,6 @@ FORCE_AVRO = "pipeline.force-avro"
 OBJECT_REUSE = "pipeline.object-reuse"
 GLOBAL_JOB_PARAMETERS = "pipeline.global-job-parameters"
 SNAPSHOT_COMPRESSION = "execution.checkpointing.snapshot-compression"
-
-MAX_PARALLELISM_LIMIT = 32768
 
 
 class ExecutionConfig:
@@ -78,9 +77,9 @@ class ExecutionConfig:
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
         """The number of key groups of operators that set none themselves."""
-        if not 0 < max_parallelism <= MAX_PARALLELISM_LIMIT:
+        if not 0 < max_parallelism <= HIGHEST_MAX_PARALLELISM:
             raise illegal_argument(
-                f"maxParallelism is out of bounds 0 < maxParallelism <= {MAX_PARALLELISM_LIMIT}. "
+                f"maxParallelism is out of bounds 0 < maxParallelism <= {HIGHEST_MAX_PARALLELISM}. "
                 f"Found: {max_parallelism}"
             )
         return self._set(MAX_PARALLELISM, max_parallelism)

@@ -1,4 +1,4 @@
-"""What a finished job gives back. Flink: ``JobExecutionResult``."""
+"""The result of a finished job. Flink: ``JobExecutionResult``."""
 
 from __future__ import annotations
 

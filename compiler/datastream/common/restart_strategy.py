@@ -1,4 +1,4 @@
-"""What happens after a failure. Flink: ``RestartStrategies``."""
+"""Restarting after a failure. Flink: ``RestartStrategies``."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class RestartStrategies:
             }
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """What the cluster is configured for."""
+        """The strategy that the cluster is configured for."""
 
         def get_description(self) -> str:
             return "Cluster level default restart strategy"

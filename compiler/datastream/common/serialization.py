@@ -169,7 +169,7 @@ class BulkWriterFactory(JavaObjectWrapper):
 
 
 class RowDataBulkWriterFactory(BulkWriterFactory):
-    """One that takes the rows of the Table API, so that rows of Python are converted before."""
+    """A factory for rows of the Table API: rows of Python are converted first."""
 
     def __init__(
         self,

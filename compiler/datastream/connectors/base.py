@@ -1,4 +1,4 @@
-"""What all connectors share. Flink: ``pyflink.datastream.connectors.base``.
+"""The base of all connectors. Flink: ``pyflink.datastream.connectors.base``.
 
 A source or sink is a plain holder of everything the program set on it. It needs no jar: graphs are made from it as it
 is, and a runtime that knows the connector reads its settings.
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from compat.compiler.datastream.functions import JavaFunctionWrapper
 from compat.compiler.errors import illegal_argument
 from compat.compiler.transformations.model import SinkStep, SinkTopology
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import SinkCommitter, SinkWriter
 from compat.state.types import TypeInformation, Types
 
 __all__ = [
@@ -119,7 +119,7 @@ def writer(sink: Sink) -> SinkStep:
     """The operator that writes records."""
     return SinkStep(
         name="Writer",
-        operator=Operator(kind="sink_writer", function=sink, factory="SinkWriterOperatorFactory", yielding=True),
+        operator=SinkWriter(function=sink),
     )
 
 
@@ -127,7 +127,7 @@ def committer(sink: Sink) -> SinkStep:
     """The operator that publishes, after a checkpoint, what the writers wrote."""
     return SinkStep(
         name="Committer",
-        operator=Operator(kind="sink_committer", function=sink, factory="CommitterOperatorFactory"),
+        operator=SinkCommitter(function=sink),
     )
 
 
@@ -144,7 +144,7 @@ class SupportsPreprocessing(ABC):
 
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes the stream, or None."""
+        """The function that changes the stream before the sink, or None."""
 
 
 class Builder:

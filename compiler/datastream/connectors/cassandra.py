@@ -41,7 +41,7 @@ class MapperOptions(Builder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that was set."""
+        """The settings made so far."""
         return dict(self._settings)
 
     def ttl(self, ttl: int) -> MapperOptions:
@@ -90,7 +90,7 @@ class CassandraCommitter:
 
 
 class CassandraFailureHandler:
-    """What happens when a write fails (Flink: ``CassandraFailureHandler``)."""
+    """A handler of failed writes (Flink: ``CassandraFailureHandler``)."""
 
     def __init__(self, j_cassandra_failure_handler: Any) -> None:
         self.name = j_cassandra_failure_handler
@@ -138,7 +138,7 @@ class CassandraSink:
         return self
 
     def disable_chaining(self) -> CassandraSink:
-        """Run in threads of its own."""
+        """Never share a thread with neighbouring operators."""
         self._sink.disable_chaining()
         return self
 
@@ -164,7 +164,7 @@ class CassandraSink:
             return self._set(query=query)
 
         def set_host(self, host: str, port: int = 9042) -> CassandraSink.CassandraSinkBuilder:
-            """Where Cassandra is."""
+            """Set the host of Cassandra."""
             return self._set(host=host, port=port)
 
         def set_cluster_builder(self, builder: ClusterBuilder) -> CassandraSink.CassandraSinkBuilder:
@@ -182,7 +182,7 @@ class CassandraSink:
             return self._set(mapper_options=options)
 
         def set_failure_handler(self, failure_handler: CassandraFailureHandler) -> CassandraSink.CassandraSinkBuilder:
-            """What happens when a write fails."""
+            """Set the handler of failed writes."""
             return self._set(failure_handler=failure_handler)
 
         def set_max_concurrent_requests(
@@ -192,7 +192,7 @@ class CassandraSink:
             return self._set(max_concurrent_requests=max_concurrent_requests, max_wait=duration)
 
         def enable_ignore_null_fields(self) -> CassandraSink.CassandraSinkBuilder:
-            """Leave what is None as it is in the database."""
+            """Leave the database's value where a field is None."""
             return self._set(ignore_null_fields=True)
 
         def build(self) -> CassandraSink:

@@ -13,7 +13,7 @@ __all__ = ["DataGeneratorSource"]
 
 
 class DataGeneratorSource(Source):
-    """What ``function`` makes of the numbers from 0 to ``count`` - 1, in parallel, ``rate`` records a second if given."""
+    """Records that ``function`` makes of the numbers from 0 to ``count`` - 1, in parallel, ``rate`` a second if given."""
 
     connector = "data-generator"
 

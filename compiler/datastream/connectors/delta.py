@@ -64,7 +64,7 @@ class DeltaSourceBuilder(Builder):
         return self._set(starting_timestamp=timestamp)
 
     def update_check_interval(self, interval_millis: int) -> DeltaSourceBuilder:
-        """Milliseconds between two looks for new versions; continuous sources only."""
+        """Milliseconds between two checks for new versions; continuous sources only."""
         return self._only(False, "update_check_interval", interval_millis)
 
     def ignore_deletes(self, ignore: bool) -> DeltaSourceBuilder:
@@ -161,7 +161,7 @@ class DeltaSinkBuilder(Builder):
         row_type = self._settings["row_type"]
         columns = self._settings.get("partition_columns", ())
         unknown = [] if row_type is None else [c for c in columns if c not in row_type.field_names]
-        if unknown:
+        if row_type is not None and unknown:
             raise illegal_argument(
                 f"Partition columns {unknown} are not columns of the table: {list(row_type.field_names)}."
             )

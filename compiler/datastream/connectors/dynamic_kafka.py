@@ -71,7 +71,7 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
 
     @staticmethod
     def value_only(deserialization_schema: DeserializationSchema) -> KafkaRecordDeserializationSchema:
-        """Of its value only."""
+        """A deserializer of the value only."""
         schema = KafkaRecordDeserializationSchema("value_only")
         schema.value_schema = deserialization_schema
         return schema
@@ -97,7 +97,7 @@ class DynamicKafkaSource(Source):
 
     @staticmethod
     def builder() -> DynamicKafkaSourceBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return DynamicKafkaSourceBuilder()
 
 
@@ -133,7 +133,7 @@ class DynamicKafkaSourceBuilder(Builder):
         return self._set(kafka_stream_subscriber=kafka_stream_subscriber)
 
     def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder:
-        """Who tells where streams are."""
+        """Set the service that tells where streams are."""
         return self._set(kafka_metadata_service=kafka_metadata_service)
 
     def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema) -> DynamicKafkaSourceBuilder:

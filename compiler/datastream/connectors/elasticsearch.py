@@ -102,7 +102,7 @@ class ElasticsearchSinkBuilderBase(Builder):
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> ElasticsearchSinkBuilderBase:
-        """What to do when a bulk fails for want of resources."""
+        """Set how a bulk is tried again that failed for want of resources."""
         return self._set(bulk_flush_backoff=(flush_backoff_type, max_retries, delay_millis))
 
     def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:
@@ -114,7 +114,7 @@ class ElasticsearchSinkBuilderBase(Builder):
         return self._set(connection_password=password)
 
     def set_connection_path_prefix(self, prefix: str) -> ElasticsearchSinkBuilderBase:
-        """What stands before the path of every request."""
+        """Set the prefix of every request's path."""
         return self._set(connection_path_prefix=prefix)
 
     def set_connection_request_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:

@@ -1,4 +1,4 @@
-"""What is set on file sinks: buckets, rolling, names, compaction. :mod:`.file_system` has the names."""
+"""Settings of file sinks: buckets, rolling, names, compaction. :mod:`.file_system` has the names."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from compat.compiler.datastream.connectors.file_settings import (
     RollingPolicy,
 )
 from compat.compiler.datastream.functions import SinkFunction
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.model import SinkStep, SinkTopology
-from compat.compiler.transformations.operators import Operator
-from compat.compiler.transformations.partitioners import FORWARD, REBALANCE
+from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, Partitioner
 from compat.state.types import ExternalTypeInfo, OpaqueTypeInfo
 
 _ROW_DATA = OpaqueTypeInfo("GenericType<org.apache.flink.table.data.RowData>")
@@ -39,7 +39,7 @@ class RowToRowData(StreamTransformer):
     def apply(self, ds: Any) -> Any:
         if isinstance(ds.get_type(), ExternalTypeInfo):
             return ds
-        return ds._java("Process", Operator(kind="rows_to_row_data", function=self.row_type), _ROW_DATA)
+        return ds._java("Process", ops.RowsToRowData(function=self.row_type), _ROW_DATA)
 
 
 class FileSink(Sink, SupportsPreprocessing):
@@ -66,38 +66,53 @@ class FileSink(Sink, SupportsPreprocessing):
         return FileSink.BulkFormatBuilder(base_path, writer_factory)
 
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes the stream before the sink, or None."""
+        """The function that changes the stream before the sink, or None."""
         return self._transformer
 
     def topology(self) -> SinkTopology:
         """Writer and committer, with the parts of the compaction between them."""
         if self.settings.get("compact_strategy") is not None:
             between: tuple[SinkStep, ...] = (
-                self._step("CompactorCoordinator", "CompactCoordinatorFactory", REBALANCE, 1),
-                self._step("CompactorOperator", "CompactorOperatorFactory"),
+                self._step(
+                    "CompactorCoordinator", ops.FileCompactorCoordinator, "CompactCoordinatorFactory", REBALANCE, 1
+                ),
+                self._step("CompactorOperator", ops.FileCompactor, "CompactorOperatorFactory"),
             )
         elif self.settings.get("compaction_disabled"):
             between = (
-                self._step("CompactorCoordinatorPlaceHolder", "CompactCoordinatorStateHandlerFactory", FORWARD),
-                self._step("CompactorOperatorPlaceHolder", "CompactorOperatorStateHandlerFactory", FORWARD),
+                self._step(
+                    "CompactorCoordinatorPlaceHolder",
+                    ops.FileCompactorCoordinator,
+                    "CompactCoordinatorStateHandlerFactory",
+                    FORWARD,
+                ),
+                self._step(
+                    "CompactorOperatorPlaceHolder", ops.FileCompactor, "CompactorOperatorStateHandlerFactory", FORWARD
+                ),
             )
         else:
             between = ()
         return SinkTopology(writer=writer(self), pre_commit=between, committer=committer(self))
 
-    def _step(self, name: str, factory: str, partitioner: Any = None, parallelism: int | None = None) -> SinkStep:
+    def _step(
+        self,
+        name: str,
+        kind: type[ops.Operator],
+        factory: str,
+        partitioner: Partitioner | None = None,
+        parallelism: int | None = None,
+    ) -> SinkStep:
         part = name.removesuffix("PlaceHolder")
-        kind = "file_sink_compactor_coordinator" if "Coordinator" in name else "file_sink_compactor"
         return SinkStep(
             name=name,
-            operator=Operator(kind=kind, function=self, factory=factory),
+            operator=kind(function=self, factory=factory),
             partitioner=partitioner,
             uid=f"FileSink{part}",
             parallelism=parallelism,
         )
 
     class BaseBuilder(Builder):
-        """What both builders share."""
+        """The base of both builders."""
 
         def __init__(self, base_path: str, **settings: Any) -> None:
             super().__init__()
@@ -189,7 +204,7 @@ class StreamingFileSink(SinkFunction):
         return StreamingFileSink.DefaultBulkFormatBuilder(base_path, writer_factory=writer_factory)
 
     class BaseBuilder(Builder):
-        """What both builders share."""
+        """The base of both builders."""
 
         def __init__(self, base_path: str, **settings: Any) -> None:
             super().__init__()

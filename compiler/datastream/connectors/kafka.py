@@ -43,7 +43,7 @@ __all__ = [
 
 
 class FlinkKafkaConsumerBase(SourceFunction):
-    """What Kafka sources of the old kind share."""
+    """The base of Kafka sources of the old kind."""
 
     connector = "kafka"
     parallel = True
@@ -114,7 +114,7 @@ class Semantic(Enum):
 
 
 class FlinkKafkaProducerBase(SinkFunction):
-    """What Kafka sinks of the old kind share."""
+    """The base of Kafka sinks of the old kind."""
 
     connector = "kafka"
 

@@ -75,7 +75,7 @@ class KafkaRecordSerializationSchema(SerializationSchema):
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KafkaRecordSerializationSchemaBuilder()
 
     def __repr__(self) -> str:
@@ -148,11 +148,11 @@ class KafkaSink(Sink, SupportsPreprocessing):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KafkaSinkBuilder()
 
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes the stream before the sink, or None."""
+        """The function that changes the stream before the sink, or None."""
         return self._transformer
 
     def topology(self) -> SinkTopology:

@@ -25,7 +25,7 @@ class KafkaSource(Source):
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KafkaSourceBuilder()
 
 

@@ -169,7 +169,7 @@ class KinesisStreamsSink(Sink):
 
     @staticmethod
     def builder() -> KinesisStreamsSinkBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KinesisStreamsSinkBuilder()
 
 
@@ -206,7 +206,7 @@ class KinesisFirehoseSink(Sink):
 
     @staticmethod
     def builder() -> KinesisFirehoseSinkBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return KinesisFirehoseSinkBuilder()
 
 

@@ -85,7 +85,7 @@ class PulsarSource(Source):
 
     @staticmethod
     def builder() -> PulsarSourceBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return PulsarSourceBuilder()
 
 
@@ -156,7 +156,7 @@ class PulsarSink(Sink):
 
     @staticmethod
     def builder() -> PulsarSinkBuilder:
-        """Start without anything."""
+        """A builder without settings."""
         return PulsarSinkBuilder()
 
     def topology(self) -> SinkTopology:

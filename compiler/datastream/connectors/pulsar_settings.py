@@ -1,4 +1,4 @@
-"""What is set on Pulsar sources and sinks. :mod:`.pulsar` has the names."""
+"""Settings of Pulsar sources and sinks. :mod:`.pulsar` has the names."""
 
 from __future__ import annotations
 

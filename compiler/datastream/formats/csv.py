@@ -63,15 +63,15 @@ class _Builder:
         return self
 
     def set_array_element_delimiter(self: B, delimiter: str) -> B:
-        """What stands between values inside a column; ; if not set."""
+        """The delimiter of values inside a column; ; if not set."""
         return self._set(array_element_delimiter=delimiter)
 
     def set_quote_character(self: B, c: str) -> B:
-        """What stands around texts with delimiters inside; " if not set."""
+        """The quote around texts with delimiters inside; " if not set."""
         return self._set(quote=c)
 
     def set_escape_character(self: B, c: str) -> B:
-        """What takes the next character's meaning away; none if not set."""
+        """The character that takes the next one's meaning away; none if not set."""
         return self._set(escape=c)
 
 
@@ -116,7 +116,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         """Collects the settings; the type of the rows is required."""
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
-            """What stands between columns; a comma if not set."""
+            """The delimiter of columns; a comma if not set."""
             return self._set(field_delimiter=delimiter)
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
@@ -166,11 +166,11 @@ class CsvRowSerializationSchema(SerializationSchema):
         """Collects the settings; the type of the rows is required."""
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """What stands between columns; a comma if not set."""
+            """The delimiter of columns; a comma if not set."""
             return self._set(field_delimiter=c)
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
-            """What ends a line; a line break if not set."""
+            """The end of a line; a line break if not set."""
             return self._set(line_delimiter=delimiter)
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:

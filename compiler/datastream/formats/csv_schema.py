@@ -105,11 +105,11 @@ class CsvSchemaBuilder:
         return self
 
     def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
-        """What stands between values inside a column."""
+        """The separator of values inside a column."""
         return self._set(array_element_separator=separator)
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
-        """What stands between columns."""
+        """The separator of columns."""
         return self._set(column_separator=_one_character("Column separator", char))
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
@@ -117,11 +117,11 @@ class CsvSchemaBuilder:
         return self._set(escape_char=None)
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """What takes the next character's meaning away."""
+        """The character that takes the next one's meaning away."""
         return self._set(escape_char=_one_character("Escape char", char))
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
-        """What stands between lines, when writing."""
+        """The separator of lines, for writing."""
         return self._set(line_separator=separator)
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
@@ -133,7 +133,7 @@ class CsvSchemaBuilder:
         return self._set(quote_char=None)
 
     def set_quote_char(self, char: str) -> CsvSchemaBuilder:
-        """What stands around texts with separators inside."""
+        """The quote around texts with separators inside."""
         return self._set(quote_char=_one_character("Quote char", char))
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:

@@ -97,7 +97,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             return self
 
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
-            """What cannot be read is passed over."""
+            """Skip messages that cannot be read."""
             self._ignore = True
             return self
 

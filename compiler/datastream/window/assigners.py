@@ -38,7 +38,7 @@ class WindowAssigner(ABC, Generic[T, W]):
     """Puts a record into windows."""
 
     class WindowAssignerContext(ABC):
-        """What an assigner may ask."""
+        """The clock that an assigner may ask."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
@@ -89,7 +89,7 @@ class SessionWindowTimeGapExtractor(ABC):
 
 
 class _TimeWindows(WindowAssigner[T, TimeWindow]):
-    """What all assigners of time windows share; ``arguments`` are what ``repr`` shows."""
+    """The base of all assigners of time windows; ``arguments`` are what ``repr`` shows."""
 
     arguments: tuple[Any, ...]
 

@@ -30,7 +30,7 @@ class Evictor(ABC, Generic[W]):
     """Takes records out of a window before or after its function is called."""
 
     class EvictorContext(ABC):
-        """What an evictor may ask."""
+        """The clocks that an evictor may ask."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:

@@ -18,7 +18,7 @@ W = TypeVar("W", bound=Window)
 
 
 class TriggerResult(Enum):
-    """What is to happen to a window: (emit its result, forget its records)."""
+    """The fate of a window: (emit its result, forget its records)."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -38,7 +38,7 @@ class Trigger(ABC, Generic[T, W]):
     """Decides when a window fires. Keeps what it must remember in the context's state, never in itself."""
 
     class TriggerContext(ABC):
-        """What a trigger may ask and do; times in milliseconds since 1970."""
+        """The clocks, timers and state of a trigger; times in milliseconds since 1970."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:

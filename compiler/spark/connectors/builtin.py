@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.task.records import converter, from_internal
 
 
-class CollectionEnumerator:
+class CollectionEnumerator(SplitEnumerator):
     """One split; the elements of an epoch travel with it, so that tasks need not hold the collection."""
 
     complete = True
@@ -42,7 +42,7 @@ class CollectionReader:
         return Read(values, None, rest, position >= split["end"])
 
 
-class NumberEnumerator:
+class NumberEnumerator(SplitEnumerator):
     """As many ranges as there are subtasks, of nearly equal length."""
 
     complete = True

@@ -10,10 +10,10 @@ import socket
 import threading
 from typing import Any
 
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 
 
-class SocketEnumerator:
+class SocketEnumerator(SplitEnumerator):
     """One split; a thread of the driver reads lines, which travel with it."""
 
     complete = True

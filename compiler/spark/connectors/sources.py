@@ -7,9 +7,12 @@ A source of your own extends ``compat.compiler.datastream.connectors.base.Source
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from compat.compiler.spark.connectors.own import as_enumerator
 from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
+from compat.compiler.transformations import operators as ops
 
 __all__ = [
     "Read",
@@ -23,13 +26,17 @@ __all__ = [
 ]
 
 
-def unsupported_source(operator: Any) -> str | None:
+SourceKind = ops.Source | ops.LegacySource | ops.InputFormat | ops.Collection
+"""The operators that read a source of a program."""
+
+
+def unsupported_source(operator: ops.Operator) -> str | None:
     """Why a source cannot be run; None for one that can."""
     source = operator.function
-    if operator.kind == "collection" or hasattr(source, "create_enumerator"):
+    if isinstance(operator, ops.Collection) or hasattr(source, "create_enumerator"):
         return None
     connector = getattr(source, "connector", None)
-    if operator.kind == "input_format":
+    if isinstance(operator, ops.InputFormat):
         known = type(source).__name__ == "AvroInputFormat"
         return None if known else f"the input format {type(source).__name__} has no reader here: use a FileSource"
     if connector not in _CONNECTORS:
@@ -37,44 +44,40 @@ def unsupported_source(operator: Any) -> str | None:
             f"there is no reader for the source {type(source).__name__}: use from_collection, a number sequence, a data "
             "generator, files, a socket, Kafka or a Delta table, or write one with create_enumerator() and create_reader()"
         )
-    return _CONNECTORS[connector][2](source)
+    return _CONNECTORS[connector].refusal(source)
 
 
-def enumerator_of(operator: Any, parallelism: int) -> SplitEnumerator:
+def enumerator_of(operator: ops.Operator, parallelism: int) -> SplitEnumerator:
     """The enumerator of a source operator."""
     from compat.compiler.spark.connectors import builtin
 
     source = operator.function
-    if operator.kind == "collection":
+    if isinstance(operator, ops.Collection):
         return builtin.CollectionEnumerator(source)
-    if operator.kind == "input_format":
+    if isinstance(operator, ops.InputFormat):
         from compat.compiler.spark.connectors.files.source import FileEnumerator
 
         return FileEnumerator((source.settings["path"],))
     if hasattr(source, "create_enumerator"):
-        return source.create_enumerator(parallelism)  # type: ignore[no-any-return]
-    return _CONNECTORS[source.connector][0](source, parallelism)
+        return as_enumerator(source.create_enumerator(parallelism))
+    return _CONNECTORS[source.connector].enumerator(source, parallelism)
 
 
-def reader_of(operator: Any, output_type: Any) -> SourceReader:
+def reader_of(operator: ops.Operator, output_type: Any) -> SourceReader:
     """The reader of a source operator."""
     from compat.compiler.spark.connectors import builtin
 
     source = operator.function
-    if operator.kind == "collection":
+    if isinstance(operator, ops.Collection):
         return builtin.CollectionReader(output_type)
-    if operator.kind == "input_format":
+    if isinstance(operator, ops.InputFormat):
         from compat.compiler.spark.connectors.files.formats import read_avro
         from compat.compiler.spark.connectors.files.source import FileReader
 
         return FileReader(read_avro)
     if hasattr(source, "create_reader"):
         return source.create_reader()  # type: ignore[no-any-return]
-    return _CONNECTORS[source.connector][1](source)
-
-
-def _anything(source: Any) -> str | None:
-    return None
+    return _CONNECTORS[source.connector].reader(source)
 
 
 def _numbers(source: Any, parallelism: int) -> SplitEnumerator:
@@ -166,15 +169,21 @@ def _delta_reader(source: Any) -> SourceReader:
     return DeltaReader(source.get_produced_type(), source.settings.get("column_names"))
 
 
-_CONNECTORS: dict[
-    str,
-    tuple[Callable[[Any, int], SplitEnumerator], Callable[[Any], SourceReader], Callable[[Any], str | None]],
-] = {
-    "number-sequence": (_numbers, _number_reader, _anything),
-    "data-generator": (_generated, _generator_reader, _anything),
-    "filesystem": (_files, _file_reader, _unknown_format),
-    "socket": (_socket, _socket_reader, _anything),
-    "delta": (_delta, _delta_reader, _anything),
-    "kafka": (_kafka, _kafka_reader, _unreadable_kafka),
+@dataclass(frozen=True, slots=True)
+class _Connector:
+    """What reads the sources of a connector; ``refusal`` tells why one of them cannot be run, None for one that can."""
+
+    enumerator: Callable[[Any, int], SplitEnumerator]
+    reader: Callable[[Any], SourceReader]
+    refusal: Callable[[Any], str | None] = lambda source: None
+
+
+_CONNECTORS = {
+    "number-sequence": _Connector(_numbers, _number_reader),
+    "data-generator": _Connector(_generated, _generator_reader),
+    "filesystem": _Connector(_files, _file_reader, _unknown_format),
+    "socket": _Connector(_socket, _socket_reader),
+    "delta": _Connector(_delta, _delta_reader),
+    "kafka": _Connector(_kafka, _kafka_reader, _unreadable_kafka),
 }
-"""By connector: the enumerator, the reader, and why a source of it cannot be run."""
+"""The connectors by name."""

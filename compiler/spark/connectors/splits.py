@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,21 +21,34 @@ class Read:
     done: bool
 
 
-class SplitEnumerator(Protocol):
+class SplitEnumerator(ABC):
     """Finds splits, on the driver.
 
-    What it may have besides: ``ready(split)`` tells whether there is something to read, ``fill(split, limit)`` gives
-    a split with what the reader needs for an epoch, ``concurrent`` is true where the splits of a subtask are read side
-    by side, as the partitions of a topic are, ``owner(split, parallelism)`` tells which subtask reads a split, and
-    ``notify_checkpoint_complete(splits)`` is told all splits after each commit.
+    ``complete`` is true when no further split will be found; ``concurrent`` where the splits of a subtask are read side
+    by side, as the partitions of a topic are, and not one after the other.
     """
 
+    complete: bool
+    concurrent: bool = False
+
+    @abstractmethod
     def discover(self, known: set[str]) -> list[Split]:
         """Splits whose ids are not known yet."""
 
-    @property
-    def complete(self) -> bool:
-        """True when no further split will be found."""
+    def ready(self, split: Split) -> bool:
+        """True when there may be something to read."""
+        return True
+
+    def fill(self, split: Split, limit: int) -> Split:
+        """The split with what the reader needs for an epoch in which it reads at most ``limit`` records."""
+        return split
+
+    def owner(self, split: Split, parallelism: int) -> int | None:
+        """The subtask that reads a split; None to give the splits to all in turn, as they were found."""
+        return None
+
+    def notify_checkpoint_complete(self, splits: Sequence[Split]) -> None:  # noqa: B027
+        """These are all splits, as far as the commit that was just made has read them."""
 
 
 class SourceReader(Protocol):

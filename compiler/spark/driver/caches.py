@@ -21,11 +21,12 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.base import Sink
 from compat.compiler.datastream.connectors.base import Source as SourceConnector
 from compat.compiler.job import Job
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
 from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
 from compat.compiler.transformations.model import Sink as SinkTransformation
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import CacheWrite, SinkWriter
+from compat.compiler.transformations.operators import Source as SourceOperator
 from compat.compiler.transformations.pipeline import Pipeline
 from compat.state.serializers import dump
 
@@ -62,7 +63,7 @@ class Caches:
             if not _is_cache(spec):
                 return spec
             sink = CacheSink(self._path(spec.node))
-            return replace(spec, operator=Operator(kind="sink_writer", function=sink), output_type=None)
+            return replace(spec, operator=SinkWriter(function=sink), output_type=None)
 
         tasks = (replace(task, operators=tuple(map(written, task.operators))) for task in plan.tasks)
         return replace(plan, tasks=tuple(tasks)), caches
@@ -90,13 +91,9 @@ class Caches:
         return False
 
     def _source(self, cache: CacheTransformation) -> Source:
-        arguments = {"watermark_strategy": WatermarkStrategy.no_watermarks()}
-        operator = Operator(
-            kind="source",
+        operator = SourceOperator(
             function=CachedRecords(self._path(cache.id), cache.output_type),
-            factory="SourceOperatorFactory",
-            coordinated=True,
-            arguments=arguments,
+            watermark_strategy=WatermarkStrategy.no_watermarks(),
         )
         return Source(
             id=cache.id,
@@ -121,7 +118,7 @@ def _upstream(pipeline: Pipeline, ids: list[int]) -> set[int]:
 
 
 def _is_cache(spec: OperatorSpec) -> bool:
-    return spec.operator is not None and spec.operator.kind == "cache_write"
+    return isinstance(spec.operator, CacheWrite)
 
 
 def _manifest(path: Path) -> dict[str, str]:
@@ -209,7 +206,7 @@ class CachedRecords(SourceConnector):
         return Read(values, times, {**split, "next": split["next"] + len(part)}, end >= len(records))
 
 
-class _CachedFiles:
+class _CachedFiles(SplitEnumerator):
     complete = True
 
     def __init__(self, path: Path) -> None:

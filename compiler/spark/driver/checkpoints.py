@@ -6,14 +6,17 @@ Flink: ``CheckpointCoordinator``.
 from __future__ import annotations
 
 import json
-import pickle
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.compaction import COMPACT_AFTER, compact
@@ -21,9 +24,9 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import Position
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
-from compat.state.serializers import dump, key_codec_of
+from compat.state.names import SOURCE_READER
+from compat.state.serializers import dump, key_codec_of, load
 
-SOURCE_STATE = "SourceReaderState"
 COMMITTABLES = "committables"
 FEEDBACK = "feedback"
 WATERMARK = "watermark"
@@ -71,8 +74,7 @@ class CheckpointCoordinator:
         epoch = self.log.epoch
         if epoch == 0:
             return
-        token = next((entry.get("token", "") for entry in self.log.checkpoints() if entry["epoch"] == epoch), "")
-        self.position = Position(epoch, token or "")
+        self.position = Position(epoch, self.log.tokens().get(epoch) or new_token())
         rows = self._read(epoch)
         self._written = {(row.operator_id, row.kind, row.state, row.map_key): row.value for row in rows}
         by_state: dict[tuple[str, str], dict[bytes, bytes]] = {}
@@ -80,16 +82,16 @@ class CheckpointCoordinator:
             if row.value is not None:
                 by_state.setdefault((row.operator_id, row.state), {})[row.map_key] = row.value
         for id, source in self.sources.items():
-            source.restore(by_state.get((id, SOURCE_STATE), {}))
+            source.restore(by_state.get((id, SOURCE_READER), {}))
         for _, spec in self.plan.operators():
             if data := by_state.get((spec.id, STATES), {}).get(b""):
                 self.described[spec.id] = {state["name"]: state for state in json.loads(data)["states"]}
             if data := by_state.get((spec.id, WATERMARK), {}).get(b""):
                 self.floors[spec.id] = json.loads(data)
             if spec.loop is not None and (data := by_state.get((spec.id, FEEDBACK), {}).get(b"")):
-                self.feedback[spec.loop] = pickle.loads(data)
+                self.feedback[spec.loop] = load(data)
             if data := by_state.get((spec.id, COMMITTABLES), {}).get(b""):
-                written, transaction, committables = pickle.loads(data)
+                written, transaction, committables = load(data)
                 if written == epoch and committables:
                     self.pending.append(Pending(spec.id, transaction, committables))
         for task in self.plan.tasks:
@@ -98,16 +100,15 @@ class CheckpointCoordinator:
             if exact and all(name in blobs for name in names):
                 for subtask, name in enumerate(names):
                     self.runtimes[(task.vertex, subtask)] = blobs[name]
-                    if pickle.loads(blobs[name])["ended"]:
+                    if load(blobs[name])["ended"]:
                         self.ended.add((task.vertex, subtask))
 
     def _read(self, epoch: int) -> list[Row]:
         """The rows of no key group that the driver wrote, each as it was last."""
         latest: dict[Any, Row] = {}
-        for table in self.log.read(lambda file: file.key_groups[0] < 0):
+        for table in self.log.read(lambda file: file.key_groups[0] < 0, _of_driver):
             for row in read_rows(table):
-                if row.key_group == NO_KEY_GROUP and row.kind in (Kind.OPERATOR, Kind.TASK):
-                    latest[(row.operator_id, row.kind, row.state, row.map_key)] = row
+                latest[(row.operator_id, row.kind, row.state, row.map_key)] = row
         return list(latest.values())
 
     def commit(self, epoch: int, token: str, reports: Iterable[TaskReport], records: int) -> None:
@@ -136,12 +137,16 @@ class CheckpointCoordinator:
                 known.update({state["name"]: state for state in states})
             if report.source is not None:
                 self.sources[report.source].report(report.splits, report.records)
-            for what, data in report.published:
-                if what == "feedback":
-                    loop, subtask, values, timestamps = data
-                    feedback.setdefault(loop, []).append((subtask, values, timestamps))
-                elif what == "commit":
-                    pending.setdefault(data[0], []).extend(data[1])
+            for each in report.published:
+                match each:
+                    case SentBack(loop, subtask, values, timestamps):
+                        feedback.setdefault(loop, []).append((subtask, values, timestamps))
+                    case Written(operator_id, committables):
+                        pending.setdefault(operator_id, []).extend(committables)
+                    case Printed() | Collected():
+                        pass  # handed out once the epoch is committed
+                    case _:
+                        assert_never(each)
         self._add_small_state(rows, watermarks, feedback, pending, epoch)
         if rows:
             files.append(write_rows(self.log.path, rows, epoch))
@@ -184,7 +189,7 @@ class CheckpointCoordinator:
     ) -> None:
         for id, source in self.sources.items():
             for name, value in source.changes():
-                self._put(rows, id, Kind.OPERATOR, SOURCE_STATE, name, value)
+                self._put(rows, id, Kind.OPERATOR, SOURCE_READER, name, value)
         for task, spec in self.plan.operators():
             reached = watermarks.get(spec.id, ())
             if len(reached) == task.parallelism:  # an operator has passed what all of its subtasks have
@@ -216,3 +221,8 @@ class CheckpointCoordinator:
 def new_token() -> str:
     """What tells one attempt at an epoch from another."""
     return uuid.uuid4().hex[:16]
+
+
+def _of_driver(table: pa.Table) -> pa.Table:
+    kinds = pc.is_in(table["kind"], pa.array([Kind.OPERATOR, Kind.TASK]))
+    return table.filter(pc.and_(pc.equal(table["key_group"], NO_KEY_GROUP), kinds))

@@ -15,6 +15,7 @@ from compat.compiler.datastream.common.job_client import JobClient
 from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
 from compat.compiler.datastream.common.job_id import JobID
 from compat.compiler.datastream.common.job_status import JobStatus as ClientStatus
+from compat.compiler.driver import compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
@@ -24,6 +25,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_unsupported
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
+from compat.state.delta.log import SnapshotLog
 
 _END = object()
 
@@ -126,14 +128,15 @@ class SparkExecutor:
         if self.options.flink is not None:
             job = replace(job, settings=replace(job.settings, flink=self.options.flink))
         job = self.caches.reading(job)
-        made = plan(job)
+        compilation = compile_job(job)
+        made = plan(compilation)
         refuse_unsupported(made)
         made, caches = self.caches.writing(made)
         options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
             return JobMaster(
-                job,
+                compilation,
                 made,
                 self._store,
                 self.runner,
@@ -150,17 +153,17 @@ class SparkExecutor:
         return client
 
     def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:
-        """How to run, and the job to go on with: the one of the same program whose driver died before its end.
+        """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
 
         If the program was changed since, its last checkpoint is restored as a savepoint would be.
         """
         options = with_recovery(self.options, made.options)
-        if not options.program:
+        if not options.program or options.fresh:
             return options, None
-        before = self._store.interrupted(options.program, made.job_name, options.savepoint)
+        before = self._store.unfinished(options.program, made.job_name, options.savepoint)
         if before is None or before.fingerprint == made.fingerprint:
             return options, before
-        if before.epoch == 0:
+        if not _has_checkpoint(self._store.state(before.job_id)):
             return options, None
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
@@ -190,6 +193,11 @@ class SparkExecutor:
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
+
+
+def _has_checkpoint(state: str) -> bool:
+    """True if the table of a job's state has a committed epoch. Raises StoreError."""
+    return os.path.isdir(os.path.join(state, "_delta_log")) and SnapshotLog.open(state).epoch > 0
 
 
 class InProcessExecutor(SparkExecutor):

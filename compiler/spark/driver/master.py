@@ -11,8 +11,10 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
+from compat.compiler.driver import Compilation
+from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import committer_of
 from compat.compiler.spark.driver import next_epoch
@@ -26,11 +28,14 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
+from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
+_ENTRY_SECONDS = 1.0
+"""How often the entry of a running job is written: each time waits for the disk."""
 
 
 class JobFailed(Exception):
@@ -55,7 +60,7 @@ class JobMaster:
 
     def __init__(
         self,
-        job: Any,
+        compilation: Compilation,
         plan: PhysicalPlan,
         store: JobStore,
         runner: Callable[[PhysicalPlan], EpochRunner],
@@ -66,23 +71,26 @@ class JobMaster:
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
     ) -> None:
-        self.job, self.plan, self.store, self.options = job, plan, store, options
+        assert compilation.job is not None
+        settings = compilation.job.settings
+        self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
         self.job_id = uuid.uuid4().hex if before is None else before.job_id
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
+        self._committed = 0
+        self._written = 0.0
         self.abandoned = False
         self._before = before
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
-        self._strategy = RestartStrategy.of(plan.options, job.settings.checkpointing)
-        self._target = max((job.settings.checkpoint_interval or 1000) / 1000, 0.05)
+        self._strategy = RestartStrategy.of(plan.options, settings.checkpointing)
+        self._target = max((settings.checkpoint_interval or 1000) / 1000, 0.05)
         self._replicas = options.replicas or default_replicas()
         self._retained = int(plan.options.get(_RETAINED, "1"))
         self._plan_json: dict[str, Any] | None = None
         self._claimed: Snapshot | None = None
-        self._attempt = 0
         self._drain = False
         self._stopping: list[Any] = []
         self._cancelled = False
@@ -90,12 +98,13 @@ class JobMaster:
         self._next_timer: int | None = None
         self._lock: Any = None
         self.measured = Measured(plan)
+        self.executions = Executions(plan.execution_graph)
         self.coordinator: CheckpointCoordinator
 
     def prepare(self) -> None:
         """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
         if self.options.plan_of is not None:
-            self._plan_json = self.options.plan_of(self.job)
+            self._plan_json = self.options.plan_of(self.compilation)
         restoration = None
         if self._before is None and self.options.savepoint is not None:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
@@ -119,8 +128,9 @@ class JobMaster:
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         try:
+            self.executions.schedule()
             self._to(JobStatus.RUNNING)
-            self._tell("started", name=self.plan.job_name)
+            self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -155,7 +165,6 @@ class JobMaster:
         return self.savepoint
 
     def _loop(self) -> None:
-        started_at = self.coordinator.epoch
         while True:
             if self.abandoned:
                 raise _Abandoned
@@ -163,7 +172,7 @@ class JobMaster:
                 self._publish()
                 if self._answer_requests() or self._finished():
                     return
-                if self.options.epochs is not None and self.coordinator.epoch - started_at >= self.options.epochs:
+                if self.options.epochs is not None and self._committed >= self.options.epochs:
                     self._stop_now([(None, False, None)])
                     return
                 failure = self._epoch() if self._wait_for_work() else None
@@ -240,11 +249,11 @@ class JobMaster:
     def _epoch(self) -> TaskFailure | None:
         coordinator = self.coordinator
         began = time.monotonic()
-        token, epoch = new_token(), coordinator.epoch + 1
+        token, epoch = new_token(), coordinator.log.next_epoch
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
-            attempt=self._attempt,
+            attempt=self.executions.attempt,
             token=token,
             committed=coordinator.position,
             store=coordinator.log.path,
@@ -257,6 +266,7 @@ class JobMaster:
             clock=self.options.clock,
         )
         assert self._runner is not None
+        self.executions.deploy()
         try:
             results = self._runner.run(spec)
         except EpochLost as error:
@@ -269,7 +279,10 @@ class JobMaster:
         )
         records = sum(report.records for report in reports if report.source is not None)
         coordinator.commit(epoch, token, reports, records)
+        self._committed += 1
         self.records += records
+        for report in reports:
+            self.executions.reported(report.vertex, report.subtask, report.ended)
         self.measured.take(reports)
         self._hand_out(reports)
         self._publish()
@@ -298,12 +311,17 @@ class JobMaster:
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
-            for what, data in report.published:
-                if what == "print":
-                    for line in data:
-                        self._printer(line)
-                elif what == "collect":
-                    self._collector(data)
+            for each in report.published:
+                match each:
+                    case Printed(lines):
+                        for line in lines:
+                            self._printer(line)
+                    case Collected(values):
+                        self._collector(values)
+                    case SentBack() | Written():
+                        pass  # in the commit
+                    case _:
+                        assert_never(each)
 
     def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
         if self._claimed is not None:
@@ -321,26 +339,29 @@ class JobMaster:
             watermark_lag=None if known is None else self._now() - known,
             state_bytes=self.coordinator.bytes,
         )
-        self._write()
+        if time.monotonic() - self._written > _ENTRY_SECONDS:
+            self._write()
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
         """Wait as the restart strategy says, and go on from the last commit; raises JobFailed when it gives up."""
         if self.abandoned:
             raise _Abandoned
+        self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._strategy.next_delay()
         if delay is None:
             raise JobFailed(failure)
         self._to(JobStatus.RESTARTING)
-        self._tell("restarting", delay=delay, error=failure.cause)
+        attempt = self.executions.attempt + 1
+        self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
-        self._attempt += 1
         log = SnapshotLog.open(self.coordinator.log.path)
         limits = {id: source.limit for id, source in self.coordinator.sources.items()}
         self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         self.coordinator.restore(exact=True)
         for id, limit in limits.items():
             self.coordinator.sources[id].limit = limit
+        self.executions.restart()
         self._to(JobStatus.RUNNING)
 
     def _sleep(self, seconds: float) -> None:
@@ -359,6 +380,10 @@ class JobMaster:
             self.status = next_job_status(self.status, JobStatus.FAILING)
         elif status is JobStatus.CANCELED:
             self.status = next_job_status(self.status, JobStatus.CANCELLING)
+        if status is JobStatus.FINISHED:
+            self.executions.finish()
+        else:
+            self.executions.cancel()
         self.status = next_job_status(self.status, status)
         self._write(ended=time.time(), message=message)
         shutil.rmtree(os.path.join(self._replicas, self.job_id), ignore_errors=True)
@@ -376,7 +401,9 @@ class JobMaster:
             epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
             records=self.records,
             metrics=self.measured.all(),
+            vertices=self.executions.summary(),
         )
+        self._written = time.monotonic()
         try:
             self.store.write(replace(entry, **changes))
         except OSError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.task.elements import Records
+from compat.compiler.spark.task.work import IterationWork, Work, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
 
 _LARGEST = 2_000_000
@@ -23,9 +25,11 @@ def is_due(coordinator: CheckpointCoordinator) -> bool:
     )
 
 
-def assign(coordinator: CheckpointCoordinator, bound: int | None, drain: bool) -> dict[tuple[int, int], dict[int, Any]]:
+def assign(
+    coordinator: CheckpointCoordinator, bound: int | None, drain: bool
+) -> Mapping[tuple[int, int], WorkOfSubtask]:
     """The work by (vertex, subtask) and node. A source reads at most ``bound`` records, or nothing more with ``drain``."""
-    work: dict[tuple[int, int], dict[int, Any]] = {}
+    work: dict[tuple[int, int], dict[int, Work]] = {}
     for source in coordinator.sources.values():
         for subtask, assigned in source.assign(bound, drain).items():
             if (source.task.vertex, subtask) not in coordinator.ended:
@@ -37,9 +41,9 @@ def assign(coordinator: CheckpointCoordinator, bound: int | None, drain: bool) -
             back = coordinator.feedback.get(spec.loop, [])
             last = over and not back and _sources_ended(coordinator)
             for subtask in range(task.parallelism):
-                own = [(values, times) for at, values, times in back if at % task.parallelism == subtask]
+                own = tuple(Records(values, times) for at, values, times in back if at % task.parallelism == subtask)
                 if (task.vertex, subtask) not in coordinator.ended:
-                    work.setdefault((task.vertex, subtask), {})[spec.node] = (own, last)
+                    work.setdefault((task.vertex, subtask), {})[spec.node] = IterationWork(own, last)
     return work
 
 

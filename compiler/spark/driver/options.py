@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from compat.compiler.driver import Compilation
+
 Listener = Callable[[dict[str, Any]], None]
 """Is told what happens to a job: an object with ``event``, ``job_id`` and what belongs to the event."""
 
-PlanOf = Callable[[Any], dict[str, Any]]
-"""Gives the plan of a job as JSON, for the snapshots that it writes."""
+PlanOf = Callable[[Compilation], dict[str, Any]]
+"""Gives the plan of a compiled job as JSON, for the snapshots that it writes."""
 
 Check = Callable[[str, dict[str, Any], dict[str, Any], bool], None]
 """Is called before a restore with a snapshot's path, its plan, the new plan and whether state may be left behind.
@@ -25,7 +27,8 @@ class RunOptions:
 
     ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``
     stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
-    that submits the job: the same one goes on with a job whose driver died. ``replicas`` is where hosts keep local state.
+    that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``. ``replicas`` is
+    where hosts keep local state.
     ``worker_setup`` is called in each Python worker before it loads the plan, and finds modules in ``worker_folders``.
     ``flink`` is the version of Flink to follow where it is not the one that the job says.
     """
@@ -36,6 +39,7 @@ class RunOptions:
     epochs: int | None = None
     epoch_records: int | None = None
     program: str = ""
+    fresh: bool = False
     replicas: str | None = None
     plan_of: PlanOf | None = None
     check: Check | None = None

@@ -17,11 +17,11 @@ from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
+from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.rows import Kind, read_rows
+from compat.state.delta.rows import NO_KEY_GROUP, Kind, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
-from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 
 class RestoreRefused(Exception):
@@ -30,7 +30,7 @@ class RestoreRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedOperator:
-    """An operator in a snapshot: how it was configured, its states, and whether anything of it is there.
+    """An operator in a snapshot: how it was configured, its states, and whether anything of it is there, or by key.
 
     ``replayed`` marks a source that Flink would read anew after a restore, such as a collection. Here it goes on where it was.
     """
@@ -42,22 +42,37 @@ class SavedOperator:
     max_parallelism: int
     states: tuple[dict[str, Any], ...]
     stateful: bool
+    keyed: bool = False
     replayed: bool = False
+
+    @property
+    def recorded(self) -> Recorded:
+        """What a restore asks of it."""
+        return Recorded(
+            id=self.id,
+            has_state=self.stateful and not self.replayed,
+            keyed=self.keyed,
+            max_parallelism=self.max_parallelism,
+            replayed=self.name if self.replayed else None,
+        )
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     """The operators of a snapshot, by id."""
-    facts: dict[str, dict[str, Any]] = {}
+    described: dict[str, tuple[int, bytes]] = {}
     stateful: set[str] = set()
+    keyed: set[str] = set()
     hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
-    for table in log.read():
+    for table in log.parts():
         of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
-        described = pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES))
-        for row in read_rows(table.filter(described)):
-            if row.value is not None:
-                facts[row.operator_id] = json.loads(row.value)
+        describing = table.filter(pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES)))
+        for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
+            if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:
+                described[row.operator_id] = (epoch, row.value)
         other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
         stateful.update(pc.unique(other["operator_id"]).to_pylist())
+        of_keys = other.filter(pc.not_equal(other["key_group"], NO_KEY_GROUP))
+        keyed.update(pc.unique(of_keys["operator_id"]).to_pylist())
     return {
         id: SavedOperator(
             id=id,
@@ -67,75 +82,77 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
             max_parallelism=fact["max_parallelism"],
             states=tuple(fact["states"]),
             stateful=id in stateful or bool(fact["states"]),
+            keyed=id in keyed or any(state.get("scope", "keyed") == "keyed" for state in fact["states"]),
             replayed=fact.get("replayed", False),
         )
-        for id, fact in facts.items()
+        for id, fact in ((id, json.loads(value)) for id, (_, value) in described.items())
     }
 
 
 def map_operators(
     saved: Mapping[str, SavedOperator], plan: PhysicalPlan, allow_non_restored: bool
 ) -> tuple[dict[str, str], PhysicalPlan]:
-    """New operator ids by those in the snapshot, by user hash first, then by id; and the plan with what it takes over.
+    """New operator ids by those in the snapshot; and the plan with the max parallelism that it takes over.
 
-    A state is handed out once; an operator whose user hash another one used before goes by its id.
-
-    A maximum parallelism that the program did not set is that of the snapshot. Raises RestoreRefused with all that is wrong,
-    where Flink refuses too.
+    Raises RestoreRefused with all that is wrong, where Flink refuses too.
     """
-    mapping: dict[str, str] = {}
-    problems: list[str] = []
-    adopted: dict[int, int] = {}
-    for task, spec in plan.operators():
-        ids = (spec.user_hash or spec.id, spec.id)
-        old = next((saved[id] for id in ids if id in saved and id not in mapping), None)
-        if old is None or (old.replayed and spec.task is not Task.LEGACY_SOURCE):
-            continue
-        mapping[old.id] = spec.id
-        if not old.stateful:
-            continue
-        recorded = adopted.get(task.vertex, task.max_parallelism)
-        if old.max_parallelism < task.parallelism:
-            problems.append(
-                f"Operator {old.name!r} has a maximum parallelism of {old.max_parallelism} in the snapshot, which is lower "
-                f"than the parallelism {task.parallelism} of the new program. Set at most {old.max_parallelism}."
-            )
-        elif old.max_parallelism == recorded:
-            adopted[task.vertex] = recorded
-        elif task.max_parallelism_configured or task.vertex in adopted:
-            problems.append(
-                f"The maximum parallelism ({old.max_parallelism}) with which the snapshot of operator {old.name!r} was "
-                f"written cannot be changed to {recorded}. Call set_max_parallelism({old.max_parallelism})."
-            )
-        elif old.max_parallelism <= HIGHEST_MAX_PARALLELISM:
-            adopted[task.vertex] = old.max_parallelism
-    mapping |= _replayed_sources(saved, plan, mapping)
-    for id, old in saved.items():
-        if id not in mapping and old.stateful and not old.replayed and not allow_non_restored:
-            problems.append(
-                f"Cannot map the state of operator {old.name!r} (uid {old.uid}, id {id}) to the new program, because the "
-                f"operator is not available in the new program. Pin it with set_uid_hash({id!r}), or allow to skip its "
-                "state with -n/--allowNonRestoredState."
-            )
+    assignment = assign((each.recorded for each in saved.values()), _claimants(plan))
+    problems = [_max_parallelism_text(problem, saved) for problem in assignment.max_parallelism.problems]
+    if not allow_non_restored:
+        problems += [_lost_text(saved[recorded.id]) for recorded in assignment.lost]
     if problems:
         raise RestoreRefused("The snapshot cannot be restored:\n" + "\n".join(f"- {problem}" for problem in problems))
-    return mapping, with_max_parallelism(plan, adopted)
+    mapping = {claim.recorded.id: claim.claimant.id for claim in assignment.handed}
+    adopted = assignment.max_parallelism.adopted
+    taken_over = {task.vertex: adopted[task.vertex] for task in plan.tasks if task.vertex in adopted}
+    return mapping, with_max_parallelism(plan, taken_over)
 
 
-def _replayed_sources(
-    saved: Mapping[str, SavedOperator], plan: PhysicalPlan, mapping: Mapping[str, str]
-) -> dict[str, str]:
-    """Sources that Flink keeps no state of and so does not look at, found again by their names where their ids moved."""
-    taken = set(mapping.values())
-    left: dict[str, list[str]] = {}
-    for old in saved.values():
-        if old.replayed and old.id not in mapping:
-            left.setdefault(old.name, []).append(old.id)
-    found = {}
-    for _, spec in plan.operators():
-        if spec.task is Task.LEGACY_SOURCE and spec.id not in taken and left.get(spec.name):
-            found[left[spec.name].pop(0)] = spec.id
-    return found
+def _claimants(plan: PhysicalPlan) -> list[Claimant]:
+    """The operators of a plan as a restore into it sees them."""
+    return [
+        Claimant(
+            id=spec.id,
+            user_hash=spec.user_hash,
+            task=task.vertex,
+            parallelism=task.parallelism,
+            max_parallelism=task.max_parallelism,
+            configured=task.max_parallelism_configured,
+            replays=spec.name if spec.task is Task.LEGACY_SOURCE else None,
+        )
+        for task, spec in plan.operators()
+    ]
+
+
+def _max_parallelism_text(problem: MaxParallelismProblem, saved: Mapping[str, SavedOperator]) -> str:
+    recorded = problem.claim.recorded
+    name, highest = saved[recorded.id].name, recorded.max_parallelism
+    match problem.refusal:
+        case Refusal.BELOW_PARALLELISM:
+            return (
+                f"Operator {name!r} has a maximum parallelism of {highest} in the snapshot, which is lower than the "
+                f"parallelism {problem.needed} of the new program. Set at most {highest}."
+            )
+        case Refusal.CONFIGURED:
+            return (
+                f"The maximum parallelism ({highest}) with which the snapshot of operator {name!r} was written cannot be "
+                f"changed to {problem.needed}. Call set_max_parallelism({highest})."
+            )
+        case Refusal.MIXED:
+            assert problem.other is not None
+            return (
+                f"Operator {name!r} has a maximum parallelism of {highest} in the snapshot, and "
+                f"{saved[problem.other.recorded.id].name!r}, in the same chain of the new program, one of {problem.needed}. "
+                "Keep them in chains of their own with start_new_chain()."
+            )
+
+
+def _lost_text(operator: SavedOperator) -> str:
+    return (
+        f"Cannot map the state of operator {operator.name!r} (uid {operator.uid}, id {operator.id}) to the new program, "
+        f"because the operator is not available in the new program. Pin it with set_uid_hash({operator.id!r}), or allow to "
+        "skip its state with -n/--allowNonRestoredState."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from compat.compiler.spark.task.epochs import (
     pack,
     run_partition,
 )
-from compat.compiler.spark.task.hosts import Host, close_hosts
+from compat.compiler.spark.task.hosts import Host, HostLoad, close_hosts
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, Any] = {}
@@ -39,10 +39,11 @@ class SparkRunner:
         from pyspark import cloudpickle
 
         self._spark = spark
-        self._partitions = plan.partitions
+        self._stages = plan.stages
+        self._widest = plan.widest
         self._id = uuid.uuid4().hex
         dumps: Any = cloudpickle.dumps
-        self._packed = (dumps(setup), pack(plan))
+        self._packed = HostLoad(dumps(setup), pack(plan))
         self._has_hosts = bool(lasting_vertices(plan))
         self._known: Any = None
         self._plan: Any = None
@@ -65,23 +66,24 @@ class SparkRunner:
         context = self._spark.context
         if context is not self._known:
             self._plan = context.broadcast(self._packed)
-            self._base = context.parallelize(range(self._partitions[0]), self._partitions[0])
+            first = self._stages[0].partitions
+            self._base = context.parallelize(range(first), first)
             self._known = context
         stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
-        for level in range(1, len(self._partitions)):
-            stage = stage.partitionBy(self._partitions[level], _same).mapPartitionsWithIndex(self._level(spec, level))
+        for level in range(1, len(self._stages)):
+            partitions = self._stages[level].partitions
+            stage = stage.partitionBy(partitions, _same).mapPartitionsWithIndex(self._level(spec, level))
         return stage.values()
 
     def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
-        following = self._partitions[level + 1] if level + 1 < len(self._partitions) else 1
-        return _level(self._id, self._plan, spec, level, following)
+        return _level(self._id, self._plan, spec, level)
 
     def close(self) -> None:
         if self._has_hosts:
             close_hosts(self._id)
         if self._plan is not None and self._spark.alive:
             if self._has_hosts and not self._spark.local:
-                machines = max(self._partitions)
+                machines = self._widest
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
                     self._spark.context.parallelize(range(machines), machines).foreachPartition(_closing(self._id))
             self._plan.unpersist()
@@ -106,7 +108,7 @@ def _same(partition: int) -> int:
 
 
 def _level(
-    plan_id: str, broadcast: Any, spec: EpochSpec, level: int, following: int
+    plan_id: str, broadcast: Any, spec: EpochSpec, level: int
 ) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
     def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         if plan_id not in _plans:
@@ -127,14 +129,15 @@ def _level(
                     yield parcel
 
         plan: PackedPlan = _plans[plan_id]
-        here, host = Subtasks(plan), Host(plan_id, partition, broadcast.value)
+        here = Subtasks(plan)
+        host = Host(plan_id, plan.stages[level].slots[partition], broadcast.value)
 
         def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
             return (host if vertex in plan.lasting else here).run(spec, vertex, subtask, buffers)
 
         yield from run_partition(plan, spec, level, partition, incoming() if level else (), run_subtask)
         known = _Runs(frozenset(runs))
-        yield from ((target, known) for target in range(following))
+        yield from ((target, known) for target in range(plan.partitions_after(level)))
 
     return run
 

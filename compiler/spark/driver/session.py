@@ -61,11 +61,12 @@ class Spark:
     plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``.
     """
 
-    def __init__(self, master: str | None, plan: PhysicalPlan, folders: Sequence[str], log: str) -> None:
-        widest = max(plan.partitions, default=1)
+    def __init__(self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str) -> None:
+        widest, options = (2, {}) if plan is None else (plan.widest, plan.options)
+        operators = [] if plan is None else plan.operators()
         self._master = master or f"local[{max(2, min(widest, os.cpu_count() or 2))}]"
-        self._given = {key: text for key, text in plan.options.items() if key.startswith("spark.")}
-        self.packages = sorted({name for _, spec in plan.operators() for name in _packages(spec.operator)})
+        self._given = {key: text for key, text in options.items() if key.startswith("spark.")}
+        self.packages = sorted({name for _, spec in operators for name in _packages(spec.operator)})
         self._folders = folders
         self._context: Any = None
         self.log = log
@@ -148,8 +149,7 @@ def delta_session(log: str) -> Any:
     >>> spark = delta_session("spark.log")  # doctest: +SKIP
     >>> spark.read.format("delta").load(".compat/savepoints/savepoint-1a2b3c")  # doctest: +SKIP
     """
-    plan = PhysicalPlan(job_name="", bounded=True, batch=False, tasks=(), partitions=(2,))
-    spark = Spark(None, plan, (), log)
+    spark = Spark(None, None, (), log)
     spark.packages = [DELTA_PACKAGE]
     return spark.session()
 
@@ -160,9 +160,9 @@ def _packages(operator: Any) -> Sequence[str]:
 
 
 def _paths(folders: Sequence[str]) -> str:
-    """Where workers look for modules: this package may not be installed where they run."""
+    """Where workers look for modules, a program's own first: this package may not be installed where they run."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return os.pathsep.join(dict.fromkeys([*given, *folders, ROOT]))
+    return os.pathsep.join(dict.fromkeys([*folders, *given, ROOT]))
 
 
 def find_java() -> None:

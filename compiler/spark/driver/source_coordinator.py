@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
@@ -14,6 +13,7 @@ class SourceCoordinator:
 
     def __init__(self, task: TaskSpec, spec: OperatorSpec) -> None:
         self.task, self.spec = task, spec
+        assert spec.operator is not None
         self._enumerator = enumerator_of(spec.operator, task.parallelism)
         self._splits: dict[str, tuple[Split, bool]] = {}
         self._changed: set[str] = set()
@@ -36,27 +36,25 @@ class SourceCoordinator:
 
         Also when one was found: where it starts is settled with the commit of the next epoch.
         """
-        ready = getattr(self._enumerator, "ready", None)
-        return bool(self._changed) or any(ready is None or ready(split) for split in self._live())
+        return bool(self._changed) or any(map(self._enumerator.ready, self._live()))
 
     def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
         """What each subtask reads in the next epoch, at most ``bound`` records in all."""
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
-        owner = getattr(self._enumerator, "owner", None)
         for number, (split, done) in enumerate(self._splits.values()):
             if not done and not drain:
-                by_subtask[owner(split, parallelism) if owner else number % parallelism].append(split)
+                owner = self._enumerator.owner(split, parallelism)
+                by_subtask[number % parallelism if owner is None else owner].append(split)
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
         total = bound if bound is not None else self.limit * max(len(busy), 1)
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
-        fill = getattr(self._enumerator, "fill", None)
         work = {}
         for subtask, splits in by_subtask.items():
             limit = limits.get(subtask, 0)
-            chosen = [fill(split, limit) if fill else split for split in splits]
+            chosen = [self._enumerator.fill(split, limit) for split in splits]
             last = drain or self._enumerator.complete
-            work[subtask] = SourceWork(tuple(chosen), limit, last, getattr(self._enumerator, "concurrent", False))
+            work[subtask] = SourceWork(tuple(chosen), limit, last, self._enumerator.concurrent)
         self.full = False
         return work
 
@@ -76,14 +74,12 @@ class SourceCoordinator:
 
     def notify_checkpoint_complete(self) -> None:
         """What the last epoch read is committed."""
-        notify = getattr(self._enumerator, "notify_checkpoint_complete", None)
-        if notify is not None:
-            notify([split for split, _ in self._splits.values()])
+        self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""
         self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}
         self._changed.clear()
 
-    def _live(self) -> list[Any]:
+    def _live(self) -> list[Split]:
         return [split for split, done in self._splits.values() if not done]

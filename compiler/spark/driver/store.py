@@ -7,22 +7,26 @@ import json
 import os
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.state.delta.errors import StoreError
+from compat.state.delta.files import sync_directory
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
+_TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEntry:
     """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan.
 
-    ``metrics`` are what its operators measured since its driver started.
+    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are.
     """
 
     job_id: str
@@ -38,6 +42,20 @@ class JobEntry:
     records: int = 0
     message: str = ""
     metrics: list[dict[str, Any]] = field(default_factory=list)
+    vertices: list[VertexStatus] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> JobEntry:
+        """The entry that was written. Raises TypeError for what is none."""
+        return cls(**{**data, "vertices": [VertexStatus(**each) for each in data.get("vertices", [])]})
+
+    @property
+    def tasks(self) -> Counter[str]:
+        """How many of its tasks are in each state, by its name."""
+        found: Counter[str] = Counter()
+        for vertex in self.vertices:
+            found.update(vertex.tasks)
+        return found
 
 
 class JobStore:
@@ -103,10 +121,15 @@ class JobStore:
 
     @staticmethod
     def _put(path: Path, data: dict[str, Any]) -> None:
+        """Replace a file by one that is on the disk, whole, before it has the name."""
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}.new")
-        fresh.write_text(json.dumps(data))
+        with open(fresh, "w", encoding="utf-8") as file:
+            file.write(json.dumps(data))
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(fresh, path)
+        sync_directory(path.parent)
 
     def read(self, job_id: str) -> JobEntry | None:
         """How a job is; None if there is none of that id (or of that beginning of one, or several)."""
@@ -114,21 +137,34 @@ class JobStore:
         return found[0] if len(found) == 1 else next((entry for entry in found if entry.job_id == job_id), None)
 
     def jobs(self) -> list[JobEntry]:
-        """All jobs, the newest first."""
-        entries = []
+        """All jobs whose entries can be read, the newest first."""
+        return self._entries()[0]
+
+    def _entries(self) -> tuple[list[JobEntry], list[Path]]:
+        """The jobs, the newest first, and the directories whose entry is damaged."""
+        entries, damaged = [], []
         for file in (self.root / "jobs").glob("*/job.json"):
             try:
-                entries.append(JobEntry(**json.loads(file.read_text())))
-            except (ValueError, TypeError, OSError):
-                continue
-        return sorted(entries, key=lambda entry: -entry.started)
+                entries.append(JobEntry.read(json.loads(file.read_text())))
+            except (ValueError, TypeError, AttributeError, OSError):
+                damaged.append(file.parent)
+        return sorted(entries, key=lambda entry: -entry.started), damaged
 
-    def interrupted(self, program: str, name: str, savepoint: str | None) -> JobEntry | None:
-        """The last job of that program and name, begun from that savepoint, if its driver died before the job ended."""
-        for entry in self.jobs():
+    def unfinished(self, program: str, name: str, savepoint: str | None) -> JobEntry | None:
+        """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it ended.
+
+        Raises StoreError where there is none, but a job whose entry is damaged may be it.
+        """
+        entries, damaged = self._entries()
+        for entry in entries:
             if (entry.program, entry.name) == (program, name):
                 same = entry.savepoint == savepoint or savepoint is None
-                return entry if same and entry.status in _NOT_ENDED and not self.alive(entry) else None
+                return entry if same and entry.status in _TO_GO_ON and not self.alive(entry) else None
+        if damaged and savepoint is None:
+            raise StoreError(
+                f"{damaged[0] / 'job.json'} is damaged, so that it is not known which job it is of. If it is of this program, "
+                f"go on from its state with -s {damaged[0]}; if not, or to start anew, remove {damaged[0]}."
+            )
         return None
 
     def request(self, job_id: str, action: str, timeout: float = 300.0, **arguments: Any) -> dict[str, Any]:

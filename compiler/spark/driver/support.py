@@ -7,27 +7,26 @@ from typing import Any
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.connectors.sinks import unsupported_sink
 from compat.compiler.spark.connectors.sources import unsupported_source
-from compat.compiler.spark.operators.factory import KINDS
+from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
 from compat.compiler.streamgraph.model import Task
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
 
-_WITHOUT_FUNCTION = frozenset(
-    {
-        "window",
-        "keyed_reduce",
-        "project",
-        "remove_timestamp",
-        "timestamps_and_watermarks",
-        "print",
-        "collect",
-        "file_sink_compactor_coordinator",
-        "file_sink_compactor",
-        "rows_to_row_data",
-        "cache_write",
-    }
+_WITHOUT_FUNCTION = (
+    ops.Window
+    | ops.KeyedReduce
+    | ops.Project
+    | ops.RemoveTimestamp
+    | ops.TimestampsAndWatermarks
+    | ops.Print
+    | ops.Collect
+    | ops.FileCompactorCoordinator
+    | ops.FileCompactor
+    | ops.RowsToRowData
+    | ops.CacheWrite
 )
-_SINKS = ("add_sink", "sink_writer")
+"""The operators that run without a function of the program."""
 
 
 def refuse_unsupported(plan: PhysicalPlan) -> None:
@@ -49,18 +48,18 @@ def _problems(task: TaskSpec, spec: OperatorSpec) -> list[str]:
         return []
     if spec.is_source:
         reason = unsupported_source(operator)
-        chained = spec.task in (Task.SOURCE, Task.LEGACY_SOURCE) and task.channels
+        chained = spec.task in (Task.SOURCE, Task.LEGACY_SOURCE) and task.gates
         found = [reason] if reason is not None else []
         return [*found, "a source inside an operator with several inputs has no tasks of its own"] if chained else found
     return [problem for part in (operator, *operator.chained) if (problem := _problem(part)) is not None]
 
 
 def _problem(operator: Operator) -> str | None:
-    if operator.kind not in KINDS:
+    if not isinstance(operator, Runnable):
         return f"there is no operator of the kind {operator.kind!r}"
-    if operator.kind in _SINKS:
+    if isinstance(operator, ops.LegacySink | ops.SinkWriter):
         return unsupported_sink(operator.function)
-    if operator.kind not in _WITHOUT_FUNCTION and _missing(operator.function):
+    if not isinstance(operator, _WITHOUT_FUNCTION) and _missing(operator.function):
         return "its function is not Python's: only programs in Python can be run, not descriptions of Java jobs"
     return None
 

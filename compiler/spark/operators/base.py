@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compat.compiler.spark.task.published import Published
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.replica import Reader
 from compat.state.serializers import dump
@@ -117,6 +118,9 @@ def _immutable(value: Any) -> bool:
 
 class StreamOperator:
     """An operator in a task: initialize_state, open, records and watermarks, finish, snapshot_state, close."""
+
+    published: Sequence[Published] = ()
+    """What leaves the job with the epoch."""
 
     def __init__(self, context: OperatorContext, output: Output) -> None:
         self.context = context
@@ -246,26 +250,20 @@ def call_of(function: Any, method: str) -> Callable[..., Any]:
     return found if found is not None else function  # type: ignore[no-any-return]
 
 
-def functions_of(operator: Operator) -> list[Any]:
-    """The functions of an operator: its own, and those that a window folds with."""
-    arguments = operator.arguments
-    return [operator.function, arguments.get("reduce_function"), arguments.get("aggregate_function")]
-
-
 def open_functions(operator: Operator, context: OperatorContext, backend: KeyedBackend | None) -> None:
     """Call ``open`` of an operator's function objects, unless an earlier epoch did."""
     if context.opened.runtime is not None:
         context.opened.runtime.move_to(context)
         return
     runtime = context.opened.runtime = TaskRuntimeContext(context, backend)
-    for function in functions_of(operator):
+    for function in operator.functions:
         if hasattr(function, "open"):
             function.open(runtime)
 
 
 def close_functions(operator: Operator) -> None:
     """Call ``close`` of an operator's function objects."""
-    for function in functions_of(operator):
+    for function in operator.functions:
         if hasattr(function, "close"):
             function.close()
 

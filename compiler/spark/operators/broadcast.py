@@ -12,7 +12,8 @@ from compat.compiler.spark.operators.keyed import KeyedContext, KeyedProcess
 from compat.compiler.spark.operators.stateless import FunctionOperator, PlainContext
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Timestamps, Values
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import BroadcastProcess as BroadcastProcessKind
+from compat.compiler.transformations.operators import KeyedBroadcastProcess as KeyedBroadcastProcessKind
 from compat.state.delta.replica import (
     Reader,
     entry_key,
@@ -112,10 +113,9 @@ class _ReadOnly:
 class _States:
     """The broadcast states of an operator, by name."""
 
-    def __init__(self, context: OperatorContext, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, descriptors: Iterable[MapStateDescriptor]) -> None:
         self.by_name = {
-            descriptor.name: BroadcastCells(context.spec.id, descriptor, context.replica)
-            for descriptor in operator.arguments["state_descriptors"]
+            descriptor.name: BroadcastCells(context.spec.id, descriptor, context.replica) for descriptor in descriptors
         }
         self._logged = context.subtask == 0
 
@@ -141,12 +141,12 @@ class _PlainBroadcastContext(PlainContext):
         self.get_broadcast_state = states
 
 
-class BroadcastProcess(FunctionOperator):
+class BroadcastProcess(FunctionOperator[BroadcastProcessKind]):
     """A BroadcastProcessFunction."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: BroadcastProcessKind) -> None:
         super().__init__(context, output, operator)
-        self._states = _States(context, operator)
+        self._states = _States(context, operator.state_descriptors)
         reading = _PlainBroadcastContext(self, lambda descriptor: _ReadOnly(self._states.get(descriptor)))
         self._sides = (
             (self.function.process_element, reading),
@@ -181,9 +181,9 @@ class _KeyedBroadcastContext(KeyedContext):
 class KeyedBroadcastProcess(KeyedProcess):
     """A KeyedBroadcastProcessFunction; records of the second input have no key."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: KeyedBroadcastProcessKind) -> None:
         super().__init__(context, output, operator)
-        self._states = _States(context, operator)
+        self._states = _States(context, operator.state_descriptors)
         self.ctx = _KeyedBroadcastContext(self, lambda descriptor: _ReadOnly(self._states.get(descriptor)))
         self._broadcast = _PlainBroadcastContext(self, self._states.get)
 

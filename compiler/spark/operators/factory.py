@@ -1,64 +1,128 @@
-"""From an operator's kind to the class that runs it."""
+"""From the record of an operator to the class that runs it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
+from compat.compiler.ours import is_our_module
 from compat.compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
-from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator, functions_of
+from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.task.elements import LatencyMarker, Timestamps, Values
 from compat.compiler.spark.task.records import converter
 from compat.compiler.streamgraph.model import Task
+from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
 
-KINDS: dict[str, Any] = {
-    "map": stateless.MapOperator,
-    "print_map": stateless.MapOperator,
-    "side_output_map": sinks.PassThrough,
-    "partition_custom_values": stateless.MapOperator,
-    "flat_map": stateless.FlatMapOperator,
-    "filter": stateless.FilterOperator,
-    "process": stateless.ProcessOperator,
-    "key_by_map": stateless.KeyByMap,
-    "partition_custom_map": stateless.PartitionCustomMap,
-    "project": stateless.ProjectOperator,
-    "co_map": stateless.CoOperator,
-    "co_flat_map": stateless.CoOperator,
-    "co_process": stateless.CoOperator,
-    "multiple_input": stateless.MultipleInputOperator,
-    "keyed_map": keyed.KeyedMap,
-    "keyed_flat_map": keyed.KeyedMap,
-    "keyed_filter": keyed.KeyedMap,
-    "keyed_values": keyed.KeyedMap,
-    "keyed_reduce": keyed.KeyedReduce,
-    "keyed_process": keyed.KeyedProcess,
-    "keyed_co_map": keyed.KeyedProcess,
-    "keyed_co_flat_map": keyed.KeyedProcess,
-    "keyed_co_process": keyed.KeyedProcess,
-    "keyed_multiple_input": keyed.KeyedProcess,
-    "window": windows.WindowOperator,
-    "broadcast_process": broadcast.BroadcastProcess,
-    "keyed_broadcast_process": broadcast.KeyedBroadcastProcess,
-    "extract_timestamp": watermarks.ExtractTimestamp,
-    "timestamps_and_watermarks": watermarks.TimestampsAndWatermarks,
-    "remove_timestamp": watermarks.RemoveTimestamp,
-    "async_wait": waiting.AsyncWaitOperator,
-    "print": sinks.PrintSink,
-    "collect": sinks.CollectSink,
-    "add_sink": sinks.WriterOperator,
-    "sink_writer": sinks.WriterOperator,
-    "sink_committer": sinks.CommitterOperator,
-    "file_sink_compactor_coordinator": sinks.PassThrough,
-    "file_sink_compactor": sinks.PassThrough,
-    "rows_to_row_data": sinks.PassThrough,
-    "cache_write": sinks.PassThrough,
-}
+Runnable = (
+    ops.Map
+    | ops.PrintMap
+    | ops.SideOutputMap
+    | ops.PartitionCustomValues
+    | ops.FlatMap
+    | ops.Filter
+    | ops.Process
+    | ops.KeyByMap
+    | ops.PartitionCustomMap
+    | ops.Project
+    | stateless.CoKind
+    | ops.MultipleInput
+    | ops.KeyedMap
+    | ops.KeyedFlatMap
+    | ops.KeyedFilter
+    | ops.KeyedValues
+    | ops.KeyedReduce
+    | keyed.ProcessKind
+    | ops.Window
+    | ops.BroadcastProcess
+    | ops.ExtractTimestamp
+    | ops.TimestampsAndWatermarks
+    | ops.RemoveTimestamp
+    | ops.AsyncWait
+    | ops.Print
+    | ops.Collect
+    | ops.LegacySink
+    | ops.SinkWriter
+    | ops.SinkCommitter
+    | ops.FileCompactorCoordinator
+    | ops.FileCompactor
+    | ops.RowsToRowData
+    | ops.CacheWrite
+)
+"""The operators that :func:`build` knows how to run; sources are run by themselves."""
 
 
-_PLAIN = frozenset({"builtins", "functools", "compiler", "pyflink"})
-"""The packages whose objects are plain functions, wrappers of one, or nothing."""
+def _runner(context: OperatorContext, output: Output, operator: Runnable) -> StreamOperator:
+    """The object that runs an operator in a task."""
+    match operator:
+        case ops.Map() | ops.PrintMap() | ops.PartitionCustomValues():
+            return stateless.MapOperator(context, output, operator)
+        case ops.FlatMap():
+            return stateless.FlatMapOperator(context, output, operator)
+        case ops.Filter():
+            return stateless.FilterOperator(context, output, operator)
+        case ops.Process():
+            return stateless.ProcessOperator(context, output, operator)
+        case ops.KeyByMap():
+            return stateless.KeyByMap(context, output, operator)
+        case ops.PartitionCustomMap():
+            return stateless.PartitionCustomMap(context, output, operator)
+        case ops.Project():
+            return stateless.ProjectOperator(context, output, operator)
+        case ops.CoMap() | ops.CoFlatMap() | ops.CoProcess():
+            return stateless.CoOperator(context, output, operator)
+        case ops.MultipleInput():
+            return stateless.MultipleInputOperator(context, output, operator)
+        case ops.KeyedMap() | ops.KeyedFlatMap() | ops.KeyedFilter() | ops.KeyedValues():
+            return keyed.KeyedMap(context, output, operator)
+        case ops.KeyedReduce():
+            return keyed.KeyedReduce(context, output, operator)
+        case ops.KeyedBroadcastProcess():
+            return broadcast.KeyedBroadcastProcess(context, output, operator)
+        case (
+            ops.KeyedProcess()
+            | ops.KeyedCoMap()
+            | ops.KeyedCoFlatMap()
+            | ops.KeyedCoProcess()
+            | ops.KeyedMultipleInput()
+        ):
+            return keyed.KeyedProcess(context, output, operator)
+        case ops.Window():
+            return windows.WindowOperator(context, output, operator)
+        case ops.BroadcastProcess():
+            return broadcast.BroadcastProcess(context, output, operator)
+        case ops.ExtractTimestamp():
+            return watermarks.ExtractTimestamp(context, output, operator)
+        case ops.TimestampsAndWatermarks(function=strategy):
+            timed = strategy.timestamp_assigner is not None
+            return watermarks.TimestampsAndWatermarks(context, output, strategy, timed)
+        case ops.RemoveTimestamp():
+            return watermarks.RemoveTimestamp(context, output)
+        case ops.AsyncWait():
+            return waiting.AsyncWaitOperator(context, output, operator)
+        case ops.Print():
+            return sinks.PrintSink(context, output, operator)
+        case ops.Collect():
+            return sinks.CollectSink(context, output)
+        case ops.LegacySink() | ops.SinkWriter():
+            return sinks.WriterOperator(context, output, operator)
+        case ops.SinkCommitter():
+            return sinks.CommitterOperator(context, output)
+        case (
+            ops.SideOutputMap()
+            | ops.FileCompactorCoordinator()
+            | ops.FileCompactor()
+            | ops.RowsToRowData()
+            | ops.CacheWrite()
+        ):
+            return sinks.PassThrough(context, output)
+        case _:
+            assert_never(operator)
+
+
+_PLAIN = frozenset({"builtins", "functools", "pyflink"})
+"""The packages besides our own whose objects are plain functions, wrappers of one, or nothing."""
 
 
 class _Link:
@@ -119,12 +183,12 @@ def has_functions_to_keep(operator: Operator | None) -> bool:
     """
     if operator is None:
         return False
-    return any(
-        type(function).__module__.partition(".")[0] not in _PLAIN
-        for part in (operator, *operator.chained)
-        if issubclass(KINDS.get(part.kind, StreamOperator), stateless.FunctionOperator)
-        for function in functions_of(part)
-    )
+    return any(not _is_plain(function) for part in (operator, *operator.chained) for function in part.functions)
+
+
+def _is_plain(function: Any) -> bool:
+    module = type(function).__module__
+    return is_our_module(module) or module.partition(".")[0] in _PLAIN
 
 
 def link(operator: StreamOperator, input: int) -> _Link:
@@ -140,10 +204,10 @@ def build(
     ``opened`` gives what the functions of the operator at a place were opened with.
     """
     if operator is None:
-        tail = sinks.IterationTail if context.spec.task is Task.ITERATION_TAIL else sinks.PassThrough
-        return [tail(context, output, Operator(kind="iteration"))]
+        tail = context.spec.task is Task.ITERATION_TAIL
+        return [sinks.IterationTail(context, output) if tail else sinks.PassThrough(context, output)]
     parts = [operator, *operator.chained]
-    convert = None if parts[-1].kind == "key_by_map" else converter(context.spec.output_type)
+    convert = None if isinstance(parts[-1], ops.KeyByMap) else converter(context.spec.output_type)
     made: list[StreamOperator] = []
     following = output
     for place, part in reversed(list(enumerate(parts))):
@@ -151,9 +215,9 @@ def build(
         if place == len(parts) - 1 and convert is not None:
             target = _InnerOutput(output)
             target.main = [_Converting(output, convert)]
-        if part.kind not in KINDS:
+        if not isinstance(part, Runnable):
             raise NotImplementedError(f"Operator {context.spec.name!r} ({part.kind}) cannot be run yet.")
-        made.insert(0, KINDS[part.kind](replace(context, opened=opened(place)), target, part))
+        made.insert(0, _runner(replace(context, opened=opened(place)), target, part))
         following = _InnerOutput(output)
         following.main = [_Link(made[0], 0)]
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 from operator import add, itemgetter
-from typing import Any
+from typing import Any, Generic, TypeVar, assert_never
 
 from compat.compiler.datastream.time_domain import TimeDomain
 from compat.compiler.datastream.timerservice import TimerService
@@ -17,13 +17,14 @@ from compat.compiler.spark.operators.base import (
     call_of,
     open_functions,
 )
-from compat.compiler.spark.operators.stateless import FunctionOperator
+from compat.compiler.spark.operators.stateless import FunctionOperator, Handler, one_unless_none
 from compat.compiler.spark.state.backend import VOID, KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations import operators as ops
 from compat.state.descriptors import ReducingStateDescriptor
+from compat.state.names import PYTHON_REDUCE
 from compat.state.serializers import key_codec_of
 from compat.state.types import TupleTypeInfo
 
@@ -38,10 +39,13 @@ def distinct_keys(values: Values) -> set[Any] | None:
         return None
 
 
-class KeyedOperator(FunctionOperator):
+Keyed = TypeVar("Keyed", bound=ops.Operator)
+
+
+class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
     """What operators on keyed streams share: a backend, timers, and records that are (key, value)."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: Keyed) -> None:
         super().__init__(context, output, operator)
         self.backend = context.opened.backend or self._new_backend(context)
         self.backend.begin(context.replica, context.clock)
@@ -80,7 +84,7 @@ class KeyedOperator(FunctionOperator):
             self.fail(value, error)
         self.emitter.flush()
 
-    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+    def handler(self, input: int) -> Handler:
         """What is done with a record of an input whose key is set."""
         raise NotImplementedError
 
@@ -117,32 +121,37 @@ class KeyedOperator(FunctionOperator):
         return self.backend.described()
 
 
-class KeyedMap(KeyedOperator):
+class KeyedMap(KeyedOperator[ops.KeyedMap | ops.KeyedFlatMap | ops.KeyedFilter | ops.KeyedValues]):
     """map, flat_map, filter and the operator that drops the key."""
 
-    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+    def handler(self, input: int) -> Handler:
         emitter = self.emitter
-        kind = self.operator.kind
-        if kind == "keyed_values":
-            return emitter.one
-        call = call_of(self.function, kind.removeprefix("keyed_"))
-        if kind == "keyed_map":
-            return lambda value, time: emitter.one(call(value), time)
-        if kind == "keyed_filter":
-            return lambda value, time: emitter.one(value, time) if call(value) else None
-        return lambda value, time: emitter.take(call(value), time)
+        match self.operator:
+            case ops.KeyedValues():
+                return emitter.one
+            case ops.KeyedMap():
+                make = call_of(self.function, "map")
+                return lambda value, time: emitter.one(make(value), time)
+            case ops.KeyedFilter():
+                keep = call_of(self.function, "filter")
+                return lambda value, time: emitter.one(value, time) if keep(value) else None
+            case ops.KeyedFlatMap():
+                several = call_of(self.function, "flat_map")
+                return lambda value, time: emitter.take(several(value), time)
+            case _:
+                assert_never(self.operator)
 
 
-class KeyedReduce(KeyedOperator):
+class KeyedReduce(KeyedOperator[ops.KeyedReduce]):
     """reduce, sum, min, max, min_by and max_by: after each record, and in a batch once for each key at the end."""
 
     def initialize_state(self) -> None:
-        arguments = self.operator.arguments
-        if self.function is None:
-            combine = accumulator(arguments["aggregate"], arguments["field"], arguments["value_type"])
+        aggregation, value_type = self.operator.aggregation, self.operator.value_type
+        if aggregation is not None:
+            combine = accumulator(aggregation, value_type)
         else:
             combine = call_of(self.function, "reduce")
-        self.state = self.backend.cells(ReducingStateDescriptor("_reduce_state", combine, arguments["value_type"]))
+        self.state = self.backend.cells(ReducingStateDescriptor(PYTHON_REDUCE, combine, value_type))
         self._combine = combine
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
@@ -162,7 +171,7 @@ class KeyedReduce(KeyedOperator):
             self.fail(value, error)
         self.output.records(made, timestamps)
 
-    def handler(self, input: int) -> Callable[[Any, int | None], None]:
+    def handler(self, input: int) -> Handler:
         state, emitter, combine, timers = self.state, self.emitter, self._combine, self.timers.event
 
         def handle(value: Any, time: int | None) -> None:
@@ -181,9 +190,17 @@ class KeyedReduce(KeyedOperator):
         self.emitter.one(self.state.read(), timestamp)
 
 
-def accumulator(how: str, field: int | str, value_type: Any = None) -> Callable[[Any, Any], Any]:
+_OPERATIONS: dict[ops.Aggregate, Callable[[Any, Any], Any]] = {
+    ops.Aggregate.SUM: add,
+    ops.Aggregate.MIN: min,
+    ops.Aggregate.MAX: max,
+}
+
+
+def accumulator(aggregation: ops.Aggregation, value_type: Any = None) -> Callable[[Any, Any], Any]:
     """How two records become one: ``sum``, ``min``, ``max`` change a field of the first; ``…_by`` choose one of the two."""
-    operation: Any = {"sum": add, "min": min, "max": max}.get(how)
+    how, field = aggregation.how, aggregation.field
+    operation = _OPERATIONS.get(how)
     if (
         operation is not None
         and field == 1
@@ -220,11 +237,9 @@ def accumulator(how: str, field: int | str, value_type: Any = None) -> Callable[
             return changed(left, operation(read(left), read(right)))
 
         return combine
-    match how:
-        case "min_by":
-            return lambda left, right: right if read(right) < read(left) else left
-        case _:
-            return lambda left, right: right if read(right) > read(left) else left
+    if how is ops.Aggregate.MIN_BY:
+        return lambda left, right: right if read(right) < read(left) else left
+    return lambda left, right: right if read(right) > read(left) else left
 
 
 class KeyedTimers(TimerService):
@@ -251,7 +266,7 @@ class KeyedTimers(TimerService):
 class KeyedContext:
     """The context of keyed process functions, for records and for timers."""
 
-    def __init__(self, operator: KeyedOperator) -> None:
+    def __init__(self, operator: KeyedOperator[Any]) -> None:
         self._operator = operator
         self._timer_service = KeyedTimers(operator.timers)
         self.time: int | None = None
@@ -282,42 +297,48 @@ class KeyedContext:
         return self._timer_service.current_watermark()
 
 
-class KeyedProcess(KeyedOperator):
+ProcessKind = (
+    ops.KeyedProcess
+    | ops.KeyedCoMap
+    | ops.KeyedCoFlatMap
+    | ops.KeyedCoProcess
+    | ops.KeyedMultipleInput
+    | ops.KeyedBroadcastProcess
+)
+
+
+class KeyedProcess(KeyedOperator[ProcessKind]):
     """A KeyedProcessFunction, and with two inputs the keyed co-functions; with many, a function of all inputs."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: ProcessKind) -> None:
         super().__init__(context, output, operator)
         self.ctx = KeyedContext(self)
 
-    def handler(self, input: int) -> Callable[[Any, int | None], None]:
-        context, emitter, kind = self.ctx, self.emitter, self.operator.kind
-        if kind == "keyed_co_map":
-            plain = getattr(self.function, f"map{input + 1}")
+    def handler(self, input: int) -> Handler:
+        function, emitter = self.function, self.emitter
+        match self.operator:
+            case ops.KeyedCoMap():
+                return one_unless_none((function.map1, function.map2)[input], emitter)
+            case ops.KeyedCoFlatMap():
+                several = (function.flat_map1, function.flat_map2)[input]
+                return lambda value, time: emitter.take(several(value), time)
+            case ops.KeyedCoProcess():
+                return self._processed((function.process_element1, function.process_element2)[input])
+            case ops.KeyedMultipleInput():
+                return self._processed(lambda value, context: function.process_element(input + 1, value, context))
+            case ops.KeyedProcess() | ops.KeyedBroadcastProcess():
+                return self._processed(function.process_element)
+            case _:
+                assert_never(self.operator)
 
-            def one(value: Any, time: int | None) -> None:
-                result = plain(value)
-                if result is not None:
-                    emitter.one(result, time)
-
-            return one
-        if kind == "keyed_co_flat_map":
-            several = getattr(self.function, f"flat_map{input + 1}")
-            return lambda value, time: emitter.take(several(value), time)
-        call = self.call_for(input)
+    def _processed(self, call: Callable[[Any, Any], Any]) -> Handler:
+        context, emitter = self.ctx, self.emitter
 
         def handle(value: Any, time: int | None) -> None:
             context.time = time
             emitter.take(call(value, context), time)
 
         return handle
-
-    def call_for(self, input: int) -> Callable[[Any, Any], Any]:
-        """The method for records of an input."""
-        if self.operator.kind == "keyed_co_process":
-            return getattr(self.function, f"process_element{input + 1}")  # type: ignore[no-any-return]
-        if self.operator.kind == "keyed_multiple_input":
-            return lambda value, context: self.function.process_element(input + 1, value, context)
-        return self.function.process_element  # type: ignore[no-any-return]
 
     def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
         self.ctx.time, self.ctx.domain = timestamp, domain

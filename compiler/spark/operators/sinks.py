@@ -14,16 +14,16 @@ from compat.compiler.spark.operators.base import OperatorContext, Output, Stream
 from compat.compiler.spark.operators.texts import text_of
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Timestamps, Values
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.spark.task.published import Collected, Printed, Published, SentBack, Written
+from compat.compiler.transformations import operators as ops
 
 
 class ReportingSink(StreamOperator):
-    """A sink whose ``published`` go to the driver with the report, as (what, data)."""
+    """A sink whose ``published`` go to the driver with the report."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output) -> None:
         super().__init__(context, output)
-        self.operator = operator
-        self.published: list[tuple[str, Any]] = []
+        self.published: list[Published] = []
 
     def process_watermark(self, timestamp: int) -> None:
         self.watermark_now = timestamp
@@ -33,37 +33,38 @@ class ReportingSink(StreamOperator):
 class PrintSink(ReportingSink):
     """Lines for the standard output, marked with the subtask where there are several."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output, operator)
-        prefix = operator.arguments.get("identifier") or ""
+    def __init__(self, context: OperatorContext, output: Output, operator: ops.Print) -> None:
+        super().__init__(context, output)
+        prefix = operator.identifier or ""
         if context.parallelism > 1:
             prefix += f"{':' if prefix else ''}{context.subtask + 1}"
         self._prefix = f"{prefix}> " if prefix else ""
-        self._text = text_of(operator.arguments.get("type"))
+        self._text = text_of(operator.type)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("print", [f"{self._prefix}{self._text(value)}" for value in values]))
+        self.published.append(Printed([f"{self._prefix}{self._text(value)}" for value in values]))
 
 
 class CollectSink(ReportingSink):
     """Records for the program."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("collect", list(values)))
+        self.published.append(Collected(list(values)))
 
 
 class IterationTail(ReportingSink):
     """Records that go back to the head of a loop, in the next epoch."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("feedback", (self.context.spec.loop, self.context.subtask, values, timestamps)))
+        assert self.context.spec.loop is not None
+        self.published.append(SentBack(self.context.spec.loop, self.context.subtask, values, timestamps))
 
 
 class WriterOperator(ReportingSink):
     """Writes records; what is to be published goes on to the committer, or to the driver where there is none."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output, operator)
+    def __init__(self, context: OperatorContext, output: Output, operator: ops.SinkWriter | ops.LegacySink) -> None:
+        super().__init__(context, output)
         # Of an epoch that is tried again, the task that was given up may still be writing.
         attempt = f"{context.attempt}-{uuid.uuid4().hex[:12]}"
         told = WriterContext(context.spec.id, context.subtask, context.epoch, attempt, context.store)
@@ -83,21 +84,18 @@ class WriterOperator(ReportingSink):
         if committables and self.output.main:
             self.output.records(committables, None)
         elif committables:
-            self.published.append(("commit", (self.context.spec.id, committables)))
+            self.published.append(Written(self.context.spec.id, committables))
 
 
 class CommitterOperator(ReportingSink):
     """Hands what writers made to the driver, which publishes it after the commit."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        self.published.append(("commit", (self.context.spec.id, list(values))))
+        self.published.append(Written(self.context.spec.id, list(values)))
 
 
 class PassThrough(StreamOperator):
     """An operator that changes nothing, such as the parts of a compacting sink."""
-
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.output.records(values, timestamps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.compiler.spark.connectors.sources import reader_of
+from compat.compiler.spark.connectors.sources import SourceKind, reader_of
 from compat.compiler.spark.connectors.splits import SourceWork, Split
 from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
@@ -18,7 +18,8 @@ from compat.compiler.spark.task.elements import (
     Values,
 )
 from compat.compiler.spark.task.valve import WatermarkValve
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.spark.task.work import IterationWork
+from compat.compiler.transformations.operators import Source
 
 LATENCY_INTERVAL = "metrics.latency.interval"
 
@@ -29,11 +30,10 @@ class SourceOperator(StreamOperator):
     Each split has watermarks of its own, and the source's is the smallest of those that are being read.
     """
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: SourceKind) -> None:
         super().__init__(context, output)
-        self._operator = operator
         self._reader = reader_of(operator, context.spec.output_type)
-        strategy = operator.arguments.get("watermark_strategy")
+        self._strategy = strategy = operator.watermark_strategy if isinstance(operator, Source) else None
         self._assigner = None if strategy is None else strategy.timestamp_assigner
         self._marked = strategy is not None and (strategy.kind != "none" or strategy.idle_timeout is not None)
         self._valve = WatermarkValve(())
@@ -99,8 +99,9 @@ class SourceOperator(StreamOperator):
 
     def _mark(self, id: str) -> TimestampsAndWatermarks:
         if id not in self._marks and self._marked:
+            assert self._strategy is not None
             self._valve.add(id)
-            self._marks[id] = TimestampsAndWatermarks(self.context, _OfSplit(self, id), self._operator, timed=False)
+            self._marks[id] = TimestampsAndWatermarks(self.context, _OfSplit(self, id), self._strategy, timed=False)
         return self._marks[id] if self._marked else None  # type: ignore[return-value]
 
     def _release(self, id: str) -> None:
@@ -158,11 +159,10 @@ class _OfSplit(Output):
 class IterationHead(StreamOperator):
     """Gives the records of a loop back, in the epoch after the one in which they reached its tail."""
 
-    def run(self, work: tuple[list[tuple[list[Any], Any]], bool]) -> None:
-        """Feedback, and whether the loop ends with it."""
-        feedback, last = work
-        for values, timestamps in feedback:
+    def run(self, work: IterationWork) -> None:
+        """Emit what was sent back, and the last watermark where the loop ends with it."""
+        for values, timestamps in work.feedback:
             self.output.records(values, timestamps)
-        if last:
+        if work.last:
             self.output.watermark(MAX_WATERMARK)
             self.watermark_now = MAX_WATERMARK

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import compress, repeat
 from operator import length_hint
-from typing import Any
+from typing import Any, Generic, TypeVar, assert_never
 
 from compat.compiler.datastream.timerservice import TimerService
 from compat.compiler.spark.operators.base import (
@@ -18,15 +19,20 @@ from compat.compiler.spark.operators.base import (
     open_functions,
 )
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations import operators as ops
+
+Handler = Callable[[Any, int | None], None]
+"""What is done with a record and its timestamp."""
+
+Kind = TypeVar("Kind", bound=ops.Operator)
 
 
-class FunctionOperator(StreamOperator):
-    """An operator around a user's function."""
+class FunctionOperator(StreamOperator, Generic[Kind]):
+    """An operator around a user's function; ``Kind`` is the record that describes it."""
 
     method = ""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: Kind) -> None:
         super().__init__(context, output)
         self.operator = operator
         self.function = operator.function
@@ -42,7 +48,7 @@ class FunctionOperator(StreamOperator):
         close_functions(self.operator)
 
 
-class MapOperator(FunctionOperator):
+class MapOperator(FunctionOperator[ops.Map | ops.PrintMap | ops.PartitionCustomValues]):
     """One record for each record."""
 
     method = "map"
@@ -56,7 +62,7 @@ class MapOperator(FunctionOperator):
         self.output.records(made, timestamps)
 
 
-class FilterOperator(FunctionOperator):
+class FilterOperator(FunctionOperator[ops.Filter]):
     """The records for which the function is true."""
 
     method = "filter"
@@ -71,7 +77,7 @@ class FilterOperator(FunctionOperator):
         self.output.records(list(compress(values, kept)), times)
 
 
-class FlatMapOperator(FunctionOperator):
+class FlatMapOperator(FunctionOperator[ops.FlatMap]):
     """Any number of records for each record."""
 
     method = "flat_map"
@@ -134,7 +140,7 @@ class PlainContext:
         return self._timers.current_watermark()
 
 
-class ProcessOperator(FunctionOperator):
+class ProcessOperator(FunctionOperator[ops.Process]):
     """What a process function yields."""
 
     method = "process_element"
@@ -151,7 +157,7 @@ class ProcessOperator(FunctionOperator):
         emitter.flush()
 
 
-class KeyByMap(FunctionOperator):
+class KeyByMap(FunctionOperator[ops.KeyByMap]):
     """Puts the key before the record."""
 
     method = "get_key"
@@ -165,13 +171,13 @@ class KeyByMap(FunctionOperator):
         self.output.records(made, timestamps)
 
 
-class PartitionCustomMap(FunctionOperator):
+class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):
     """Puts the subtask that a custom partitioner chooses before the record."""
 
     method = "partition"
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        select = call_of(self.operator.arguments["key_selector"], "get_key")
+        select = call_of(self.operator.key_selector, "get_key")
         count = self._consumers()
         made = []
         for value in values:
@@ -188,44 +194,77 @@ class PartitionCustomMap(FunctionOperator):
         return self.context.spec.outputs[0].parallelism
 
 
-class ProjectOperator(FunctionOperator):
+class ProjectOperator(FunctionOperator[ops.Project]):
     """Some fields of a tuple."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        fields = self.operator.arguments["fields"]
+        fields = self.operator.positions
         self.output.records([tuple(value[field] for field in fields) for value in values], timestamps)
 
 
-class CoOperator(FunctionOperator):
+CoKind = ops.CoMap | ops.CoFlatMap | ops.CoProcess
+
+
+class CoOperator(FunctionOperator[CoKind]):
     """Two connected streams without keys: map, flat map or process."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: CoKind) -> None:
         super().__init__(context, output, operator)
-        name = {"co_map": "map", "co_flat_map": "flat_map"}.get(operator.kind.removeprefix("keyed_"), "process_element")
-        self.calls = [getattr(self.function, f"{name}{number}") for number in (1, 2)]
-        self.shape = name
-        self.plain = PlainContext(self)
+        function = self.function
+        self._emitter = Emitter(output)
+        self._plain = PlainContext(self)
+        match operator:
+            case ops.CoMap():
+                self._handlers = [self._one(function.map1), self._one(function.map2)]
+            case ops.CoFlatMap():
+                self._handlers = [self._several(function.flat_map1), self._several(function.flat_map2)]
+            case ops.CoProcess():
+                self._handlers = [
+                    self._processed(function.process_element1),
+                    self._processed(function.process_element2),
+                ]
+            case _:
+                assert_never(operator)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        emitter, call = Emitter(self.output), self.calls[input]
+        handle = self._handlers[input]
         value: Any = NO_RECORD
         try:
             for value, time in zip(values, timestamps or repeat(None), strict=False):
-                if self.shape == "map":
-                    result = call(value)
-                    if result is not None:
-                        emitter.one(result, time)
-                elif self.shape == "flat_map":
-                    emitter.take(call(value), time)
-                else:
-                    self.plain.time = time
-                    emitter.take(call(value, self.plain), time)
+                handle(value, time)
         except Exception as error:
             self.fail(value, error)
-        emitter.flush()
+        self._emitter.flush()
+
+    def _one(self, call: Callable[[Any], Any]) -> Handler:
+        return one_unless_none(call, self._emitter)
+
+    def _several(self, call: Callable[[Any], Any]) -> Handler:
+        take = self._emitter.take
+        return lambda value, time: take(call(value), time)
+
+    def _processed(self, call: Callable[[Any, Any], Any]) -> Handler:
+        take, plain = self._emitter.take, self._plain
+
+        def handle(value: Any, time: int | None) -> None:
+            plain.time = time
+            take(call(value, plain), time)
+
+        return handle
 
 
-class MultipleInputOperator(FunctionOperator):
+def one_unless_none(call: Callable[[Any], Any], emitter: Emitter) -> Handler:
+    """Emits what ``call`` makes of a record, unless that is None."""
+
+    def handle(value: Any, time: int | None) -> None:
+        result = call(value)
+        if result is not None:
+            emitter.one(result, time)
+
+    return handle
+
+
+class MultipleInputOperator(FunctionOperator[ops.MultipleInput]):
     """Any number of streams in one function; inputs are counted from 1."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 from compat.compiler.spark.operators.base import Emitter
 from compat.compiler.spark.operators.stateless import FunctionOperator
 from compat.compiler.spark.task.elements import Timestamps, Values
+from compat.compiler.transformations.operators import AsyncWait
 from compat.state.time import milliseconds_of
 
 
-class AsyncWaitOperator(FunctionOperator):
+class AsyncWaitOperator(FunctionOperator[AsyncWait]):
     """Calls for up to ``capacity`` records at once; all answers are there before the barrier."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
@@ -22,23 +23,23 @@ class AsyncWaitOperator(FunctionOperator):
         emitter.flush()
 
     async def _all(self, values: Values, timestamps: Timestamps) -> list[tuple[Any, int | None]]:
-        arguments = self.operator.arguments
-        free = asyncio.Semaphore(arguments["capacity"])
+        ordered = self.operator.ordered
+        free = asyncio.Semaphore(self.operator.capacity)
         answers: list[tuple[Any, int | None]] = []
 
         async def one(value: Any, time: int | None) -> tuple[Any, int | None]:
             async with free:
                 answer = (await self._ask(value), time)
-            if not arguments["ordered"]:
+            if not ordered:
                 answers.append(answer)
             return answer
 
         calls = [one(value, time) for value, time in zip(values, timestamps or repeat(None), strict=False)]
         gathered = await asyncio.gather(*calls)
-        return list(gathered) if arguments["ordered"] else answers
+        return list(gathered) if ordered else answers
 
     async def _ask(self, value: Any) -> Any:
-        timeout = milliseconds_of(self.operator.arguments["timeout"]) / 1000
+        timeout = milliseconds_of(self.operator.timeout) / 1000
         try:
             if timeout <= 0:
                 return await self._with_retries(value)
@@ -52,7 +53,7 @@ class AsyncWaitOperator(FunctionOperator):
             self.fail(value, error)
 
     async def _with_retries(self, value: Any) -> Any:
-        strategy = self.operator.arguments["retry_strategy"]
+        strategy = self.operator.retry_strategy
         predicate = strategy.get_retry_predicate()
         bad_result, bad_error = predicate.result_predicate(), predicate.exception_predicate()
         attempts = 1

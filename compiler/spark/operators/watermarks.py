@@ -5,18 +5,22 @@ from __future__ import annotations
 from operator import length_hint
 from typing import Any
 
-from compat.compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks, NoWatermarks
+from compat.compiler.datastream.common.watermark_strategy import (
+    BoundedOutOfOrdernessWatermarks,
+    NoWatermarks,
+    WatermarkStrategy,
+)
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import ExtractTimestamp as ExtractTimestampKind
 from compat.state.time import milliseconds_of
 
 
 class ExtractTimestamp(StreamOperator):
     """Calls the program's assigner; records become (record, timestamp)."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: ExtractTimestampKind) -> None:
         super().__init__(context, output)
         self._assigner = operator.function
 
@@ -37,9 +41,6 @@ class ExtractTimestamp(StreamOperator):
 class RemoveTimestamp(StreamOperator):
     """Takes the record out of (record, timestamp)."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
-        super().__init__(context, output)
-
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.output.records([value for value, _ in values], timestamps)
 
@@ -51,10 +52,10 @@ class TimestampsAndWatermarks(StreamOperator):
     ``timed`` says that records are (record, timestamp).
     """
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator, timed: bool | None = None) -> None:
+    def __init__(self, context: OperatorContext, output: Output, strategy: WatermarkStrategy, timed: bool) -> None:
         super().__init__(context, output)
-        self._strategy = operator.arguments["watermark_strategy"]
-        self._timed = self._strategy.timestamp_assigner is not None if timed is None else timed
+        self._strategy = strategy
+        self._timed = timed
         self._generator = self._strategy.create_watermark_generator()
         self._last = MIN_TIMESTAMP
         self._idle = False

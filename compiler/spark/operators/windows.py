@@ -28,29 +28,34 @@ from compat.compiler.spark.operators.base import (
 from compat.compiler.spark.operators.keyed import KeyedOperator, distinct_keys
 from compat.compiler.spark.operators.metrics import MetricGroup
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.transformations.operators import Operator
-from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from compat.compiler.transformations.operators import Window
+from compat.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
 
 _MERGING_SET = "merging-window-set"
 _KNOWN_WINDOWS = 10_000
 
 
-class WindowOperator(KeyedOperator):
+class WindowOperator(KeyedOperator[Window]):
     """Windows of a key, in namespaces of the key's state."""
 
-    def __init__(self, context: OperatorContext, output: Output, operator: Operator) -> None:
+    def __init__(self, context: OperatorContext, output: Output, operator: Window) -> None:
         super().__init__(context, output, operator)
-        arguments = operator.arguments
-        self._assigner = arguments["assigner"]
-        self._trigger: Trigger[Any, Any] = arguments["trigger"]
-        self._lateness: int = arguments["allowed_lateness"]
-        self._late_tag = arguments["late_data_output_tag"]
-        self._evictor: Evictor[Any] | None = arguments.get("evictor")
+        self._assigner = operator.assigner
+        self._trigger: Trigger[Any, Any] = operator.trigger
+        self._lateness = operator.allowed_lateness
+        self._late_tag = operator.late_data_output_tag
+        self._evictor: Evictor[Any] | None = operator.evictor
         self._event_time: bool = self._assigner.is_event_time()
         self.merging = isinstance(self._assigner, MergingWindowAssigner)
-        self._serializer = arguments["window_serializer"]
-        self._how: str = arguments["how"]
-        descriptor = arguments["state_descriptor"]
+        self._serializer = operator.window_serializer
+        descriptor: StateDescriptor = operator.state_descriptor
         if self._evictor is not None:
             descriptor = ListStateDescriptor(descriptor.name)
         self._contents = self.backend.cells(descriptor)
@@ -188,22 +193,23 @@ class WindowOperator(KeyedOperator):
         self._contents.update([tuple(each) for each in elements])
 
     def _read(self) -> Any:
-        if self._evictor is not None or self._how in ("apply", "process"):
+        if self._evictor is not None or not self.operator.call.combines:
             return self._contents.values() or None
         value = self._contents.get()
         return None if value is None else [value]
 
     def _folded(self, values: list[Any]) -> list[Any]:
         """The values as the window function sees them behind an evictor: reduced or aggregated only now."""
-        if not values or self._how in ("apply", "process"):
+        if not values or not self.operator.call.combines:
             return values
-        state = self.operator.arguments["state_descriptor"]
-        if self._how == "reduce":
+        state = self.operator.state_descriptor
+        if isinstance(state, ReducingStateDescriptor):
             reduce = state.get_reduce_function().reduce
             total = values[0]
             for value in values[1:]:
                 total = reduce(total, value)
             return [total]
+        assert isinstance(state, AggregatingStateDescriptor)
         function = state.get_agg_function()
         accumulator = function.create_accumulator()
         for value in values:
@@ -212,7 +218,7 @@ class WindowOperator(KeyedOperator):
 
     def _window_function(self) -> Callable[[Any, list[Any]], Any]:
         function = self.function
-        for_all = self.operator.arguments["all"]
+        for_all = self.operator.for_all
         if function is None:
             return lambda window, contents: contents
         if hasattr(function, "process"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from compat.state.delta.rows import SCHEMA, Row, table_of
+from compat.state.delta.rows import BYTES, SCHEMA, Row, table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Column:
     def table(self, epoch: int) -> pa.Table:
         """The same as an Arrow table."""
         count = len(self.keys)
-        values = pa.array(self.values, pa.binary())
-        empty = pa.repeat(pa.scalar(b"", pa.binary()), count)
+        values = pa.array(self.values, BYTES)
+        empty = pa.repeat(pa.scalar(b"", BYTES), count)
         columns = [
             pa.repeat(pa.scalar(self.operator_id, pa.string()), count),
             pa.repeat(pa.scalar(self.kind, pa.string()), count),
             pa.array(self.key_groups, pa.int32()),
             pa.repeat(pa.scalar(self.state, pa.string()), count),
-            pa.array(self.keys, pa.binary()),
+            pa.array(self.keys, BYTES),
             empty,
             empty,
             values,

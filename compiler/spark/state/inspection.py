@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import struct
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
-from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
-from compat.state.delta.compaction import latest
+from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind
 from compat.state.delta.savepoint import current_rows, read_description
+from compat.state.delta.sizes import entry_sizes
 from compat.state.serializers import codec_of, key_codec_of
 from compat.state.types import ListTypeInfo, MapTypeInfo, from_json
 
@@ -102,13 +100,16 @@ def describe_snapshot(path: str) -> dict[str, Any]:
 
 def _measure(log: SnapshotLog) -> dict[tuple[str, str, str], tuple[int, int, list[int] | None]]:
     """Entries, bytes of keys and values, and the range of key groups of each state, by operator, name and kind."""
-    table = latest(log.read())
-    table = table.filter(pc.invert(table["tombstone"]))
-    parts = [pc.binary_length(table[name]) for name in ("key", "namespace", "map_key", "value")]
-    size = functools.reduce(pc.add, (pc.fill_null(part, 0) for part in parts))
-    sized = table.select(["operator_id", "state", "kind", "key_group"]).append_column("size", size)
-    totals = sized.group_by(["operator_id", "state", "kind"]).aggregate(
-        [("size", "count"), ("size", "sum"), ("key_group", "min"), ("key_group", "max")]
+    parts = [
+        table.select(["operator_id", "state", "kind", "key_group"]).append_column("size", entry_sizes(table))
+        for table in contents(log)
+    ]
+    if not parts:
+        return {}
+    totals = (
+        pa.concat_tables(parts)
+        .group_by(["operator_id", "state", "kind"])
+        .aggregate([("size", "count"), ("size", "sum"), ("key_group", "min"), ("key_group", "max")])
     )
     return {
         (row["operator_id"], row["state"], row["kind"]): (

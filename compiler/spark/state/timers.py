@@ -11,8 +11,8 @@ from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP
 from compat.state.delta.replica import split_timer, state_prefix, timer_key, timer_value
 from compat.state.delta.rows import Kind, Row
+from compat.state.names import TIMERS
 
-TIMERS = "_timers"
 _Timer = tuple[int, bytes, bytes]
 
 

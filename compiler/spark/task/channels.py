@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.jobgraph.model import DistributionPattern
 from compat.compiler.spark.plan import OutputSpec
 from compat.compiler.spark.state.groups import SubtaskOfKey
 from compat.compiler.spark.task.elements import (
@@ -53,15 +51,16 @@ class RecordWriter:
     """Writes a stream that leaves a task into buffers, by the edge's partitioner."""
 
     def __init__(
-        self, output: OutputSpec, level: int, subtask: int, parallelism: int, epoch: int, emit: Callable[[Buffer], None]
+        self, output: OutputSpec, level: int, subtask: int, epoch: int, emit: Callable[[Buffer], None]
     ) -> None:
+        assert output.group is not None
         self._output = output
         self._level = level
         self._subtask = subtask
         self._emit = emit
         self._epoch = epoch
         self._numbers: dict[int, int] = {}
-        self.targets = _targets(output, subtask, parallelism)
+        self.targets = output.group.consumers_of(subtask)
         self._channels = {target: _Channel() for target in self.targets}
         self.next_channel = subtask
         ship = output.partitioner.ship
@@ -185,19 +184,3 @@ _SPREAD: dict[Ship, Callable[[RecordWriter], Callable[[Values, Timestamps], None
     Ship.GLOBAL: RecordWriter.to_first,
     Ship.BROADCAST: RecordWriter.to_all,
 }
-
-
-def _targets(output: OutputSpec, subtask: int, parallelism: int) -> list[int]:
-    """The subtasks that a producing subtask is connected with."""
-    pattern = DistributionPattern.POINTWISE if output.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
-    return list(EdgeGroup(pattern, parallelism, output.parallelism).consumers_of(subtask))
-
-
-def channels_of(exchanges: tuple[tuple[int, int, bool], ...], subtask: int, parallelism: int) -> list[tuple[int, int]]:
-    """The channels (edge, producing subtask) that a consuming subtask reads."""
-    channels: list[tuple[int, int]] = []
-    for edge, producers, pointwise in exchanges:
-        pattern = DistributionPattern.POINTWISE if pointwise else DistributionPattern.ALL_TO_ALL
-        group = EdgeGroup(pattern, producers, parallelism)
-        channels += [(edge, producer) for producer in group.partitions_of(subtask)]
-    return channels

@@ -17,21 +17,20 @@ from typing import Any, Protocol
 
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
-from compat.compiler.spark.plan import PhysicalPlan, TaskSpec
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task import records as _records  # noqa: F401 - installs the row class
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.compiler.spark.task.work import WorkOfSubtask
+from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, follow
+from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
 from compat.state.serializers import key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
-
-Parcel = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class EpochSpec:
     replicas: str
     options: Mapping[str, str]
     runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
-    work: Mapping[tuple[int, int], Mapping[int, Any]] = field(default_factory=dict)
+    work: Mapping[tuple[int, int], WorkOfSubtask] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clock: Callable[[], int] | None = None
@@ -55,12 +54,18 @@ class EpochSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """A subtask that failed, in the place of its report."""
+    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks."""
 
     task: str
     operator: str | None
     record: str | None
     cause: str
+    vertex: int | None = None
+    subtask: int | None = None
+
+
+Parcel = Buffer | TaskReport | TaskFailure
+"""What a partition of a level gives to one of the next."""
 
 
 class EpochLost(Exception):
@@ -75,11 +80,22 @@ class PackedPlan:
     """
 
     tasks: tuple[TaskSpec, ...]
-    partitions: tuple[int, ...]
+    stages: tuple[Stage, ...]
     payloads: Mapping[int, bytes]
     stateful: frozenset[int]
     lasting: frozenset[int]
     batch: bool = False
+
+    def partitions_after(self, level: int) -> int:
+        """How many partitions the next stage has; what the last one gives is in one."""
+        return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
+
+    def way_of(self, buffer: Buffer, level: int) -> int:
+        """The partition of the next stage that a buffer goes to: its subtask's slot, or one that passes it on."""
+        slot = self.tasks[buffer.vertex].slots[buffer.subtask]
+        if buffer.level == level + 1:
+            return self.stages[buffer.level].partition_of(slot)
+        return slot % self.partitions_after(level)
 
 
 class EpochRunner(Protocol):
@@ -102,13 +118,13 @@ def pack(plan: PhysicalPlan) -> bytes:
     for task in plan.tasks:
         for spec in task.operators:
             operator = spec.operator
-            if operator is not None and operator.kind == "collection":
+            if isinstance(operator, Collection):
                 operator = replace(operator, function=None)
             payloads[spec.node] = dumps(operator)
         tasks.append(replace(task, operators=tuple(replace(spec, operator=None) for spec in task.operators)))
     packed = PackedPlan(
         tasks=tuple(tasks),
-        partitions=plan.partitions,
+        stages=plan.stages,
         payloads=payloads,
         stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
         lasting=lasting_vertices(plan),
@@ -125,10 +141,11 @@ def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
 
 
 def _stateful(task: TaskSpec) -> bool:
-    return any(
-        spec.operator is not None and (spec.key_type is not None or "broadcast" in spec.operator.kind)
-        for spec in task.operators
-    )
+    return any(spec.operator is not None and _keeps_state(spec, spec.operator) for spec in task.operators)
+
+
+def _keeps_state(spec: OperatorSpec, operator: Operator) -> bool:
+    return spec.key_type is not None or isinstance(operator, BroadcastProcess | KeyedBroadcastProcess)
 
 
 Ran = tuple[list[Buffer], TaskReport | TaskFailure]
@@ -142,7 +159,8 @@ def run_partition(
     plan: PackedPlan, spec: EpochSpec, level: int, partition: int, incoming: Iterable[Parcel], run: RunSubtask
 ) -> Iterator[tuple[int, Parcel]]:
     """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
-    following = plan.partitions[level + 1] if level + 1 < len(plan.partitions) else 1
+    following = plan.partitions_after(level)
+    slot = plan.stages[level].slots[partition]
     buffers: dict[int, list[Buffer]] = {}
     failed = False
     for parcel in incoming:
@@ -150,20 +168,20 @@ def run_partition(
             if parcel.level == level:
                 buffers.setdefault(parcel.vertex, []).append(parcel)
             else:
-                yield parcel.subtask % following, parcel
+                yield plan.way_of(parcel, level), parcel
         else:
             failed = failed or isinstance(parcel, TaskFailure)
             yield partition % following, parcel
     if failed:
         return
     for task in plan.tasks:
-        if task.level != level or partition >= task.parallelism:
+        if task.level != level or slot not in task.slots:
             continue
-        made, report = run(spec, task.vertex, partition, buffers.pop(task.vertex, []))
+        made, report = run(spec, task.vertex, task.slots.index(slot), buffers.pop(task.vertex, []))
         if isinstance(report, TaskFailure):
             yield from ((target, report) for target in range(following))
             return
-        yield from ((buffer.subtask % following, buffer) for buffer in made)
+        yield from ((plan.way_of(buffer, level), buffer) for buffer in made)
         yield partition % following, report
 
 
@@ -216,6 +234,7 @@ class Subtasks:
         made: list[Buffer],
     ) -> TaskReport:
         stateful = task.vertex in self._plan.stateful
+        replica: Replica
         replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
         try:
             environment = TaskEnvironment(
@@ -255,7 +274,7 @@ class Subtasks:
             replica.close()
 
 
-def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Any, str]:
+def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
     name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
     replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
     if replica.position == spec.committed:
@@ -291,10 +310,11 @@ def _clock() -> int:
 def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     import traceback
 
-    name = f"{task.name} ({subtask + 1}/{task.parallelism})"
+    name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
-        return TaskFailure(name, error.operator, error.record, error.cause)
-    return TaskFailure(name, None, None, "".join(traceback.format_exception(error)).rstrip())
+        return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    cause = "".join(traceback.format_exception(error)).rstrip()
+    return TaskFailure(name, None, None, cause, task.vertex, subtask)
 
 
 def default_replicas() -> str:
@@ -321,14 +341,14 @@ class InProcessRunner:
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         parcels: dict[int, list[Parcel]] = {}
-        for level, count in enumerate(self._plan.partitions):
+        for level, stage in enumerate(self._plan.stages):
             following: dict[int, list[Parcel]] = {}
-            for partition in range(count):
+            for partition in range(stage.partitions):
                 incoming = parcels.get(partition, [])
                 for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
                     following.setdefault(target, []).append(parcel)
             parcels = following
-        return [parcel for many in parcels.values() for parcel in many]
+        return [parcel for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
 
     def close(self) -> None:
         self._subtasks.close()

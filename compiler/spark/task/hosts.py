@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.ours import ROOT
@@ -47,10 +47,26 @@ class HostLost(Exception):
     """The process that a subtask's functions were open in has ended."""
 
 
-class Host:
-    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan, ``slot`` the partition."""
+class HostLoad(NamedTuple):
+    """What a host starts with, pickled: what is called before the plan is loaded, or None, and the plan."""
 
-    def __init__(self, plan_id: str, slot: int, load: tuple[bytes, bytes]) -> None:
+    setup: bytes
+    plan: bytes
+
+
+class _Request(NamedTuple):
+    """A subtask that a worker asks a host to run."""
+
+    spec: EpochSpec
+    vertex: int
+    subtask: int
+    buffers: list[Buffer]
+
+
+class Host:
+    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan."""
+
+    def __init__(self, plan_id: str, slot: int, load: HostLoad) -> None:
         self._plan_id, self._slot, self._load = plan_id, slot, load
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
@@ -59,7 +75,7 @@ class Host:
         own = replace(spec, runtimes=_only(place, spec.runtimes), work=_only(place, spec.work))
         with self._connect() as connection:
             try:
-                connection.send_bytes(pickle.dumps((own, vertex, subtask, buffers), 5))
+                connection.send_bytes(pickle.dumps(_Request(own, vertex, subtask, buffers), 5))
                 answer = pickle.loads(connection.recv_bytes())
             except (EOFError, OSError) as error:
                 raise HostLost(
@@ -174,7 +190,8 @@ def _answer(subtasks: Subtasks, request: bytes) -> bytes:
 
     dumps: Any = cloudpickle.dumps
     try:
-        answer = subtasks.run(*pickle.loads(request))
+        asked: _Request = pickle.loads(request)
+        answer = subtasks.run(asked.spec, asked.vertex, asked.subtask, asked.buffers)
         try:
             return pickle.dumps(answer, 5)
         except Exception:
@@ -214,11 +231,11 @@ def _lives(process: int) -> bool:
 def main(arguments: Iterable[str]) -> None:
     """A host. Its arguments are the socket that it listens at, and the process that it does not outlive."""
     number, parent = arguments
-    setup, packed = pickle.load(sys.stdin.buffer)
-    ready = pickle.loads(setup)
+    load: HostLoad = pickle.load(sys.stdin.buffer)
+    ready = pickle.loads(load.setup)
     if ready is not None:
         ready()
-    subtasks = Subtasks(pickle.loads(packed))
+    subtasks = Subtasks(pickle.loads(load.plan))
     collect_rarely()
     with socket.socket(fileno=int(number)) as listening:
         try:

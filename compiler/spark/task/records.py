@@ -10,17 +10,9 @@ from operator import index, is_, itemgetter
 from types import NoneType
 from typing import Any, NamedTuple
 
-from compat.compiler.datastream.common.types import Row, RowKind
-from compat.state.serializers import not_of_type, set_pickler, set_row_class
+from compat.state.rows import Row, make_row
+from compat.state.serializers import not_of_type
 from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
-
-
-def make_row(names: tuple[str, ...], kind: int, values: list[Any]) -> Row:
-    """A row of field names, the number of its kind and its values."""
-    row = Row(*values)
-    row.set_field_names(list(names))
-    row.set_row_kind(RowKind(kind))
-    return row
 
 
 def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
@@ -159,14 +151,3 @@ def from_internal(type_info: Any) -> Callable[[Any], Any]:
         parts = [from_internal(field) for field in type_info.field_types]
         return lambda value: None if value is None else tuple(f(v) for f, v in zip(parts, value, strict=True))
     return type_info.from_internal_type  # type: ignore[no-any-return]
-
-
-def install() -> None:
-    """Let the state's serializers make rows, and pickle by value what cannot be imported."""
-    from pyspark import cloudpickle
-
-    set_row_class(make_row)
-    set_pickler(cloudpickle.dumps)
-
-
-install()

@@ -5,11 +5,11 @@ initialize_state → open → process_input → (finish) → snapshot_state, and
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from compat.compiler.spark.connectors.splits import SourceWork
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.factory import build, link
 from compat.compiler.spark.operators.metrics import Metrics
@@ -17,7 +17,7 @@ from compat.compiler.spark.operators.source import IterationHead, SourceOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task.channels import RecordWriter, channels_of
+from compat.compiler.spark.task.channels import RecordWriter
 from compat.compiler.spark.task.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
@@ -27,10 +27,13 @@ from compat.compiler.spark.task.elements import (
     Watermark,
     decode_elements,
 )
+from compat.compiler.spark.task.published import Published
 from compat.compiler.spark.task.valve import WatermarkValve
+from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.replica import Position, Reader
-from compat.state.serializers import dump
+from compat.state.delta.rows import DataFile, Row
+from compat.state.serializers import dump, load
 
 
 @dataclass(slots=True)
@@ -67,7 +70,7 @@ class TaskEnvironment:
     runtime: Any = None
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    work: Any = None
+    work: WorkOfSubtask | None = None
     batch: bool = False
     store: str = ""
 
@@ -83,12 +86,12 @@ class TaskReport:
     watermark: int
     runtime: bytes
     splits: list[tuple[dict[str, Any], bool]]
-    published: list[tuple[str, Any]]
+    published: list[Published]
     states: dict[str, list[dict[str, Any]]]
     watermarks: dict[str, int]
     next_timer: int | None
     source: str | None = None
-    rows: Any = None
+    rows: DataFile | list[Row] = field(default_factory=list)
     replica: str = "current"
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -125,7 +128,6 @@ class StreamTask:
                         edge,
                         levels[edge.vertex],
                         self._environment.subtask,
-                        self.spec.parallelism,
                         self._environment.epoch,
                         self._emit,
                     )
@@ -139,8 +141,8 @@ class StreamTask:
         self._in_order = [operator for spec in self.spec.operators for operator in self._nodes[spec.node]]
         self._head = self._nodes[self.spec.operators[0].node][0]
         self._valves = {
-            input: WatermarkValve(channels_of(edges, self._environment.subtask, self.spec.parallelism))
-            for input, edges in self.spec.channels.items()
+            input: WatermarkValve(channel for gate in gates for channel in gate.channels(self._environment.subtask))
+            for input, gates in self.spec.gates.items()
         }
         self._combined = WatermarkValve(self._valves)
         self._input_head = next(
@@ -179,10 +181,12 @@ class StreamTask:
             head = self._nodes[spec.node][0]
             if isinstance(head, (SourceOperator, IterationHead)) and self._environment.work is not None:
                 work = self._environment.work.get(spec.node)
-                if work is not None:
+                if isinstance(head, SourceOperator) and isinstance(work, SourceWork):
                     head.run(work)
-                    count += getattr(head, "count", 0)
-        inputs = {edge: input for input, edges in self.spec.channels.items() for edge, _, _ in edges}
+                    count += head.count
+                elif isinstance(head, IterationHead) and isinstance(work, IterationWork):
+                    head.run(work)
+        inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
         for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
             for element in decode_elements(buffer.payload):
@@ -232,7 +236,7 @@ class StreamTask:
             watermark=self._combined.watermark if self._valves else MAX_WATERMARK,
             runtime=runtime,
             splits=[split for source in sources for split in source.splits],
-            published=[item for operator in self._in_order for item in getattr(operator, "published", ())],
+            published=[item for operator in self._in_order for item in operator.published],
             states={
                 spec.id: described
                 for spec in self.spec.operators
@@ -317,4 +321,4 @@ class StreamTask:
 
 def load_runtime(data: bytes | None) -> Any:
     """What :meth:`StreamTask.snapshot_state` gave."""
-    return None if data is None else pickle.loads(data)
+    return None if data is None else load(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.streamgraph.translators.context import Context
 from compat.compiler.transformations.model import CacheTransformation
-from compat.compiler.transformations.operators import ChainingStrategy, Operator
+from compat.compiler.transformations.operators import CacheWrite, ChainingStrategy
 
 
 def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, ...]:
@@ -23,7 +23,7 @@ def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, 
             name="CacheWrite",
             description="CacheWrite",
             task=Task.ONE_INPUT,
-            operator=Operator(kind="cache_write", factory="SimpleOperatorFactory"),
+            operator=CacheWrite(),
             chaining=ChainingStrategy.ALWAYS,
             parallelism=context.settings.parallelism if stream.parallelism == -1 else stream.parallelism,
             parallelism_configured=stream.parallelism_configured,
@@ -31,6 +31,7 @@ def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, 
             slot_sharing_group=context.slot_sharing_group(stream.slot_sharing_group, nodes),
             co_location_group=stream.co_location_group,
             buffer_timeout=context.default_buffer_timeout,
+            input_types=(context.type_of(cache.input),),
             location=cache.location,
         )
     )

@@ -1,27 +1,19 @@
-"""What a translator sees of the generation that calls it."""
+"""The side of a generation that its translators see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.streamgraph.builder import GraphBuilder
 from compat.compiler.streamgraph.model import StreamNode, Task
-from compat.compiler.transformations.model import PhysicalTransformation, Transformation
+from compat.compiler.transformations.model import PhysicalTransformation, SideOutput, Transformation
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.pipeline import Pipeline
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
-
-T_contra = TypeVar("T_contra", bound=Transformation, contravariant=True)
-
-
-class Translator(Protocol[T_contra]):
-    """Makes nodes and edges of one transformation, whose inputs are translated; gives the ids that stand for it."""
-
-    def __call__(self, transformation: T_contra, context: Context, /) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +114,20 @@ class Context:
             else self.default_buffer_timeout,
             state_keys=keyed_inputs,
             key_type=key_type,
+            input_types=tuple(self.type_of(id) for id in transformation.inputs),
             output_type=transformation.output_type,
             concurrent_attempts=transformation.concurrent_attempts,
             location=transformation.location,
         )
+
+    def type_of(self, id: int) -> Any:
+        """The type of the records that a transformation gives; one that makes no operator gives what it is given."""
+        transformation = self.pipeline[id]
+        while not transformation.physical and transformation.output_type is None and transformation.inputs:
+            if isinstance(transformation, SideOutput):
+                return None
+            transformation = self.pipeline[transformation.inputs[0]]
+        return transformation.output_type
 
     def max_parallelism(self, transformation: Transformation) -> int:
         """The transformation's own, else the job's; -1 when neither is set."""

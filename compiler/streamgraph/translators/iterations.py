@@ -82,9 +82,10 @@ def _described(iteration: Feedback | CoFeedback) -> str:
 def _add_ends(iteration: Feedback | CoFeedback, head: int, tail: int, context: Context) -> None:
     """The two nodes, co-located, because the queue between them lives in one process."""
     parallelism = iteration.parallelism if iteration.parallelism != -1 else context.settings.parallelism
-    for id, task, name, max_parallelism in (
-        (head, Task.ITERATION_HEAD, "IterationSource", context.max_parallelism(iteration)),
-        (tail, Task.ITERATION_TAIL, "IterationSink", parallelism),
+    type = context.type_of(iteration.id)
+    for id, task, name, max_parallelism, read, written in (
+        (head, Task.ITERATION_HEAD, "IterationSource", context.max_parallelism(iteration), (), type),
+        (tail, Task.ITERATION_TAIL, "IterationSink", parallelism, (type,), None),
     ):
         label = f"{name}-{iteration.id}"
         context.builder.add_node(
@@ -100,6 +101,8 @@ def _add_ends(iteration: Feedback | CoFeedback, head: int, tail: int, context: C
                 max_parallelism=max_parallelism,
                 co_location_group=f"IterationCoLocationGroup-{iteration.id}",
                 buffer_timeout=0,
+                input_types=read,
+                output_type=written,
                 location=iteration.location,
             )
         )

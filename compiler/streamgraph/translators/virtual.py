@@ -1,4 +1,4 @@
-"""What makes no operator, only edges. Flink: the translators of union, partition and side output."""
+"""Transformations that make edges and no operator. Flink: the translators of union, partition and side output."""
 
 from __future__ import annotations
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Fate, MappingRow, Report, Verdict
 from compat.loader.topology import plan_of
-from compat.plan.decode import decode
+from compat.plan.facts import facts_of
+from compat.plan.model import Plan
 from compat.report import ReportContext, render
 from compat.report.html import render_plans
 from tests.compat.builders import operator, program, report
@@ -21,7 +23,7 @@ NEW = ("filtered", "count", "sum")
 """With an operator before the others, so that generated ids move."""
 
 
-def plan(*names: str, parallelism: int = 2) -> dict[str, Any]:
+def plan(*names: str, parallelism: int = 2) -> Plan:
     """A chain of keyed operators of these names, then a print, as a plan."""
     ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source", "name": "words"}]
     for name in names:
@@ -29,11 +31,11 @@ def plan(*names: str, parallelism: int = 2) -> dict[str, Any]:
         ops.append({"id": name, "kind": "keyed_process", "name": name, "inputs": [f"key {name}"]})
     ops.append({"id": "out", "kind": "print", "inputs": [ops[-1]["id"]]})
     found = plan_of({"name": "words", "ops": ops}, "2.3", {"parallelism.default": str(parallelism)})
-    assert found["error"] is None, found["error"]
+    assert isinstance(found, Plan), found.error
     return found
 
 
-def wide_plan(branches: int) -> dict[str, Any]:
+def wide_plan(branches: int) -> Plan:
     """A source that feeds many keyed operators: twice as many operators and a source, in as many vertices and one."""
     ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source"}]
     for number in range(branches):
@@ -43,15 +45,15 @@ def wide_plan(branches: int) -> dict[str, Any]:
         )
         ops.append({"id": f"s{number}", "kind": "print", "inputs": [f"p{number}"]})
     found = plan_of({"name": "wide", "ops": ops}, "2.3", {})
-    assert found["error"] is None, found["error"]
+    assert isinstance(found, Plan), found.error
     return found
 
 
-def check_page(folder: Path, old: dict[str, Any], new: dict[str, Any], *, allow_non_restored: bool = False) -> str:
+def check_page(folder: Path, old: Plan, new: Plan, *, allow_non_restored: bool = False) -> str:
     """The address of the page of a check."""
     outcome = check(
-        decode(old, name="old.py", kind="program"),
-        decode(new, name="new.py", kind="program"),
+        facts_of(old, name="old.py", kind="program"),
+        facts_of(new, name="new.py", kind="program"),
         CheckOptions(allow_non_restored),
     )
     return report_page(folder, outcome, plans=[(old, new)])

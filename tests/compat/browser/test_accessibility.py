@@ -11,7 +11,7 @@ from tests.compat.browser.samples import NEW, OLD, all_fates, check_page, plan, 
 
 
 def serious(page: Any) -> list[str]:
-    """What axe-core finds that is serious or worse: the rule and the first element concerned."""
+    """Findings of axe-core that are serious or worse: the rule and the first element concerned."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
     found = axe.run(page).response["violations"]
     return [

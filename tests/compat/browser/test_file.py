@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from compat.report.failure import Failure, Undecided
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure
 from tests.compat.browser.conftest import settle
 from tests.compat.browser.samples import NEW, OLD, all_fates, check_page, plan, plan_page, report_page, wide_plan
 

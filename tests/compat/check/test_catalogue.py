@@ -9,32 +9,62 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from compat.check.rules.catalogue import FAMILIES, RULES, RuleInfo, find
-from compat.check.rules.texts import identity, running, scaling, settings, snapshots, states, topology
+from compat.check import rules as package
+from compat.check.catalogue import RULES, find
+from compat.check.findings import Fate, Level
+from compat.check.rule import Family, Rule
 from compat.cli.rules import rule as rule_command
 from compat.cli.rules import rules as rules_command
 from compat.cli.schema import schema as schema_command
+from compat.loader.failure import Undecidable
 
 ROOT = Path(__file__).parents[3]
-FAMILY_MODULES = (identity, topology, scaling, states, snapshots, settings, running)
+FILES = sorted(path.stem for path in Path(package.__path__[0]).glob("*.py") if path.stem != "__init__")
 
 
 def test_ids_and_names_are_unique_and_in_order() -> None:
-    every = [rule for module in FAMILY_MODULES for rule in module.RULES]
-    assert len(every) == len(RULES)
     assert list(RULES) == sorted(RULES)
-    assert len({rule.name for rule in every}) == len(every)
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+
+
+def test_each_file_is_one_rule_and_is_named_for_it() -> None:
+    assert [id.lower() for id in RULES] == FILES
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
-def test_each_rule_has_all_texts(rule: RuleInfo) -> None:
+def test_each_rule_has_all_texts(rule: Rule) -> None:
     assert re.fullmatch(r"CMP\d{3}", rule.id)
-    assert rule.id[3] in FAMILIES
+    assert rule.family in Family
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
     assert all([rule.old, rule.new])
     for text in (rule.summary, rule.why, rule.fix):
         assert text[0].isupper()
         assert text.endswith(".")
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_each_rule_says_what_it_means_for_the_state(rule: Rule) -> None:
+    worst = min([rule.level, *rule.other_levels], key=lambda level: level.rank)
+    harmless = rule.fate in (Fate.RESTORED, Fate.EMPTY)
+    assert harmless == (worst.rank > Level.MIGRATE.rank)
+    assert bool(rule.when) == bool(rule.other_levels)
+    assert not (rule.failure and rule.find)
+
+
+def test_a_finding_has_a_level_of_its_rule() -> None:
+    rule = RULES["CMP101"]
+    assert (rule.level_of(None), rule.level_of(Level.WARNING)) == (Level.ERROR, Level.WARNING)
+    with pytest.raises(ValueError, match="CMP101 has no findings of level note"):
+        rule.level_of(Level.NOTE)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_rules_id_is_spelled_once(file: str) -> None:
+    """In its file, or, where the loader tells it, among the failures of the loader."""
+    text = (Path(package.__path__[0]) / f"{file}.py").read_text(encoding="utf-8")
+    id = file.upper()
+    told_by_the_loader = id in set(Undecidable)
+    assert re.findall(r"""["'](CMP\d{3})["']""", text) == ([] if told_by_the_loader else [id])
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))], ids=str)
@@ -45,9 +75,10 @@ def test_tables_of_rules_in_the_documentation_agree(path: Path) -> None:
         assert RULES[id].name == name
 
 
-def test_each_rule_that_findings_name_is_in_the_catalogue() -> None:
-    named = {id for path in (ROOT / "compat").rglob("*.py") for id in re.findall(r'"(CMP\d{3})"', path.read_text())}
-    assert named <= set(RULES)
+def test_nothing_names_a_rule_but_by_its_object() -> None:
+    homes = {ROOT / "compat" / "check" / "rules", ROOT / "compat" / "loader" / "failure.py"}
+    outside = [path for path in (ROOT / "compat").rglob("*.py") if not homes & {path, path.parent}]
+    assert not [path for path in outside if re.search(r"""["']CMP\d{3}["']""", path.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("text", ["CMP101", "cmp101", " state-without-operator "])

@@ -11,13 +11,14 @@ import pytest
 
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
+from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restore import prepare_restore
 from compat.plan.as_run import as_run
-from compat.plan.compilation import compile_job
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import ListStateDescriptor, ValueStateDescriptor
 from compat.state.types import Types
@@ -82,14 +83,14 @@ def run(cluster: Cluster, function: Keep, **options: Any) -> None:
     env.execute("numbers")
 
 
-def _plan(job: Any) -> dict[str, Any]:
-    return as_run(plan_json(compile_job(job)))
+def _plan(compilation: Compilation) -> dict[str, Any]:
+    return plain(as_run(encode(compilation)))
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     yield Cluster(tmp_path)
-    set_executor(None)
+    start(Program())
 
 
 def test_the_mine_works(tmp_path: Path) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from compat.check import amounts
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Finding, Level, Verdict
-from compat.check.rules import amounts
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.facts import Snapshot, State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
@@ -22,7 +22,7 @@ IN_STORE = {"settings": {KEPT_BY: STORE}}
 def findings(
     old: State, new: State | None, *, flink: str = "2.3", detail: dict[str, Any] | None = None, **of_old: Any
 ) -> dict[str, Finding]:
-    """What is found, above notes about ids, of one operator whose state changed."""
+    """The findings, above notes about ids, of one operator whose state changed."""
     sides = [(old,), () if new is None else (new,)]
     before, after = (operator("Count", uid="count", states=states, **(detail or {})) for states in sides)
     report = check(program("old", before, **of_old), program("new", after), CheckOptions(flink=flink))

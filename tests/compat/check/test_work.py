@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import Struct, structs
+from msgspec.structs import asdict
 
 from compat.check.decision import check
 from compat.check.story import tell
 from compat.compiler.streamgraph.hashing import uid_hash
-from compat.plan.decode import decode
-from compat.plan.facts import Program
+from compat.plan.facts import Program, facts_of
+from compat.plan.reading import from_plain
 from tests.compat.service.running import plan
 from tests.counting import calls_of
 
@@ -28,26 +30,28 @@ class Text(str):
 
 
 def counted(value: Any) -> Any:
-    """A JSON value with such texts in the place of its own, but for the names of fields."""
+    """A plan with such texts in the place of its own, but for the names of fields."""
+    if isinstance(value, Struct):
+        return type(value)(**{name: counted(item) for name, item in asdict(value).items()})
     if isinstance(value, dict):
         return {name: counted(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [counted(item) for item in value]
+    if isinstance(value, list | tuple):
+        return type(value)(counted(item) for item in value)
     return Text(value) if isinstance(value, str) else value
 
 
 def without_uids(names: list[str]) -> Program:
-    return decode(counted(plan(*names)), name="job", kind="plan")
+    return facts_of(counted(from_plain(plan(*names))), name="job", kind="plan")
 
 
 def with_uids(names: list[str], prefix: str = "") -> Program:
     """Operators whose uids may all have another beginning."""
     found = plan(*names, uids=True)
     text = json.dumps(found).replace('"uid": "', f'"uid": "{prefix}')
-    program = decode(counted(json.loads(text)), name="job", kind="plan")
+    program = facts_of(counted(from_plain(json.loads(text))), name="job", kind="plan")
     ids = {operator.id: Text(uid_hash(operator.uid)) for operator in program.operators if operator.uid is not None}
     operators = [
-        replace(
+        structs.replace(
             operator,
             id=ids.get(operator.id, operator.id),
             inputs=tuple(ids.get(id, id) for id in operator.inputs),

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.task.epochs import InProcessRunner
 
@@ -71,7 +71,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sys.modules["__main__"], sys.path[:], sys.argv[:], sys.meta_path[:] = before
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyflink"]:
         del sys.modules[name]
-    set_executor(None)
+    start(Program())
 
 
 @pytest.fixture(autouse=True)

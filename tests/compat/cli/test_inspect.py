@@ -1,4 +1,4 @@
-"""What ``compat inspect`` prints of real savepoints, and how it ends."""
+"""``compat inspect`` of real savepoints: the output and the exit codes."""
 
 from __future__ import annotations
 

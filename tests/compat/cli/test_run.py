@@ -17,9 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, start
+from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.spark.driver.executor import SparkExecutor
-from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.execution.narration import Narrator
 from compat.execution.program import Run, run_program
@@ -83,7 +84,7 @@ def compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     sys.modules["__main__"], sys.path[:], sys.argv[:], sys.meta_path[:] = before
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyflink"]:
         del sys.modules[name]
-    set_executor(None)
+    start(Program())
 
 
 def counts(text: str) -> dict[str, int]:
@@ -364,3 +365,19 @@ def test_a_loop_runs_as_flink_1_20_did(compat: Any, tmp_path: Path) -> None:
     done = compat("run", str(job), "--flink", "1.20")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.split() == ["0", "0", "0"]
+
+
+def test_a_running_job_is_listed_with_its_tasks(compat: Any, tmp_path: Path) -> None:
+    store = JobStore(tmp_path / "own")
+    vertex = VertexStatus(
+        id="v", name="Map", parallelism=3, status="RUNNING", attempt=1, since=0.0, tasks={"RUNNING": 2, "FINISHED": 1}
+    )
+    with store.lock("job"):
+        store.write(JobEntry(job_id="job", name="n", status="RUNNING", pid=1, epoch=4, vertices=[vertex]))
+        shown = compat("list", "--store", str(tmp_path / "own")).stdout
+        (entry,) = json.loads(compat("list", "--store", str(tmp_path / "own"), "--format", "json").stdout)
+
+    assert shown.endswith(" : job : n (RUNNING, checkpoint 4, 2 running, 1 finished)\n")
+    assert [(each["name"], each["attempt"], each["tasks"]) for each in entry["vertices"]] == [
+        ("Map", 1, {"RUNNING": 2, "FINISHED": 1})
+    ]

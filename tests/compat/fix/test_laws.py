@@ -1,4 +1,4 @@
-"""What holds for every repair: the fix of a finding removes it, and pinned operators get their own state back."""
+"""Laws of every repair: the fix of a finding removes it, and pinned operators get their own state back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from compat.fix import topology
 from compat.fix.edits import collect
 from compat.fix.repair import repair
 from compat.loader.topology import entry_locations, plan_of
-from compat.plan.decode import decode
-from compat.plan.facts import Program
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan
 
 Spec = dict[str, Any]
 
@@ -44,7 +44,7 @@ def topologies(draw: st.DrawFn) -> Spec:
 
 @st.composite
 def pins(draw: st.DrawFn, label: str) -> Spec:
-    """What may tie an operator: nothing, a uid, or a max parallelism."""
+    """The ties of an operator: nothing, a uid, or a max parallelism."""
     return draw(st.sampled_from([{}, {}, {"uid": f"uid-{label}"}, {"maxParallelism": 32}]))
 
 
@@ -98,7 +98,7 @@ def pairs(draw: st.DrawFn) -> tuple[Spec, Spec]:
 def facts(text: str, name: str) -> Program | None:
     """The facts of a topology; None for one that Flink refuses."""
     plan = plan_of(json.loads(text), "2.3", {}, None, entry_locations(text, name))
-    return decode(plan, name=name, kind="topology") if plan["error"] is None else None
+    return facts_of(plan, name=name, kind="topology") if isinstance(plan, Plan) else None
 
 
 def errors(report: Report) -> list[Any]:

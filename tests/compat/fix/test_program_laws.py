@@ -1,4 +1,4 @@
-"""What holds for the repair of every program: nothing is left but what has no safe edit, and only what is named changes."""
+"""Laws of repairs of programs: nothing is left but what has no safe edit, and only what is named changes."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ import pytest
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.compiler.datastream.common.types import Row
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
 from compat.plan.as_run import as_run
-from compat.plan.compilation import compile_job
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -61,12 +61,14 @@ class Keep(KeyedProcessFunction):
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A savepoint with 7 keys, of which 3 have a map."""
     cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-    env = cluster.environment(2, epochs=1, epoch_records=50, plan_of=lambda job: as_run(plan_json(compile_job(job))))
+    env = cluster.environment(
+        2, epochs=1, epoch_records=50, plan_of=lambda compilation: plain(as_run(encode(compilation)))
+    )
     keyed = env.from_collection(list(range(100)), L).key_by(lambda n: n % 7, L)
     keyed.process(Keep(), L).uid("keep").print()
     env.execute("numbers")
     yield cluster.last.master.savepoint
-    set_executor(None)
+    start(Program())
 
 
 def report(snapshot: str, folder: Path, declare: str, uid: str = "keep", **options: Any) -> Report:

@@ -1,4 +1,4 @@
-"""What may differ between two starts of a program is built twice, and only that."""
+"""Programs that may differ between two starts are built twice, and only those."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""What a check says of every pair of the table."""
+"""The checks of all pairs of the table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from compat.check.findings import Finding, Level, Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare, decide
 from compat.loader.inputs import LoadOptions
 from compat.loader.process import finish, start
 from compat.loader.request import Request
-from compat.report.failure import Undecided
+from compat.plan.model import Plan, Refused
 from tests.compat.pairs.model import Pair, Saved, Side, Topology
 
 CLUSTER = {"parallelism.default": "2"}
@@ -73,9 +73,9 @@ def _written(side: Side, path: Path) -> str:
     return str(path)
 
 
-def _plans(scripts: list[str], folder: Path) -> dict[str, dict[str, Any]]:
+def _plans(scripts: list[str], folder: Path) -> dict[str, Plan | Refused]:
     scripts = list(dict.fromkeys(scripts))
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Plan | Refused] = {}
     for first in range(0, len(scripts), _AT_ONCE):
         batch = scripts[first : first + _AT_ONCE]
         requests = [_request(folder / f"{first + place}.py", script) for place, script in enumerate(batch)]

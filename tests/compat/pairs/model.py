@@ -1,4 +1,4 @@
-"""What a line of the table says."""
+"""A line of the table."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Pair:
 
     @property
     def digest(self) -> str:
-        """What tells whether a record is about these very programs."""
+        """The digest that ties a record to these very programs."""
         options = f"\0{sorted(self.definitions.items())}" if self.definitions else ""
         return hashlib.sha256(f"{text_of(self.old)}\0{text_of(self.new)}{options}".encode()).hexdigest()[:16]
 

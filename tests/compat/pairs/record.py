@@ -37,7 +37,7 @@ class Submission(Exception):
 
 
 class Output:
-    """What the cluster prints: file descriptor 1 of this process and its JVM, in a file."""
+    """The output of the cluster: file descriptor 1 of this process and its JVM, in a file."""
 
     def __init__(self) -> None:
         self.path = tempfile.mktemp(prefix="printed-")

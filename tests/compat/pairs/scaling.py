@@ -17,12 +17,12 @@ def at(parallelism: int, most: int | None = None) -> str:
     return value("L", settings=f"env.set_parallelism({parallelism}){setting}")
 
 
-def chained(chaining: str, *maximums: int) -> Topology:
-    """Two neighbours with keyed state, as a stream makes them that is declared to be keyed."""
+def chained(chaining: str, *maximums: int, keyed: str = "ab") -> Topology:
+    """Two neighbours with keyed state, as a stream makes them that is declared to be keyed; or with state in one."""
     lines = ['{"id": "s", "kind": "source", "uid": "s"}']
     for name, before, maximum in zip("ab", "sa", maximums or (None, None), strict=True):
         entry = {"id": name, "kind": "map", "inputs": [before], "uid": name, "maxParallelism": maximum}
-        states = {"states": [{"name": "n", "kind": "value", "type": "Long"}]}
+        states = {"states": [{"name": "n", "kind": "value", "type": "Long"}] if name in keyed else []}
         lines.append(json.dumps(entry | states | ({"chaining": chaining} if name == "b" else {})))
     return Topology('{"ops": [\n' + ",\n".join(lines) + "\n]}")
 
@@ -41,6 +41,21 @@ SCALING = [
         chained("always"),
         BROKEN,
         "CMP303",
+        unrecorded=_NOT_IN_PYTHON,
+    ),
+    pair(
+        "chain_with_another_maximum_of_an_operator_without_state",
+        chained("head", 128, 64, keyed="a"),
+        chained("always", keyed="a"),
+        BROKEN,
+        "CMP303",
+        unrecorded=_NOT_IN_PYTHON,
+    ),
+    pair(
+        "chain_of_different_maximums_without_state",
+        chained("head", 128, 64, keyed=""),
+        chained("always", keyed=""),
+        OK,
         unrecorded=_NOT_IN_PYTHON,
     ),
     pair("chains_of_different_key_groups", chained("head", 128, 64), chained("head"), OK, unrecorded=_NOT_IN_PYTHON),

@@ -53,6 +53,7 @@ NEAR_MISSES = {
     "CMP109": ("user_hash_no_hash", "user_hash_of_an_old_id"),
     "CMP110": ("uid_of_a_merged_operator", "uid_of_an_operator_apart"),
     "CMP111": ("user_hash_that_another_uid_gives", "user_hash_of_nobody"),
+    "CMP112": ("batch_mode", "streaming_mode"),
     "CMP201": ("chain_broken", "chain_that_begins_there"),
     "CMP202": ("forward_between_parallelisms", "rebalance_between_parallelisms"),
     "CMP203": ("iterations_with_checkpoints", "iterations_without_checkpoints"),

@@ -7,8 +7,8 @@ from difflib import SequenceMatcher
 
 import pytest
 
+from compat.check.catalogue import RULES
 from compat.check.findings import Level
-from compat.check.rules.catalogue import RULES
 from tests.compat.pairs.judging import Judged
 from tests.compat.pairs.model import Pair
 from tests.compat.pairs.record import NOT_SEEN, RECORDS

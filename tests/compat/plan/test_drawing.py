@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from compat.loader.topology import plan_of
 from compat.plan.drawing import Arrow, Box, Drawing, columns, drawing
+from compat.plan.model import Plan
+from compat.plan.reading import from_plain
 from compat.plan.svg import svg
-from compat.plan.text import dot
+from compat.plan.text import dot, text
+from compat.plan.writing import plain
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYERS = ("stream", "job", "execution")
@@ -64,3 +67,60 @@ def test_each_box_is_in_one_column_behind_what_it_reads(pairs: list[tuple[int, i
     assert all(column[arrow.source] < column[arrow.target] for arrow in forward)
     with_feedback = columns(Drawing(boxes, tuple(Arrow(str(a), str(b), "") for a, b in pairs)))
     assert sorted(id for ids in with_feedback for id in ids) == [box.id for box in boxes]
+
+
+WIDE = [
+    {"id": "a", "kind": "source", "parallelism": 2},
+    {"id": "r", "kind": "rescale", "inputs": ["a"]},
+    {"id": "b", "kind": "map", "inputs": ["r"], "parallelism": 32768, "slotSharingGroup": "wide"},
+    {"id": "t", "kind": "rescale", "inputs": ["b"]},
+    {"id": "c", "kind": "map", "inputs": ["t"], "parallelism": 9},
+    {"id": "k", "kind": "key_by", "inputs": ["c"]},
+    {"id": "d", "kind": "process", "inputs": ["k"], "parallelism": 5},
+    {"id": "f", "kind": "rescale", "inputs": ["d"]},
+    {"id": "e", "kind": "process", "inputs": ["f"], "parallelism": 5},
+]
+
+
+def test_the_text_of_the_execution_layer_shows_slots_and_what_feeds_subtasks() -> None:
+    shown = text(plan_of({"ops": WIDE}, "2.3", {}), "execution")
+
+    assert "ExecutionGraph: 32789 subtasks, 32770 slots, scheduler Default" in shown
+    assert [line.strip() for line in shown.splitlines() if line.lstrip().startswith("in slot")] == [
+        "in slots 1-2 of 'default'",
+        "in slots 3-32770 of 'wide'",
+        "in slots 3-11 of 'wide'",
+        "in slots 3-7 of 'wide'",
+        "in slots 3-7 of 'wide'",
+    ]
+    assert [line.split("  ", 6)[-1] for line in shown.splitlines() if line.lstrip().startswith("from")] == [
+        "POINTWISE  1-16384 read 1, 16385-32768 read 2",
+        "POINTWISE  1 reads 1-3640, 2 reads 3641-7281, 3 reads 7282-10922, 4 reads 10923-14563, … 5 more",
+        "ALL_TO_ALL  1-5 read 1-9",
+        "POINTWISE  each reads its own",
+    ]
+
+
+def test_the_picture_of_the_execution_layer_shows_them_too() -> None:
+    graph = drawing(plan_of({"ops": WIDE}, "2.3", {}), "execution")
+
+    assert [box.lines[2] for box in graph.boxes][:2] == ["slots 1-2 of 'default'", "slots 3-32770 of 'wide'"]
+    assert [arrow.label for arrow in graph.arrows][2:] == [
+        "all to all, 45: 1-5 read 1-9",
+        "pointwise, 5: each reads its own",
+    ]
+
+
+def test_a_plan_that_does_not_tell_its_slots_is_drawn() -> None:
+    """Plans of version 0.1.0 do not, and a plan that somebody sends may say anything."""
+    data = plain(plan_of({"ops": WIDE}, "2.3", {}))
+    for vertex in data["execution_graph"]["vertices"]:
+        del vertex["slot_sharing_group"], vertex["first_slot"]
+        vertex["parallelism"] = 0
+        for edge in vertex["inputs"]:
+            edge["distribution_pattern"] = "SIDEWAYS"
+    plan = from_plain(data)
+    assert isinstance(plan, Plan)
+
+    assert "in slot" not in text(plan, "execution")
+    assert [arrow.label for arrow in drawing(plan, "execution").arrows][2:] == ["sideways, 45", "sideways, 5"]

@@ -13,6 +13,7 @@ import pytest
 from compat import schemas
 from compat.loader.inputs import LoadOptions, load, opened
 from compat.loader.topology import plan_of
+from compat.plan.writing import plain
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("plan"))
@@ -31,7 +32,7 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.parametrize("flink", ["2.3", "1.20"])
 def test_plans_of_topologies_and_refusals(flink: str) -> None:
     for case in topologies(flink)[::4]:
-        VALIDATOR.validate(plan_of(case["spec"], flink, {}))
+        VALIDATOR.validate(plain(plan_of(case["spec"], flink, {})))
 
 
 def test_plans_of_programs() -> None:
@@ -41,12 +42,12 @@ def test_plans_of_programs() -> None:
             continue
         with opened(str(program)) as given:
             for plan in load(given, LoadOptions()):
-                VALIDATOR.validate(plan)
+                VALIDATOR.validate(plain(plan))
 
 
 @pytest.mark.parametrize("missing", ["format", "flink", "error"])
 def test_what_is_no_plan_is_told(missing: str) -> None:
-    plan = plan_of({"ops": []}, "2.3", {})
+    plan = plain(plan_of({"ops": []}, "2.3", {}))
     del plan[missing]
 
     assert not VALIDATOR.is_valid(plan)

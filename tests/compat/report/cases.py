@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from compat.check.findings import Fate, Level, MappingRow, Report, Verdict
+from compat.loader.failure import Failure, Side
 from compat.plan.facts import SourceLine
 from compat.report import ReportContext, Undecided
-from compat.report.failure import Failure, Side
 from tests.compat.builders import NEW_FILE, OLD_FILE, SOURCES, finding, moved_report, operator, report
 
 CONTEXT = ReportContext(sources=SOURCES, cwd=Path("/work tree"))

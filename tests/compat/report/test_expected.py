@@ -1,4 +1,4 @@
-"""What each format prints, kept as files. ``python -m tests.compat.report.test_expected`` writes them anew."""
+"""The output of each format, kept as files. ``python -m tests.compat.report.test_expected`` writes them anew."""
 
 from __future__ import annotations
 

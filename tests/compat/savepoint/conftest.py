@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from compat.check.findings import Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
-from compat.report.failure import Undecided
 from tests.compat.savepoint.golden import GOLDEN, SAVEPOINTS, saved
 
 __all__ = ["CLUSTER", "GOLDEN", "SAVEPOINTS", "Check", "check", "pairs", "saved"]

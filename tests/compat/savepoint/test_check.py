@@ -30,7 +30,7 @@ def run(*arguments):
 
 
 def words(result):
-    """What was printed, without line breaks: paragraphs are wrapped, and names of folders may be long."""
+    """The output without line breaks: paragraphs are wrapped, and names of folders may be long."""
     return " ".join(result.stdout.split())
 
 

@@ -1,4 +1,4 @@
-"""What of a savepoint is said in the words of the new program, and what is not."""
+"""The facts of a savepoint in the words of the new program, as far as it says the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check as decide
 from compat.check.findings import Level, Report, Verdict
 from compat.loader.inputs import LoadOptions, load, opened
-from compat.plan.decode import decode
-from compat.plan.facts import StateKind
+from compat.plan.facts import StateKind, facts_of
 from compat.savepoint import facts
 from compat.savepoint.recorded import read
 from compat.savepoint.shapes import LEGACY_WINDOWS, Shape
@@ -24,7 +23,7 @@ def loaded(program, tmp_path, flink="2.3"):
     path.write_text(program, encoding="utf-8")
     with opened(str(path)) as given:
         (plan,) = load(given, LoadOptions(options=CLUSTER, flink=flink))
-    return decode(plan, name="job.py", kind="program")
+    return facts_of(plan, name="job.py", kind="program")
 
 
 def errors(report):

@@ -15,7 +15,7 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check as decide
 from compat.check.findings import Report, Verdict
 from compat.loader.inputs import LoadOptions, load, opened
-from compat.plan.decode import decode
+from compat.plan.facts import facts_of
 from compat.report import NAMES, ReportContext, render
 from compat.savepoint import facts
 from compat.savepoint.recorded import recorded
@@ -35,7 +35,7 @@ def programs(tmp_path_factory):
         path.write_text(saved(name)["program"], encoding="utf-8")
         with opened(str(path)) as given:
             (plan,) = load(given, LoadOptions(options=CLUSTER))
-        loaded[name] = decode(plan, name="job.py", kind="program")
+        loaded[name] = facts_of(plan, name="job.py", kind="program")
     return loaded
 
 

@@ -1,4 +1,4 @@
-"""What Flink records of a type is what it would make of it again."""
+"""The serializers that Flink records are those that it would make of the type again."""
 
 from __future__ import annotations
 

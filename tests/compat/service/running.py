@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 
 from compat.loader.topology import plan_of
+from compat.plan.writing import plain
 from compat.service.database import Database
 from compat.service.records import Role
 from compat.service.registry import Registry
@@ -39,8 +40,8 @@ def topology(*names: str, uids: bool = False, job: str = "job") -> dict[str, Any
 def plan(*names: str, uids: bool = False) -> dict[str, Any]:
     """The plan of :func:`topology`."""
     found = plan_of(topology(*names, uids=uids), "2.3", {})
-    assert found["error"] is None, found["error"]
-    return found
+    assert found.error is None, found.error
+    return plain(found)
 
 
 @cache

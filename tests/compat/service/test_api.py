@@ -1,4 +1,4 @@
-"""What the API does, thing by thing."""
+"""The API, one resource after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from compat import schemas
-from compat.check.rules.catalogue import RULES
+from compat.check.catalogue import RULES
 from tests.compat.service.running import OLD, RENUMBERED, plan
 
 

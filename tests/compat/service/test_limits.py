@@ -1,4 +1,4 @@
-"""What the application answers when something around it gives way; called without a server."""
+"""Answers of the application when something around it gives way; called without a server."""
 
 from __future__ import annotations
 

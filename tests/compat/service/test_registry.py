@@ -1,4 +1,4 @@
-"""What the registry keeps and forgets, and that its migrations make the tables that it asks for."""
+"""The registry keeps and forgets what it should, and its migrations make the tables that it asks for."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.service import look
+from compat.service import discovery
 from compat.service.registry.packing import unpack
 from compat.service.settings import Folder
 from tests.compat.service.running import OLD, RENUMBERED, plan, serve
@@ -19,7 +19,7 @@ FLINK = sorted(path.parent for path in GOLDEN.rglob("_metadata"))[0]
 
 
 def write_snapshot(folder: Path, *names: str, description: object = None, job: bool = False) -> Path:
-    """What a job on Spark leaves behind: a savepoint, or the job's own directory."""
+    """Write what a job on Spark leaves behind: a savepoint, or the job's own directory."""
     (folder / "state" / "_delta_log" if job else folder / "_delta_log").mkdir(parents=True)
     (folder / "plan.json").write_text(json.dumps(plan(*names)))
     told = (
@@ -29,9 +29,9 @@ def write_snapshot(folder: Path, *names: str, description: object = None, job: b
     return folder
 
 
-def found(folder: Path, job: str | None = None) -> dict[str, look.Place]:
+def found(folder: Path, job: str | None = None) -> dict[str, discovery.Place]:
     real = Path(os.path.realpath(folder))
-    return {os.path.relpath(place.path, real): place for place in look.places(Folder(real, job))}
+    return {os.path.relpath(place.path, real): place for place in discovery.places(Folder(real, job))}
 
 
 def test_snapshots_of_every_kind_are_found(tmp_path):
@@ -41,9 +41,9 @@ def test_snapshots_of_every_kind_are_found(tmp_path):
     (tmp_path / "empty").mkdir()
     kinds = {path: place.kind for path, place in found(tmp_path).items()}
     assert kinds == {
-        "flink/savepoint-1": look.FLINK,
-        "delta/savepoint-2": look.DELTA_SAVEPOINT,
-        "delta/jobs/j": look.DELTA_JOB,
+        "flink/savepoint-1": discovery.FLINK,
+        "delta/savepoint-2": discovery.DELTA_SAVEPOINT,
+        "delta/jobs/j": discovery.DELTA_JOB,
     }
 
 
@@ -71,7 +71,7 @@ def test_a_plan_behind_a_link_is_not_read(tmp_path):
     (folder / "plan.json").rename(tmp_path / "plan.json")
     (folder / "plan.json").symlink_to(tmp_path / "plan.json")
     [place] = found(tmp_path).values()
-    assert look.read(place).status == "unreadable"
+    assert discovery.read(place).status == "unreadable"
 
 
 def test_a_loop_of_links_and_a_deep_tree_end(tmp_path):
@@ -87,7 +87,7 @@ def test_what_cannot_be_read_says_why(tmp_path, text):
     folder = write_snapshot(tmp_path / "savepoint", *OLD)
     (folder / "_savepoint.json").write_text(text, encoding="latin-1")
     [place] = found(tmp_path).values()
-    seen = look.read(place)
+    seen = discovery.read(place)
     assert (seen.status, seen.inspection) == ("unreadable", None)
     assert "_savepoint.json" in seen.error
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_says_why(tmp_path, text):
 def test_what_is_nested_too_deeply_says_so(tmp_path):
     write_snapshot(tmp_path / "savepoint", *OLD, description={"job_id": "0" * 32, "metrics": nested(600)})
     [place] = found(tmp_path).values()
-    assert (look.read(place).status, look.read(place).error) == ("unreadable", "it is nested too deeply")
+    assert (discovery.read(place).status, discovery.read(place).error) == ("unreadable", "it is nested too deeply")
 
 
 def nested(depth: int) -> list[object]:
@@ -109,7 +109,7 @@ def test_a_cut_off_flink_savepoint_says_why(tmp_path):
     (tmp_path / "savepoint").mkdir()
     (tmp_path / "savepoint" / "_metadata").write_bytes((FLINK / "_metadata").read_bytes()[:100])
     [place] = found(tmp_path).values()
-    assert look.read(place).status == "unreadable"
+    assert discovery.read(place).status == "unreadable"
 
 
 def test_a_name_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
@@ -122,7 +122,7 @@ def test_a_name_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
 def test_what_a_snapshot_says(tmp_path):
     write_snapshot(tmp_path / "savepoint", *OLD)
     [place] = found(tmp_path).values()
-    seen = look.read(place)
+    seen = discovery.read(place)
     assert (seen.job, seen.checkpoint, seen.operators) == ("counts", 7, len(plan(*OLD)["operators"]))
     assert json.loads(unpack(seen.inspection))["plan"] == plan(*OLD)
 

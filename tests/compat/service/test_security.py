@@ -1,4 +1,4 @@
-"""What nobody can do to a service, a case each."""
+"""Attacks on a service that fail, a case each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from compat.service.access import CONTENT_SECURITY_POLICY
 from compat.service.database import Database
-from compat.service.guard import CONTENT_SECURITY_POLICY
 from compat.service.records import Role
 from compat.service.registry import Registry, tokens
 from tests.compat.service.running import JSON, OLD, plan, serve
@@ -176,7 +176,7 @@ def test_a_body_that_is_too_large(strict):
 
 
 def raw(service, data: bytes, wait: float = 20) -> bytes:
-    """What a server answers to bytes, until it closes or ``wait`` seconds passed."""
+    """A server's answer to bytes, until it closes or ``wait`` seconds passed."""
     address = urlsplit(service.url)
     with socket.create_connection((address.hostname, address.port), timeout=wait) as connection:
         connection.sendall(data)

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.service.registry.packing import canonical
-from compat.service.shape import NUMBER, PLAN, TEXT, check_shape, json_schema
-from compat.service.untrusted import RefusedBody, read_json
-from tests.compat.service.running import OLD, plan
+from compat.service.untrusted import RefusedBody, nesting, read_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
@@ -67,16 +65,15 @@ def test_what_only_looks_so_is_taken(body):
     assert read_json(body, 64) == json.loads(body)
 
 
-def test_the_shape_of_a_plan_is_also_its_schema():
-    check_shape(plan(*OLD))
-    schema = json_schema()
-    assert schema["required"] == ["format"]
-    assert json_schema({"a!": TEXT, "b": [NUMBER]}) == {
-        "type": "object",
-        "required": ["a"],
-        "properties": {
-            "a": {"type": "string"},
-            "b": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
-        },
-    }
-    assert set(schema["properties"]) == {field.rstrip("!") for field in PLAN}
+@given(VALUES)
+def test_depth_is_told_from_the_text_before_it_is_read(value):
+    def depth(item):
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else None
+        return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+    assert nesting(json.dumps(value).encode()) == depth(value)
+
+
+@pytest.mark.parametrize("body", [b'"[[[', b'"' + rb"\"" * 200_000, b'["' + b"\\" * 100_000 + b'"]'])
+def test_brackets_in_texts_do_not_count_and_broken_texts_cost_no_more(body):
+    assert nesting(body) <= 1

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from compat.check.context import CheckOptions
 from compat.check.decision import check
-from compat.plan.decode import decode
+from compat.plan.facts import facts_of
 from compat.report import ReportContext
 from compat.view.layers import LAYERS, Side, joint_layers
 from compat.view.model import check_section, plan_section
 from tests.compat.browser.samples import NEW, OLD, all_fates, plan, wide_plan
 from tests.compat.builders import moved_report, operator, program
 from tests.compat.report.cases import CASES, CONTEXT
-from tests.compat.report.test_escaping import NASTY, is_clean, nasty_failure, nasty_report
+from tests.compat.test_escaping import NASTY, is_clean, nasty_failure, nasty_report
 
 
 def section(old=OLD, new=NEW):
     plans = plan(*old), plan(*new)
-    programs = [decode(each, name=name, kind="program") for each, name in zip(plans, ("old", "new"), strict=True)]
+    programs = [facts_of(each, name=name, kind="program") for each, name in zip(plans, ("old", "new"), strict=True)]
     return check_section(check(*programs, CheckOptions()), ReportContext(sources={}), plans)
 
 
@@ -43,8 +43,8 @@ def test_edges_carry_what_flink_calls_them():
 
 def test_without_a_plan_the_graphs_come_from_the_facts():
     with_plan = plan(*OLD)
-    facts = decode(with_plan, name="a", kind="program")
-    drawn, told = (joint_layers(None, Side(facts, each)) for each in (with_plan, {}))
+    facts = facts_of(with_plan, name="a", kind="program")
+    drawn, told = (joint_layers(None, Side(facts, each)) for each in (with_plan, None))
 
     def ends(layers, name):
         return {(edge["from"], edge["to"]) for edge in layers[name]["edges"]}
@@ -53,7 +53,7 @@ def test_without_a_plan_the_graphs_come_from_the_facts():
 
 
 def test_an_operator_without_a_vertex_stands_for_itself():
-    side = Side(program("savepoint", operator("Count"), operator("Sum"), kind="savepoint"), {})
+    side = Side(program("savepoint", operator("Count"), operator("Sum"), kind="savepoint"), None)
     assert [vertex.name for vertex in side.vertices] == ["Count", "Sum"]
     assert [box["slots"] for box in joint_layers(side, None)["job"]["boxes"]] == [[[0, None]], [[1, None]]]
     assert side.vertex_members() == [[0], [1]]
@@ -99,14 +99,14 @@ def test_source_lines_are_shown_with_the_edit():
 
 def test_a_vertex_name_that_nobody_reads_is_cut():
     long = program("p", operator("x" * 5000))
-    assert len(plan_section(long, {}, CONTEXT)["sides"]["new"]["vertices"][0]["name"]) == 201
+    assert len(plan_section(long, None, CONTEXT)["sides"]["new"]["vertices"][0]["name"]) == 201
 
 
 def test_key_groups_are_those_of_the_subtasks():
     vertices = section()["sides"]["new"]["vertices"]
     assert vertices[0]["key_groups"] == [[0, 63], [64, 127]]
     odd = replace(operator("a"), parallelism=0)
-    assert plan_section(program("p", odd), {}, CONTEXT)["sides"]["new"]["vertices"][0]["key_groups"] is None
+    assert plan_section(program("p", odd), None, CONTEXT)["sides"]["new"]["vertices"][0]["key_groups"] is None
 
 
 def strings(value):
@@ -129,7 +129,7 @@ def test_no_text_hides_anything(name):
 
 def test_large_plans_stay_in_proportion():
     small, large = (
-        len(json.dumps(plan_section(decode(each, name="p", kind="plan"), each, CONTEXT)))
+        len(json.dumps(plan_section(facts_of(each, name="p", kind="plan"), each, CONTEXT)))
         for each in (wide_plan(20), wide_plan(200))
     )
     assert large < 12 * small

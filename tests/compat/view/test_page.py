@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from compat.report import FORMATS, render
 from compat.view.page import SCRIPTS, STYLES, static
 from tests.compat.report.cases import CASES, CONTEXT
-from tests.compat.report.test_escaping import NASTY, nasty_failure, nasty_report
+from tests.compat.test_escaping import NASTY, nasty_failure, nasty_report
 
 
 class Tags(HTMLParser):

@@ -15,7 +15,7 @@ import pytest
 import compat.compiler.datastream
 from compat.compiler.datastream import stream_execution_environment as environments
 from compat.compiler.datastream.common.job_client import JobClient
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, running
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.generator import generate
 from compat.compiler.streamgraph.model import StreamGraph
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 @dataclass
 class Recorder:
-    """What a program submitted. ``before`` are its transformations before PyFlink's passes, one pipeline a job."""
+    """Records the jobs of a program. ``before`` are its transformations before PyFlink's passes, one pipeline a job."""
 
     jobs: list[Job] = field(default_factory=list)
     graphs: list[StreamGraph] = field(default_factory=list)
@@ -49,12 +49,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
         align(pipeline)
 
     monkeypatch.setattr(environments, "align", remember_and_align)
-    environments.reset()
-    environments.set_default_parallelism(2)
-    previous = set_executor(recorder)
-    yield recorder
-    set_executor(previous)
-    environments.reset()
+    with running(Program(recorder, parallelism=2)):
+        yield recorder
 
 
 @pytest.fixture

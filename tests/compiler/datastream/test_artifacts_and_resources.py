@@ -1,16 +1,16 @@
-"""What a job brings and needs beside its operators: files for every task, and resources of slots."""
+"""Files for every task of a job, and resources of slots."""
 
 from __future__ import annotations
 
 import pytest
 
 from compat.compiler.datastream import MemorySize, SlotSharingGroup, StreamExecutionEnvironment
-from compat.compiler.datastream._program import reset
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream.program import Program, running
+from compat.compiler.driver import compile_job
 from compat.compiler.errors import ProgramError
 from compat.compiler.jobgraph.artifacts import CACHED_FILES, cached_files
-from compat.plan.compilation import compile_job
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 
 
 class _Keep:
@@ -22,11 +22,9 @@ class _Keep:
 
 @pytest.fixture
 def keep():
-    reset()
     executor = _Keep()
-    set_executor(executor)
-    yield executor
-    set_executor(None)
+    with running(Program(executor)):
+        yield executor
 
 
 def test_the_plan_tells_files_and_resources(keep):
@@ -43,7 +41,7 @@ def test_the_plan_tells_files_and_resources(keep):
     )
     env.from_collection([1]).map(lambda x: x).slot_sharing_group(group).print()
     env.execute_async()
-    job_graph = plan_json(keep.compilation)["job_graph"]
+    job_graph = plain(encode(keep.compilation))["job_graph"]
     assert job_graph["user_artifacts"] == {"model": "hdfs:///it's/model", "words": "/tmp/words"}
     assert job_graph["slot_sharing_group_resources"] == {
         "big": {

@@ -1,4 +1,4 @@
-"""What Flink's Java API has and PyFlink has not: loops and operators with many inputs."""
+"""Parts of Flink's Java API that PyFlink lacks: loops and operators with many inputs."""
 
 from __future__ import annotations
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.compiler.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from compat.compiler.datastream._program import reset
-from compat.compiler.datastream.executor import set_executor
-from compat.plan.compilation import compile_job
+from compat.compiler.datastream.program import Program, running
+from compat.compiler.driver import compile_job
 
 
 class _Keep:
@@ -31,16 +30,12 @@ class _Keep:
     ],
 )
 def test_a_cache_is_written_in_batch_mode_only(mode, nodes):
-    reset()
     keep = _Keep()
-    set_executor(keep)
-    try:
+    with running(Program(keep)):
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_runtime_mode(mode)
         env.from_collection([1, 2]).map(lambda x: x).cache().map(lambda x: x).print()
         env.execute_async()
-    finally:
-        set_executor(None)
     assert keep.compilation.error is None
     graph = keep.compilation.stream_graph
     assert {node.id: node.name for node in graph.nodes.values()} == nodes

@@ -18,7 +18,7 @@ from compat.compiler.datastream import (
     StreamExecutionEnvironment,
 )
 from compat.compiler.datastream.common import Configuration, RestartStrategies, Types
-from compat.compiler.datastream.stream_execution_environment import set_default_options, set_default_parallelism
+from compat.compiler.datastream.program import Program, running
 from compat.compiler.errors import ProgramError
 
 Environment = StreamExecutionEnvironment
@@ -70,19 +70,19 @@ def test_a_setter_is_an_option(
 
 
 def test_options_come_from_outside_the_argument_and_setters(recorder: Any) -> None:
-    set_default_options({"parallelism.default": "7", "pipeline.name": "outside"})
-    environment = Environment.get_execution_environment(Configuration.from_dict({"pipeline.name": "inside"}))
-    assert environment.get_parallelism() == 7
-    environment.set_parallelism(8)
-    environment.from_collection([1]).print()
-    environment.execute()
+    with running(Program(recorder, options={"parallelism.default": "7", "pipeline.name": "outside"})):
+        environment = Environment.get_execution_environment(Configuration.from_dict({"pipeline.name": "inside"}))
+        assert environment.get_parallelism() == 7
+        environment.set_parallelism(8)
+        environment.from_collection([1]).print()
+        environment.execute()
     assert recorder.graphs[0].job_name == "inside"
     assert recorder.jobs[0].settings.parallelism == 8
 
 
-def test_the_default_parallelism(recorder: Any) -> None:
-    set_default_parallelism(5)
-    assert Environment.get_execution_environment().get_parallelism() == 5
+def test_the_default_parallelism() -> None:
+    with running(Program(parallelism=5)):
+        assert Environment.get_execution_environment().get_parallelism() == 5
 
 
 def test_getters_tell_what_setters_said(environment: Environment) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from compiler.errors import FlinkError, ProgramError
-from compiler.transformations.model import (
+from compat.compiler.errors import FlinkError, ProgramError
+from compat.compiler.transformations.model import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
     LegacySink,
@@ -29,7 +29,7 @@ from compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
-from compiler.transformations.pipeline import Pipeline
+from compat.compiler.transformations.pipeline import Pipeline
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pyflink-2.3"
 

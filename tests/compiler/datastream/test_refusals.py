@@ -1,4 +1,4 @@
-"""What Flink and PyFlink refuse while a program is built."""
+"""Refusals of Flink and PyFlink while a program is built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compat.compiler.datastream import (
 )
 from compat.compiler.datastream.common import Types
 from compat.compiler.datastream.data_stream import DataStream
-from compat.compiler.datastream.executor import current_executor, set_executor
+from compat.compiler.datastream.program import Program, running
 from compat.compiler.errors import ProgramError
 
 pytestmark = pytest.mark.usefixtures("recorder")
@@ -161,21 +161,22 @@ def test_nothing_to_execute() -> None:
 
 
 def test_no_executor() -> None:
-    previous = set_executor(None)
-    try:
+    with running(Program()) as program:
+        environment = StreamExecutionEnvironment.get_execution_environment()
+        environment.from_collection([1]).print()
         with pytest.raises(ProgramError, match="compat run"):
-            current_executor()
-    finally:
-        set_executor(previous)
+            environment.execute()
+        with pytest.raises(ProgramError, match="compat run"):
+            program.require_executor()
 
 
 def test_an_id_hash_only_for_sinks_of_the_old_kind(stream: DataStream) -> None:
     from compat.compiler.transformations.model import SinkStep, SinkTopology
-    from compat.compiler.transformations.operators import Operator
+    from compat.compiler.transformations.operators import SinkWriter
 
     class Anything:
         def topology(self) -> SinkTopology:
-            return SinkTopology(writer=SinkStep(name="Writer", operator=Operator("writer")))
+            return SinkTopology(writer=SinkStep(name="Writer", operator=SinkWriter()))
 
     stream.print().set_uid_hash("0" * 32)
     with pytest.raises(ProgramError, match="Cannot set a custom UID hash on a non-legacy sink"):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from compat.compiler.datastream.executor import set_executor
-from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment, reset
+from compat.compiler.datastream import program
+from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.spark.driver.executor import InProcessExecutor, RunningJob, SparkExecutor
 from compat.compiler.spark.driver.options import RunOptions
 
@@ -27,7 +27,6 @@ class Cluster:
 
     def environment(self, parallelism: int = 2, **options: Any) -> StreamExecutionEnvironment:
         """A new environment; ``options`` are those of a run."""
-        reset()
         options.setdefault("replicas", str(self.directory / "replicas"))
         run = replace(RunOptions(), **options)
         if self.executor is None or self._kind is InProcessExecutor:
@@ -35,7 +34,7 @@ class Cluster:
                 str(self.directory / "store"), options=run, printer=self.lines.append, listener=self.events.append
             )
         self.executor.options = run
-        set_executor(self.executor)
+        program.start(program.Program(self.executor))
         environment = StreamExecutionEnvironment.get_execution_environment()
         environment.set_parallelism(parallelism)
         return environment
@@ -51,7 +50,7 @@ class Cluster:
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A cluster of its own."""
     yield Cluster(tmp_path)
-    set_executor(None)
+    program.start(program.Program())
 
 
 Program = Callable[[StreamExecutionEnvironment], Any]

@@ -117,7 +117,7 @@ class CrashingJob:
             time.sleep(0.1)
 
     def said(self) -> str:
-        """What the last driver said."""
+        """The output of the last driver."""
         return (self.folder / f"stderr-{self.starts}").read_text()[-4000:]
 
     def close(self) -> None:

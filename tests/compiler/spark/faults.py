@@ -11,15 +11,19 @@ class Killed(BaseException):
     """The driver is gone."""
 
 
-def failing(real: Callable[..., Any], call: int, after: bool, error: BaseException) -> Callable[..., Any]:
-    """``real``, but with ``error`` at one call, before or after the work is done."""
+def failing(
+    real: Callable[..., Any], call: int, after: bool, error: BaseException, *, for_good: bool = False
+) -> Callable[..., Any]:
+    """``real``, but with ``error`` at one call, or from then on; before or after the work is done."""
     calls = itertools.count(1)
 
     def fail(*arguments: Any, **named: Any) -> Any:
-        if (now := next(calls)) == call and not after:
+        now = next(calls)
+        hit = now == call or (for_good and now > call)
+        if hit and not after:
             raise error
         result = real(*arguments, **named)
-        if now == call:
+        if hit:
             raise error
         return result
 

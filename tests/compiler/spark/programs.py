@@ -617,7 +617,7 @@ def tumbling_windows(env: Any, events: Events) -> Any:
 
 
 def _strict_windows(events: Events, size: int, lateness: int) -> list[Any]:
-    """What fires for each record that comes after the window's end, and at the end; late records negative."""
+    """The windows that fire for each record after the window's end, and at the end; late records negative."""
     windows: dict[tuple[str, int], list[int]] = defaultdict(list)
     fired: set[tuple[str, int]] = set()
     made: list[Any] = []

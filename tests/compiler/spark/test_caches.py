@@ -27,7 +27,7 @@ class Program:
         self.cached = env.from_collection([1, 2, 3], Types.INT()).map(made, Types.INT()).cache()
 
     def job(self) -> tuple[list[int], int]:
-        """What a job over the stream gives, and how many records were made by then."""
+        """The records of a job over the stream, and how many were made by then."""
         found = sorted(self.cached.map(lambda n: n + 1, Types.INT()).execute_and_collect())
         return found, len(self.marks.read_text())
 

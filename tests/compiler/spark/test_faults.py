@@ -209,3 +209,78 @@ def test_an_answer_that_comes_after_the_end_is_waited_for(tmp_path: Path) -> Non
     assert store.request("job", "cancel") == {"status": "CANCELED"}
     thread.join()
     assert "not running" in store.request("job", "cancel")["error"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_same_command_goes_on_after_a_failure(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    owner, name, error = STEPS[step]
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, failing(getattr(owner, name), 3, False, error, for_good=True))
+        with pytest.raises(JobFailed):
+            run(cluster, tmp_path)
+    failed = cluster.last.master
+    run(cluster, tmp_path)
+    assert cluster.last.master.job_id == failed.job_id
+    verify(cluster, tmp_path)
+
+
+def test_a_failed_job_starts_anew_where_that_is_asked_for(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            InProcessRunner, "run", failing(InProcessRunner.run, 3, False, EpochLost("gone"), for_good=True)
+        )
+        with pytest.raises(JobFailed):
+            run(cluster, tmp_path / "first")
+    failed = cluster.last.master.job_id
+    run(cluster, tmp_path / "second", fresh=True)
+    assert cluster.last.master.job_id != failed
+    verify(cluster, tmp_path / "second")
+
+
+@pytest.mark.parametrize("left", [b"", b"{", b"[]"], ids=["empty", "half", "else"])
+def test_a_damaged_entry_does_not_start_the_job_anew(
+    cluster: Any, tmp_path: Path, monkeypatch: Any, left: bytes
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessRunner, "run", failing(InProcessRunner.run, 3, False, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    master = cluster.last.master
+    (master.store.directory(master.job_id) / "job.json").write_bytes(left)
+    with pytest.raises(StoreError, match=f"job.json is damaged.* go on from its state with -s .*{master.job_id}"):
+        run(cluster, tmp_path)
+    run(cluster, tmp_path, savepoint=str(master.store.directory(master.job_id)))
+    verify(cluster, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rewrite", [lambda table: table.optimize.compact(), lambda table: table.optimize.z_order(["value"])]
+)
+def test_others_may_optimize_the_table(cluster: Any, tmp_path: Path, monkeypatch: Any, rewrite: Any) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessRunner, "run", failing(InProcessRunner.run, 4, False, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    master = cluster.last.master
+    rewrite(DeltaTable(master.store.state(master.job_id)))
+    run(cluster, tmp_path)
+    verify(cluster, tmp_path)
+
+
+def test_a_job_goes_on_from_where_its_table_was_rolled_back_to(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """State, positions and replicas stand at the same checkpoint: the counts are those of all records, once."""
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessRunner, "run", failing(InProcessRunner.run, 4, False, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    master = cluster.last.master
+    path = master.store.state(master.job_id)
+    log = SnapshotLog.open(path)
+    DeltaTable(path).restore(log.version_of_epoch(1))
+    run(cluster, tmp_path)
+    assert cluster.last.master.job_id == master.job_id
+    job = str(master.store.directory(master.job_id))
+    counted = {row["key"]: row["value"] for row in state_rows(job, "count") if row["state"] == "count"}
+    assert counted == Counter(number % KEYS for number in NUMBERS)

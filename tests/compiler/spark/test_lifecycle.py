@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
+from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.state import ValueStateDescriptor
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.task.epochs import PackedPlan
-from compat.compiler.spark.task.hosts import _folder
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.spark.task.hosts import HostLoad, _folder
+from compat.compiler.transformations.operators import KeyByMap, Map, Print
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
@@ -91,7 +91,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         patch.setenv("TMPDIR", folder)  # hosts of others are not looked at
         patch.setattr(tempfile, "tempdir", folder)
         yield made
-        set_executor(None)
+        start(Program())
         if made.executor is not None:
             made.executor.close()
 
@@ -145,13 +145,13 @@ def test_a_job_that_is_stopped_closes_its_functions(runs: Cluster, tmp_path: Pat
 
 def test_a_plain_function_needs_no_process_of_its_own(tmp_path: Path) -> None:
     assert not has_functions_to_keep(None)
-    assert not has_functions_to_keep(Operator(kind="map", function=len))
-    assert not has_functions_to_keep(Operator(kind="map", function=lambda value: value))
-    assert not has_functions_to_keep(Operator(kind="print", function=Remembering(tmp_path)))
-    assert has_functions_to_keep(Operator(kind="map", function=Remembering(tmp_path)))
-    lone = Operator(kind="map", function=len)
+    assert not has_functions_to_keep(Map(function=len))
+    assert not has_functions_to_keep(Map(function=lambda value: value))
+    assert not has_functions_to_keep(Print(function=Remembering(tmp_path)))
+    assert has_functions_to_keep(Map(function=Remembering(tmp_path)))
+    lone = Map(function=len)
     assert has_functions_to_keep(
-        Operator(kind="key_by_map", function=len, chained=(lone, Operator(kind="map", function=Remembering(tmp_path))))
+        KeyByMap(function=len, key_type=Types.INT(), chained=(lone, Map(function=Remembering(tmp_path))))
     )
 
 
@@ -166,10 +166,10 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
             pass_fds=[listening.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-    plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+    plan = PackedPlan(tasks=(), stages=(), payloads={}, stateful=frozenset(), lasting=frozenset())
     assert host.stdin is not None
     with host.stdin:
-        pickle.dump((pickle.dumps(None), pickle.dumps(plan)), host.stdin)
+        pickle.dump(HostLoad(pickle.dumps(None), pickle.dumps(plan)), host.stdin)
     time.sleep(0.2)
     assert host.poll() is None
     parent.kill()
@@ -187,9 +187,9 @@ if os.fork():
     sys.exit()
 while os.getppid() == daemon:
     time.sleep(0.01)
-plan = PackedPlan(tasks=(), partitions=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+plan = PackedPlan(tasks=(), stages=(), payloads={}, stateful=frozenset(), lasting=frozenset())
 try:
-    hosts.Host("plan", 0, (pickle.dumps(None), pickle.dumps(plan)))._connect().close()
+    hosts.Host("plan", 0, hosts.HostLoad(pickle.dumps(None), pickle.dumps(plan)))._connect().close()
 except (hosts.HostLost, OSError):
     pass
 print(hosts._started[0].wait(30))

@@ -8,10 +8,11 @@ import pytest
 
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
+from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.state.inspection import state_rows
-from compat.plan.compilation import compile_job
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.writing import plain
 from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -28,8 +29,8 @@ CA = NAMED(["c", "a"], [L, Types.BIG_INT()])
 NUMBERS = list(range(24))
 
 
-def plan_of(job: Any) -> dict[str, Any]:
-    return plan_json(compile_job(job))
+def plan_of(compilation: Compilation) -> dict[str, Any]:
+    return plain(encode(compilation))
 
 
 class Keep(KeyedProcessFunction):
@@ -67,7 +68,7 @@ def results(env: Any, descriptor: StateDescriptor, make: Any) -> list[tuple[Any,
 
 
 def restored(cluster: Any, old: tuple[StateDescriptor, Any], new: tuple[StateDescriptor, Any]) -> dict[Any, Any]:
-    """What NEW's state holds for each key when its first record comes, after OLD read half of the numbers."""
+    """The state of NEW for each key when its first record comes, after OLD read half of the numbers."""
     results(cluster.environment(2, epochs=2, epoch_records=6, plan_of=plan_of), *old)
     path = cluster.last.master.savepoint
     first: dict[Any, Any] = {}

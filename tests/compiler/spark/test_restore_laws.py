@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 from compat.check.decision import check
 from compat.check.findings import Verdict
 from compat.compiler.datastream.common.types import Row
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
+from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.plan.as_run import as_run
-from compat.plan.compilation import compile_job
-from compat.plan.decode import decode
-from compat.plan.encode import plan_json
+from compat.plan.encode import encode
+from compat.plan.facts import facts_of
+from compat.plan.reading import from_plain
+from compat.plan.writing import plain
 from compat.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -83,7 +85,7 @@ def value_of(type_info: TypeInformation, n: int) -> Any:
 
 
 def read_as(type_info: TypeInformation, old: TypeInformation, n: int) -> Any:
-    """What a number that was stored as ``old`` is to a reader of the type: fields that were not there are None."""
+    """A number stored as ``old``, as a reader of the type sees it: fields that were not there are None."""
     value = value_of(type_info, n)
     if isinstance(type_info, RowTypeInfo) and isinstance(old, RowTypeInfo):
         if "f0" in (*type_info.field_names, *old.field_names):
@@ -120,7 +122,7 @@ class Version:
         return ValueStateDescriptor(self.state, self.type_info)
 
     def held(self, numbers: list[int], old: TypeInformation) -> Any:
-        """What the state holds after these numbers of one key, stored as ``old``, as this version reads it."""
+        """The state after these numbers of one key, stored as ``old``, as this version reads it."""
         values = {n: read_as(self.type_info, old, n) for n in numbers}
         if self.kind == "LIST":
             return list(values.values())
@@ -155,10 +157,10 @@ class Keep(KeyedProcessFunction):
 
 
 def run(cluster: Cluster, version: Version, plans: list[dict[str, Any]], **options: Any) -> list[tuple[int, Any]]:
-    """What the state held when each number came; the plan is added to ``plans``."""
+    """The contents of the state when each number came; the plan is added to ``plans``."""
 
-    def plan_of(job: Any) -> dict[str, Any]:
-        plans.append(as_run(plan_json(compile_job(job))))
+    def plan_of(compilation: Compilation) -> dict[str, Any]:
+        plans.append(plain(as_run(encode(compilation))))
         return plans[-1]
 
     env = cluster.environment(version.parallelism, plan_of=plan_of, **options)
@@ -210,7 +212,7 @@ def cluster_of() -> Iterator[Any]:
         return Cluster(Path(folders[-1]))
 
     yield make
-    set_executor(None)
+    start(Program())
     for folder in folders:
         shutil.rmtree(folder)
 
@@ -223,7 +225,12 @@ def agree(cluster: Cluster, old: Version, new: Version) -> None:
         results = dict(run(cluster, new, plans, savepoint=cluster.last.master.savepoint))
     except RestoreRefused:
         results = None
-    report = check(decode(plans[0], name="old", kind="snapshot"), decode(plans[1], name="new", kind="program"))
+    report = check(
+        *(
+            facts_of(from_plain(plan), name=name, kind="program")
+            for plan, name in zip(plans, ("old", "new"), strict=True)
+        )
+    )
     titles = [finding.title for finding in report.findings]
     dropped = old.state != new.state and any(finding.rule == "CMP401" for finding in report.findings)
     if report.verdict is Verdict.INCOMPATIBLE or dropped:

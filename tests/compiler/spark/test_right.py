@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compat.compiler.configuration import PYTHON_CHAINING
-from compat.compiler.datastream.executor import set_executor
+from compat.compiler.datastream import program as programs
 from compat.compiler.spark.driver.executor import SparkExecutor
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.programs import PROGRAMS, Events, Program
@@ -87,4 +87,4 @@ def test_on_spark(tmp_path: Path, names: tuple[str, ...] | None) -> None:
     finally:
         if cluster.executor is not None:
             cluster.executor.close()
-        set_executor(None)
+        programs.start(programs.Program())

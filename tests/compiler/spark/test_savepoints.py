@@ -1,4 +1,4 @@
-"""What the check says of a savepoint and a program is what a restore does: a law over generated pairs of programs."""
+"""The check of a savepoint and a program agrees with the restore: a law over generated pairs of programs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from compat.check.findings import Fate, Report, Verdict
 from compat.comparison import Comparison, decide
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
 from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
-from compat.compiler.datastream.executor import set_executor
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.program import Program, start
 from compat.execution.failures import Refused
 from compat.execution.snapshots import checker, plan_of
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
@@ -159,7 +159,7 @@ def obey(folder: Path, old: Shape, new: Shape, allow: bool) -> Verdict:
             assert Counter(first) + Counter(rest) == expected(new)
         return verdicts[0]
     finally:
-        set_executor(None)
+        start(Program())
 
 
 def one_edit(old: Shape, new: Shape, fields: set[str]) -> Shape:

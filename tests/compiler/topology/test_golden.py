@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compat.loader.topology import plan_of
+from compat.plan.writing import plain
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "topologies"
 
@@ -41,7 +42,7 @@ def only(actual, expected):
 @pytest.mark.parametrize(("flink", "case"), list(cases()))
 def test_equals_flink(flink, case):
     expected = case["expected"]
-    plan = plan_of(case["spec"], flink, {})
+    plan = plain(plan_of(case["spec"], flink, {}))
     error = expected["error"]
     if error is None:
         assert plan["error"] is None

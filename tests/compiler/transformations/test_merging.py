@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.compiler.datastream.common.typeinfo import Types
+from compat.compiler.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
 from compat.compiler.errors import FlinkError
 from compat.compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, align
 from compat.compiler.transformations.merging import merge
@@ -22,18 +24,25 @@ from compat.compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
-from compat.compiler.transformations.operators import ChainingStrategy, Operator, PythonOperator
+from compat.compiler.transformations.operators import (
+    BroadcastProcess,
+    ChainingStrategy,
+    Collection,
+    CoMap,
+    KeyedMap,
+    Map,
+    PythonFunction,
+    Window,
+    WindowCall,
+)
 from compat.compiler.transformations.partitioners import FORWARD, REBALANCE
 from compat.compiler.transformations.pipeline import Pipeline
+from compat.state.descriptors import ListStateDescriptor
 from tests.counting import calls_of
-
-PROCESS = PythonOperator.PROCESS
 
 
 def source(pipeline: Pipeline) -> int:
-    made = LegacySource(
-        id=pipeline.new_id(), name="source", operator=Operator("collection"), bounded=True, parallelism=1
-    )
+    made = LegacySource(id=pipeline.new_id(), name="source", operator=Collection(), bounded=True, parallelism=1)
     return pipeline.add(made, register=False).id
 
 
@@ -41,15 +50,28 @@ def python(
     pipeline: Pipeline,
     input: int,
     name: str,
-    operator_class: PythonOperator = PROCESS,
+    operator: PythonFunction | None = None,
     thread_mode: bool = False,
     **fields: Any,
 ) -> int:
-    operator = Operator(kind="map", python=operator_class, thread_mode=thread_mode)
+    operator = operator or Map(thread_mode=thread_mode)
     made = OneInputTransformation(
         id=pipeline.new_id(), name=name, input=input, operator=operator, **{"parallelism": 2, **fields}
     )
     return pipeline.add(made).id
+
+
+def window(*, thread_mode: bool = False) -> Window:
+    assigner = TumblingEventTimeWindows(5, 0)
+    return Window(
+        thread_mode=thread_mode,
+        call=WindowCall.APPLY,
+        assigner=assigner,
+        trigger=EventTimeTrigger(),
+        state_descriptor=ListStateDescriptor("window-contents", Types.INT()),
+        window_serializer=assigner.get_window_serializer(),
+        input_type=Types.INT(),
+    )
 
 
 def partition(pipeline: Pipeline, input: int, partitioner: Any) -> int:
@@ -84,10 +106,11 @@ def test_a_run_becomes_one_operator_with_the_last_id() -> None:
     ("up", "down", "merges"),
     [
         ({}, {}, True),
-        ({"operator_class": PythonOperator.KEYED_PROCESS}, {}, True),
-        ({"operator_class": PythonOperator.WINDOW}, {}, True),
-        ({"operator_class": PythonOperator.BROADCAST}, {}, False),
-        ({}, {"operator_class": PythonOperator.KEYED_PROCESS}, False),
+        ({"operator": KeyedMap()}, {}, True),
+        ({"operator": window()}, {}, True),
+        ({"operator": window(thread_mode=True)}, {"thread_mode": True}, True),
+        ({"operator": BroadcastProcess()}, {}, False),
+        ({}, {"operator": KeyedMap()}, False),
         ({}, {"parallelism": 3}, False),
         ({}, {"max_parallelism": 64}, False),
         ({"max_parallelism": 64}, {"max_parallelism": 64}, True),
@@ -191,9 +214,7 @@ def test_alignment_gives_the_value_operator_its_downstream_s_parallelism() -> No
 def test_a_value_operator_before_two_inputs_is_refused() -> None:
     pipeline = Pipeline()
     values = chain(pipeline, KEYED_STREAM_VALUES)
-    both = TwoInputTransformation(
-        id=pipeline.new_id(), name="Co-Map", input1=values, input2=values, operator=Operator("co_map")
-    )
+    both = TwoInputTransformation(id=pipeline.new_id(), name="Co-Map", input1=values, input2=values, operator=CoMap())
     pipeline.add(both)
     with pytest.raises(FlinkError, match="input") as refused:
         align(pipeline)
@@ -241,7 +262,7 @@ def test_what_reads_a_merged_operator_must_be_redirected() -> None:
             name="Co-Process-Broadcast",
             regular_input=last,
             broadcast_input=rules,
-            operator=Operator("broadcast_process", python=PythonOperator.BROADCAST),
+            operator=BroadcastProcess(),
         )
     )
     with pytest.raises(FlinkError, match="NoSuchFieldException: regularInput"):

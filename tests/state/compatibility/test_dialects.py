@@ -1,4 +1,4 @@
-"""What each way to keep state can read of another type."""
+"""Each dialect of keeping state reads what it should of another type."""
 
 import json
 

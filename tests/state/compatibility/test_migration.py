@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from compat.state.compatibility import STORE, Answer
 from compat.state.compatibility.migration import migration_of
+from compat.state.rows import make_row
 from compat.state.serializers import codec_of
 from compat.state.types import (
     GenericRecordAvroTypeInfo,
@@ -56,11 +57,15 @@ def expected(old: TypeInformation, new: TypeInformation, value: Any) -> Any:
         return None
     if isinstance(old, RowTypeInfo) and isinstance(new, RowTypeInfo) and old.field_names != new.field_names:
         held = dict(zip(old.field_names, zip(old.field_types, value, strict=True), strict=True))
-        return tuple(
+        fields = [
             expected(held[name][0], field, held[name][1]) if name in held else None
             for name, field in zip(new.field_names, new.field_types, strict=True)
-        )
-    if isinstance(old, RowTypeInfo | TupleTypeInfo):
+        ]
+        return make_row(new.field_names, value.get_row_kind().value, fields)
+    if isinstance(old, RowTypeInfo) and isinstance(new, RowTypeInfo):
+        fields = list(map(expected, old.field_types, new.field_types, value))
+        return make_row(new.field_names, value.get_row_kind().value, fields)
+    if isinstance(old, TupleTypeInfo):
         return tuple(map(expected, old.field_types, new.field_types, value))  # type: ignore[attr-defined]
     if isinstance(old, ListTypeInfo | ObjectArrayTypeInfo):
         return [expected(old.element_type, new.element_type, each) for each in value]  # type: ignore[attr-defined]
@@ -108,7 +113,7 @@ def test_pickled_fields_are_carried_along_as_bytes(monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         patch.setattr(pickle, "loads", None)
         migrated = migrate(data)
-    assert codec_of(new).decode(migrated) == ({"any": object}, None, 1)
+    assert codec_of(new).decode(migrated) == make_row(("p", "n", "a"), 0, [{"any": object}, None, 1])
 
 
 def test_avro_fills_in_defaults() -> None:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compat.state.delta import compaction
 from compat.state.delta.compaction import compact, latest
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import MemoryReplica, Position, follow
 from compat.state.delta.rows import Kind, Row, read_rows, write_rows
+from compat.state.delta.sizes import state_sizes
 
 Change = tuple[int, "int | None"]
 
@@ -101,3 +103,39 @@ def test_keys_that_were_pickled_differently_are_one_entry(tmp_path: Path) -> Non
         log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": ""})
     compact(log, "", frozenset(["op"]))
     assert contents(log) == {}
+
+
+def test_more_than_two_gigabytes_of_values_are_merged_in_slices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a budget of 64 kB in the place of 512 MB: no table that is merged at once is much larger, and nothing is lost."""
+    monkeypatch.setattr(compaction, "_SLICE_BYTES", 1 << 16)
+    monkeypatch.setattr(compaction, "_FILE_BYTES", 1 << 15)
+    merged: list[int] = []
+    real = compaction.latest
+    monkeypatch.setattr(
+        compaction, "latest", lambda tables, pickled: merged.append((table := real(tables, pickled)).nbytes) or table
+    )
+    log = SnapshotLog.create(tmp_path)
+    for epoch in (1, 2):
+        rows = [
+            Row("op", Kind.VALUE, key % 128, "count", b"%d" % key, b"", b"", b"%d" % epoch * 4096) for key in range(256)
+        ]
+        log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": f"t{epoch}"})
+    compact(log, "t2")
+    assert max(merged) < 4 * (1 << 16)
+    assert len(log.files()) >= 16
+    found = {row.key: row.value for table in compaction.contents(log) for row in read_rows(table)}
+    assert found == {b"%d" % key: b"2" * 4096 for key in range(256)}
+    assert state_sizes(log)["op", "count"].keys == 256
+
+
+@pytest.mark.slow
+def test_more_than_two_gigabytes_of_values_as_they_are(tmp_path: Path) -> None:
+    log = SnapshotLog.create(tmp_path)
+    value = b"v" * (8 << 20)
+    for epoch in range(1, 4):
+        rows = [Row("op", Kind.VALUE, key % 4, "count", b"%d" % key, b"", b"", value) for key in range(100)]
+        log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": f"t{epoch}"})
+    compact(log, "t3")
+    assert sum(table.num_rows for table in compaction.contents(log)) == 100

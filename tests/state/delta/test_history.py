@@ -1,4 +1,4 @@
-"""What a log tells of its epochs."""
+"""The history of epochs in a log."""
 
 from __future__ import annotations
 

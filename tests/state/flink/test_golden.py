@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from state.flink import HeaderReader, inspect, read_metadata
-from state.flink.handles import KeyGroups
+from compat.state.flink import HeaderReader, inspect, read_metadata
+from compat.state.flink.handles import KeyGroups
 
 NOT_COMPARED = {
     "offsets",
@@ -19,7 +19,7 @@ NOT_COMPARED = {
 
 
 def differences(expected: Any, found: Any, where: str = "") -> Iterator[str]:
-    """What `expected` has and `found` has not; `found` may say more."""
+    """The parts of `expected` that `found` lacks; `found` may say more."""
     if isinstance(expected, dict):
         for key, value in expected.items():
             if key in NOT_COMPARED:

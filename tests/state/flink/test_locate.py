@@ -136,6 +136,14 @@ def test_an_absolute_uri_opens_nothing_outside(tmp_path: Path) -> None:
         read_window(savepoint, StateFile(f"file:{tmp_path}/secret", 10), 0, 10)
 
 
+@pytest.mark.parametrize(("folder", "found"), [("chk-3", ["local"]), ("savepoint-3", ["missing"])])
+def test_without_properties_the_folder_tells_a_checkpoint(tmp_path: Path, folder: str, found: list[str]) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "s").write_bytes(bytes(10))
+    without = w.JAVA_STREAM + w.JAVA_NULL
+    assert statuses(saved_in(tmp_path / folder, w.file("file:/old/shared/s", 10), tail=without)) == found
+
+
 def test_a_savepoint_does_not_reach_for_shared_folders(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "s").write_bytes(bytes(10))

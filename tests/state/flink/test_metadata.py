@@ -14,11 +14,13 @@ from compat.state.flink import (
     TruncatedSavepoint,
     UnknownVersion,
     UnreadableSavepoint,
+    inspect_savepoint,
     parse_metadata,
     read_metadata,
 )
 from compat.state.flink import metadata as metadata_module
 from compat.state.flink.handles import InlineBytes, OperatorStream, Partition
+from compat.state.flink.model import Properties
 from tests.state.flink import writer as w
 
 ALL = (2, 3, 4, 5, 6)
@@ -86,22 +88,40 @@ def test_raw_state_is_told_from_managed_state() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_class", "type_name", "extra", "expected"),
+    ("type_class", "type_name", "savepoint_format", "expected"),
     [
-        ("SavepointType", "Savepoint", b"t" + w.utf("NATIVE"), (True, "Savepoint", "NATIVE")),
-        ("SavepointType", "Terminate Savepoint", b"", (True, "Terminate Savepoint", None)),
-        ("CheckpointType", "Checkpoint", b"", (False, "Checkpoint", None)),
-        ("CheckpointType", "Full Checkpoint", b"", (False, "Full Checkpoint", None)),
-        ("SomethingElse", "Else", b"", (False, None, None)),
+        ("SavepointType", "Savepoint", "NATIVE", (True, "Savepoint", "NATIVE")),
+        ("SavepointType", "Terminate Savepoint", None, (True, "Terminate Savepoint", None)),
+        ("CheckpointType", "Checkpoint", None, (False, "Checkpoint", None)),
+        ("CheckpointType", "Full Checkpoint", None, (False, "Full Checkpoint", None)),
+        ("SomethingElse", "Else", None, (None, None, None)),
     ],
 )
 def test_properties_are_recognised(
-    type_class: str, type_name: str, extra: bytes, expected: tuple[bool, str | None, str | None]
+    type_class: str,
+    type_name: str,
+    savepoint_format: str | None,
+    expected: tuple[bool | None, str | None, str | None],
 ) -> None:
-    data = w.metadata(tail=w.properties(type_class, type_name, extra))
+    data = w.metadata(tail=w.properties(type_class, type_name, savepoint_format))
     properties = parse_metadata(data, "_metadata").properties
     assert properties is not None
     assert (properties.is_savepoint, properties.type_name, properties.savepoint_format) == expected
+
+
+def test_metadata_without_properties_is_neither_savepoint_nor_checkpoint() -> None:
+    savepoint = parse_metadata(w.metadata(tail=w.JAVA_STREAM + w.JAVA_NULL), "_metadata")
+    assert savepoint.properties == Properties(None, None, None, None)
+    assert "is_savepoint" not in inspect_savepoint(savepoint)["properties"]
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+def test_properties_that_are_cut_off_are_missed(version: int) -> None:
+    data = w.metadata(version=version, tail=w.properties(savepoint_format="NATIVE"))
+    before = len(w.metadata(version=version, tail=b""))
+    for length in range(before, len(data)):
+        with pytest.raises(TruncatedSavepoint):
+            parse_metadata(data[:length], "_metadata")
 
 
 def test_names_beyond_ascii() -> None:

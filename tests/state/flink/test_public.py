@@ -1,4 +1,4 @@
-"""What `compat.state.flink` offers, and what it keeps away from."""
+"""The public names of `compat.state.flink`, and the modules that it keeps away from."""
 
 from __future__ import annotations
 

@@ -169,10 +169,41 @@ def master_state(name: str, data: bytes, version: int = 1) -> bytes:
     return MASTER_MAGIC + sized(integer(version) + utf(name) + sized(data))
 
 
-def properties(type_class: str = "SavepointType", type_name: str = "Savepoint", extra: bytes = b"") -> bytes:
-    """The names that a Java-serialized `CheckpointProperties` has in it, not a whole one."""
-    class_name = utf(f"org.apache.flink.runtime.checkpoint.{type_class}")
-    return bytes.fromhex("aced0005") + b"sr" + class_name + b"t" + utf(type_name) + extra
+JAVA_STREAM = bytes.fromhex("aced0005")
+JAVA_NULL = b"p"
+
+
+def java_class(name: str, *fields: tuple[str, str], flags: int = 2, parent: bytes = JAVA_NULL) -> bytes:
+    """The description of a serializable class; fields are (type, name) with the types of Java's class files."""
+    written = [type[0].encode() + utf(field) + (b"t" + utf(type) if type[0] in "L[" else b"") for type, field in fields]
+    return (
+        b"r" + utf(name) + long(1) + bytes([flags]) + len(fields).to_bytes(2, "big") + b"".join(written) + b"x" + parent
+    )
+
+
+def java_object(described: bytes, *values: bytes) -> bytes:
+    return b"s" + described + b"".join(values)
+
+
+def java_string(text: str) -> bytes:
+    return b"t" + utf(text)
+
+
+def java_enum(class_name: str, constant: str) -> bytes:
+    base = java_class("java.lang.Enum", flags=0x12)
+    return b"~" + java_class(class_name, flags=0x12, parent=base) + java_string(constant)
+
+
+def properties(
+    type_class: str = "SavepointType", type_name: str = "Savepoint", savepoint_format: str | None = None
+) -> bytes:
+    """A Java-serialized `CheckpointProperties`, with a flag and what kind of snapshot it is."""
+    package = "org.apache.flink.runtime.checkpoint."
+    of_kind = java_class(package + type_class, ("LFormat;", "formatType"), ("Ljava/lang/String;", "name"))
+    form = JAVA_NULL if savepoint_format is None else java_enum("SavepointFormatType", savepoint_format)
+    kind = java_object(of_kind, form, java_string(type_name))
+    of_all = java_class(package + "CheckpointProperties", ("Z", "forced"), ("LSnapshotType;", "checkpointType"))
+    return JAVA_STREAM + java_object(of_all, b"\0", kind)
 
 
 def metadata(

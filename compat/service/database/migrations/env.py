@@ -1,4 +1,4 @@
-"""What Alembic runs: the migrations, within the connection that was handed over."""
+"""Alembic's entry point: runs the migrations within the connection that was handed over."""
 
 from alembic import context
 

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from compat.compiler.spark.connectors.files.formats import reader_of_format
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.task.records import converter
 from compat.state.types import RowTypeInfo
 
@@ -31,7 +31,7 @@ _OF_TEXT: dict[str, Callable[[str], Any]] = {
 }
 
 
-class DeltaEnumerator:
+class DeltaEnumerator(SplitEnumerator):
     """The files of one version, and for a continuous source those of each version that follows."""
 
     def __init__(self, settings: Any, bounded: bool) -> None:

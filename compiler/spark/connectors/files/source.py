@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.state.time import milliseconds_of
 
 
-class FileEnumerator:
+class FileEnumerator(SplitEnumerator):
     """One split a file, read one after the other. A source that monitors looks for new files again and again.
 
     A file counts as whole when it is seen: put it there under another name, or a hidden one, and rename it.

@@ -17,7 +17,7 @@ from compat.compiler.datastream.common.serialization import DeserializationSchem
 from compat.compiler.datastream.connectors.kafka_offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from compat.compiler.spark.connectors.kafka.clients import KafkaUnavailable, Pool, consumer_settings, problem_of
 from compat.compiler.spark.connectors.kafka.cluster import KafkaCluster, Partition
-from compat.compiler.spark.connectors.splits import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 
 _NO_END = 1 << 63
 _FRESH = 0.02
@@ -118,7 +118,7 @@ def split_id(partition: Partition) -> str:
     return f"{partition[0]}-{partition[1]}"
 
 
-class KafkaEnumerator:
+class KafkaEnumerator(SplitEnumerator):
     """Finds partitions and the offsets at which they start and end, once for each; later ones are read from their beginning."""
 
     concurrent = True

@@ -1,0 +1,77 @@
+"""What a rule of the check is: one record that says what it means and how it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from compat.check.findings import Fate, Finding, Level
+from compat.compiler.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.check.context import Check
+
+
+class Family(Enum):
+    """What a rule is about: the first digit of its id, and the heading of its family in the catalogue."""
+
+    IDENTITY = "1", "Identity of operators"
+    SHAPE = "2", "Shape of the job"
+    SCALING = "3", "Parallelism and key groups"
+    STATES = "4", "States and their types"
+    SNAPSHOTS = "5", "Savepoints and checkpoints"
+    SETTINGS = "6", "Settings"
+    RUNNING = "9", "The check itself"
+
+    def __init__(self, digit: str, title: str) -> None:
+        self.digit = digit
+        self.title = title
+
+
+@frozen
+class Rule:
+    """A rule: what the catalogue says of it, what it means for the state, and how it finds.
+
+    ``id`` is permanent. ``level`` is the usual one, ``other_levels`` are those that a finding can have as well, and ``when``
+    says in which cases. ``fate`` is what the restore makes of the state of the operator that such a finding is about; under
+    a mere warning or note the state is restored. ``old`` and ``new`` are the example: what changes from one version to the
+    next (the same text where nothing has to change). ``failure`` marks what leaves a check undecided instead of being a
+    finding of one. ``find`` gives the findings of a check; None for a rule that is told where programs are loaded, refused
+    or read.
+    """
+
+    id: str
+    name: str
+    level: Level
+    fate: Fate
+    summary: str
+    why: str
+    old: str
+    new: str
+    fix: str
+    other_levels: tuple[Level, ...] = ()
+    when: str = ""
+    failure: bool = False
+    find: Callable[[Check], Iterator[Finding]] | None = None
+
+    @property
+    def family(self) -> Family:
+        """The family that the id says. Raises ValueError for an id of none."""
+        for family in Family:
+            if self.id[3:4] == family.digit:
+                return family
+        raise ValueError(f"no family of rules has the first digit of {self.id}")
+
+    @property
+    def level_text(self) -> str:
+        """The level as the catalogue's table shows it."""
+        return "failure" if self.failure else self.level.value
+
+    def level_of(self, level: Level | None) -> Level:
+        """The level of a finding: the usual one, or the one given. Raises ValueError where the rule does not have it."""
+        if level is None or level is self.level:
+            return self.level
+        if level not in self.other_levels:
+            raise ValueError(f"{self.id} has no findings of level {level.value}")
+        return level

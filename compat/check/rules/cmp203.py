@@ -1,0 +1,20 @@
+"""Loops in a job that takes checkpoints, for which Flink refuses the program."""
+
+from __future__ import annotations
+
+from compat.check.findings import Fate, Level
+from compat.check.rule import Rule
+
+RULE = Rule(
+    id="CMP203",
+    name="iteration-with-checkpoints",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="A job with iterations switches checkpointing on.",
+    why="Records in flight on the feedback edge are not part of a checkpoint, so exactly-once cannot hold. Flink "
+    "refuses such a job unless it is forced.",
+    old="loop = stream.iterate()",
+    new="env.enable_checkpointing(1000)\nloop = stream.iterate()",
+    fix="Switch checkpointing off, replace the iteration by an outside queue, or force checkpointing and accept "
+    "that records in the loop are lost at a restore.",
+)

@@ -1,0 +1,20 @@
+"""Programs that do not submit their job in time."""
+
+from __future__ import annotations
+
+from compat.check.findings import Fate, Level
+from compat.check.rule import Rule
+from compat.loader.failure import Undecidable
+
+RULE = Rule(
+    id=Undecidable.PROGRAM_TIMEOUT,
+    name="program-timeout",
+    level=Level.ERROR,
+    failure=True,
+    fate=Fate.UNKNOWN,
+    summary="The program did not submit its job within the time allowed.",
+    why="A program builds its graph in moments, unless it waits for something outside, computes, or loops.",
+    old="rows = [1, 2, 3]",
+    new="rows = requests.get(url).json()   # waits for a service",
+    fix="Take slow work out of the program's main path, or allow more time with --timeout SECONDS.",
+)

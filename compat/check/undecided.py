@@ -1,0 +1,23 @@
+"""A check that could not be made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compat.check.findings import Direction, Verdict
+from compat.loader.failure import Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """The outcome of a check that failed before there was anything to compare. ``failures`` holds at least one."""
+
+    failures: tuple[Failure, ...]
+    old: str | None = None
+    new: str | None = None
+    verdict: Verdict = Verdict.UNKNOWN
+    direction: Direction = "forward"
+
+    def __post_init__(self) -> None:
+        if not self.failures:
+            raise ValueError("an undecided check needs a failure that says why")

@@ -1,0 +1,132 @@
+"""What a command line of ``compat check`` asks for: one record, made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compat import settings as configuration
+from compat.check.findings import Level
+from compat.cli.modes import Mode, mode_of
+from compat.cli.options import parse_definitions, split
+from compat.compiler.frozen import frozen
+from compat.report import ReportContext
+from compat.settings import Output, Settings, SettingsError
+
+MOST_JOBS = 99_999
+EXPLAINING = frozenset({"text", "json", "markdown"})
+"""The formats that have room for a story."""
+
+
+@frozen
+class CheckCommand:
+    """A call of ``compat check``: which way, of what, how, and what besides.
+
+    ``files`` are the programs and snapshots that were named, in order. ``settings`` are the project's with those of the
+    command line over them. ``job`` is the number of a job, ``job_name`` its name in a registry.
+    """
+
+    mode: Mode
+    files: tuple[str, ...]
+    settings: Settings
+    old_arguments: tuple[str, ...]
+    new_arguments: tuple[str, ...]
+    job: int | None
+    job_name: str | None
+    others: tuple[str, ...]
+    against: str | None
+    savepoints: str | None
+    pairs: str | None
+    names: str | None
+    server: str | None
+    token_file: str | None
+    commit: str | None
+    author: str | None
+    rollback: bool
+    explain: bool
+    fix: bool
+    dry_run: bool
+    write_baseline: bool
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The reports to make."""
+        return self.settings.output or (Output("text"),)
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of the reports to make."""
+        return [output.format for output in self.outputs]
+
+    @property
+    def context(self) -> ReportContext:
+        """What counts as failed."""
+        settings = self.settings
+        return ReportContext(fail_on=settings.fail_on or Level.ERROR, allow_unknown=bool(settings.allow_unknown))
+
+
+def command_of(context: click.Context) -> CheckCommand:
+    """The record of a command line. Raises usage errors for what cannot be, or would have no effect."""
+    mode = mode_of(context)
+    given = context.params
+    files = tuple(path for path in (given["old"], given["new"], *given["more"]) if path is not None)
+    by_name = mode is Mode.SERVER
+    if by_name and not given["job"]:
+        raise click.UsageError("Say which job of the registry: --job NAME.")
+    number = None if by_name else _number(given["job"])
+    return CheckCommand(
+        mode=mode,
+        files=files,
+        settings=_settings(given["new"] if mode is Mode.COMPARE else given["old"], given),
+        old_arguments=split(given["old_args"]),
+        new_arguments=split(given["new_args"]),
+        job=number,
+        job_name=given["job"] if by_name else None,
+        **{name: given[name] for name in _AS_GIVEN},
+    )
+
+
+_AS_GIVEN = (
+    *("others", "against", "savepoints", "pairs", "names", "server", "token_file", "commit", "author"),
+    *("rollback", "explain", "fix", "dry_run", "write_baseline"),
+)
+
+
+def _number(job: str | None) -> int | None:
+    if job is not None and not job.isdecimal():
+        raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint="'--job'")
+    if job is not None and len(job) > len(str(MOST_JOBS)):
+        raise click.BadParameter(f"no program submits more than {MOST_JOBS} jobs.", param_hint="'--job'")
+    return None if job is None else int(job)
+
+
+def _settings(near: str | None, given: dict[str, Any]) -> Settings:
+    """The settings that hold for a file, with those of the command line over them."""
+    try:
+        found = configuration.find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
+        command_line = Settings(
+            fail_on=None if given["fail_on"] is None else Level(given["fail_on"]),
+            allow_unknown=given["allow_unknown"],
+            allow_non_restored_state=given["allow_non_restored_state"],
+            flink=given["flink"],
+            timeout=given["timeout"],
+            baseline=given["baseline"],
+            output=tuple(configuration.parse_output(text) for text in given["outputs"]) or None,
+            options=parse_definitions(given["definitions"]),
+            no_open=given["no_open"],
+        )
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from error
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--output'") from error
+    chosen = found.under(command_line)
+    if given["write_baseline"] and chosen.baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE.")
+    formats = [output.format for output in chosen.output or (Output("text"),)]
+    if given["explain"] and not given["pairs"] and not EXPLAINING & set(formats):
+        raise click.UsageError(
+            f"--explain has no effect with --output {formats[0]}: add --output {' or '.join(sorted(EXPLAINING))}."
+        )
+    return chosen

@@ -1,0 +1,41 @@
+"""Why there is no plan: what went wrong, and with which program."""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum
+
+from compat.compiler.frozen import frozen
+from compat.plan.facts import SourceLine
+
+
+class Undecidable(StrEnum):
+    """The rules that tell why there was nothing to check, by their ids."""
+
+    SAVEPOINT_UNREADABLE = "CMP501"
+    PROGRAM_FAILED = "CMP901"
+    PROGRAM_TIMEOUT = "CMP902"
+    NO_JOB = "CMP903"
+
+
+class Side(Enum):
+    """Which of the two programs a failure concerns."""
+
+    OLD = "old"
+    NEW = "new"
+
+
+@frozen
+class Failure:
+    """Why a program or snapshot gave no facts to check.
+
+    ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where
+    one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do.
+    """
+
+    rule: Undecidable
+    message: str
+    name: str
+    side: Side | None = None
+    source: SourceLine | None = None
+    traceback: str | None = None
+    hint: str | None = None

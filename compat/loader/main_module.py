@@ -1,0 +1,56 @@
+"""The one way in which a program's file is run in this process, as ``python FILE ARGUMENTS`` would run it.
+
+:func:`prepare` says who takes the jobs that it submits: one who plans them, runs them on Spark, or restores state into them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
+
+from compat.compiler.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.compiler.job import Executor
+
+
+@frozen
+class Ran:
+    """A program that was run to its end: its code, and the modules that it was the first to import."""
+
+    code: CodeType
+    imported: tuple[ModuleType, ...]
+
+
+def prepare(executor: Executor, options: Mapping[str, str], parallelism: int | None = None) -> None:
+    """Make this process one that programs can run in, and give their jobs to ``executor``.
+
+    ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``.
+    """
+    from compat.compiler.datastream.program import Program, start
+    from compat.loader.imports import prepare_for_programs
+
+    prepare_for_programs()
+    start(Program(executor, options=options, parallelism=parallelism))
+
+
+def run_as_main(path: str, arguments: Sequence[str], called: str | None = None) -> Ran:
+    """Run a file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not ``path``.
+
+    What the program raises goes through, SystemExit included.
+    """
+    with open(path, "rb") as file:
+        source = file.read()
+    main = ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    sys.argv = [called or path, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    code = compile(source, path, "exec", dont_inherit=True)
+    before = set(sys.modules)
+    exec(code, main.__dict__)
+    return Ran(code=code, imported=tuple(sys.modules[name] for name in set(sys.modules) - before))

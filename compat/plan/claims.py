@@ -1,0 +1,38 @@
+"""The operators of programs as :mod:`compat.state.assignment` sees them, which decides where state goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compat.plan.facts import Operator, Program, StateScope
+from compat.state.assignment import Claimant, Recorded, assign
+
+
+def partners(recorded: Iterable[Recorded], new: Program) -> dict[str, Operator]:
+    """The operator of NEW that gets the state of each recorded one, by the latter's id."""
+    return {claim.recorded.id: new.operators[claim.place] for claim in assign(recorded, claimants(new)).handed}
+
+
+def claimants(new: Program) -> tuple[Claimant, ...]:
+    """The operators of a program as a restore into it sees them."""
+    return tuple(
+        Claimant(
+            id=operator.id,
+            user_hash=operator.user_hash,
+            task=operator.vertex,
+            parallelism=operator.parallelism,
+            max_parallelism=operator.max_parallelism,
+            configured=operator.max_parallelism_configured,
+        )
+        for operator in new.operators
+    )
+
+
+def recorded_of(operator: Operator, old: Program) -> Recorded:
+    """An operator of OLD as a restore from its snapshot sees it."""
+    return Recorded(
+        id=operator.id,
+        has_state=operator.has_state or old.all_have_state,
+        keyed=any(state.scope is StateScope.KEYED for state in operator.states or ()),
+        max_parallelism=operator.max_parallelism,
+    )

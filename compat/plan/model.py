@@ -1,0 +1,302 @@
+"""The plan of a job: what ``compat plan`` prints, what is kept beside a job as its snapshot, and what the rules look at.
+
+The records here are the plan's one description. :mod:`compat.plan.reading` and :mod:`compat.plan.writing` turn them from
+and into JSON, :mod:`compat.plan.schema` gives their JSON schema. A field that may be missing is left out where it says nothing.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Literal, TypedDict
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from compat.plan.fields import Id, Index, Int, Long, Record, written
+from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
+
+FORMAT = 1
+"""The version of the plan's JSON. It changes when a reader of the old one could misread the new one."""
+
+Language = Literal["python", "java", "sql", "topology"]
+"""What a job is written in."""
+
+
+class StateKind(Enum):
+    """What holds a state's values."""
+
+    VALUE = "value"
+    LIST = "list"
+    MAP = "map"
+    REDUCING = "reducing"
+    AGGREGATING = "aggregating"
+    TIMERS = "timers"
+    COORDINATOR = "coordinator"
+
+
+class StateScope(Enum):
+    """Whom a state belongs to: a key, a subtask (redistributed as a list or as a union), all subtasks alike."""
+
+    KEYED = "keyed"
+    OPERATOR = "operator"
+    UNION = "union"
+    BROADCAST = "broadcast"
+
+
+class SourceLine(Struct, frozen=True, omit_defaults=True, gc=False, eq=False):
+    """A place in a program: the file as the user named it, the line from 1; line 0 means a file as a whole.
+
+    ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``): line from 1, column from 0
+    in bytes of UTF-8; None where it is not known. A line of Java has the class and the method that it is in.
+    Two places on one line are the same place.
+    """
+
+    file: str
+    line: Index
+    end: tuple[Index, Index] | None = None
+    class_name: str | None = field(name="class", default=None)
+    method: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SourceLine) and (self.file, self.line) == (other.file, other.line)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line))
+
+
+class Serializers(Record, frozen=True, kw_only=True):
+    """The snapshots that Flink's own serializers of a state wrote of themselves, as in a savepoint."""
+
+    key: bytes | None = None
+    namespace: bytes | None = None
+    value: bytes | None = None
+
+
+class State(Record, frozen=True, kw_only=True):
+    """One state of an operator.
+
+    ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None where unknown or
+    absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
+    windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
+    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built.
+    """
+
+    name: str
+    kind: StateKind
+    scope: StateScope
+    type: str | None = written(None)
+    key_type: str | None = written(None)
+    namespace_type: str | None = written(None)
+    ttl: Long | None = written(None)
+    built_in: bool = False
+    unstable: bool = False
+    keys: Long | None = None
+    bytes: Long | None = None
+    serializers: Serializers | None = None
+
+
+class Merged(Record, frozen=True, kw_only=True):
+    """An operator that PyFlink merged into another one, which drops its uid."""
+
+    name: str | None = written(None)
+    uid: str | None = written(None)
+    source: SourceLine | None = written(None)
+
+
+Detail = TypedDict(
+    "Detail",
+    {
+        "class": str | None,
+        "python": str | None,
+        "function": str | None,
+        "timers": bool | None,
+        "window": str | None,
+        "window_class": str | None,
+        "window_clock": str | None,
+        "window_merging": bool | None,
+        "window_function": str | None,
+        "trigger": str | None,
+        "aggregate": str | None,
+        "known_states": list[str],
+        "chaining_strategy": str | None,
+        "slot_sharing_group": str | None,
+        "own_max_parallelism": Int | None,
+        "inputs_number": Index | None,
+        "recorded": bool,
+        "unnamed": bool,
+        "finished": str,
+        "records_in_flight": list[str],
+        "contradicted_types": dict[str, str],
+    },
+    total=False,
+)
+"""What only some operators have: a function's class and whether it registers timers, a window's assigner, clock and trigger,
+settings of its own. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where
+records were in flight, and what its serializers say against the declared types."""
+
+
+class Operator(Record, frozen=True, kw_only=True):
+    """An operator as a restore sees it.
+
+    ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None where they
+    could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
+    anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
+    ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
+    """
+
+    id: Id = field(name="operator_id")
+    user_hash: Id | None = written(None)
+    uid: str | None = written(None)
+    name: str
+    kind: str
+    description: str | None = None
+    parallelism: Int
+    parallelism_configured: bool = written(False)
+    max_parallelism: Int
+    max_parallelism_configured: bool = written(False)
+    vertex: Id
+    node: Int
+    position: Int
+    chained_outputs: Int
+    inputs: tuple[Id, ...]
+    source: SourceLine | None = written(None)
+    has_state: bool = written(False)
+    states: tuple[State, ...] | None = written(None)
+    states_unknown: str | None = written(None)
+    merged: tuple[Merged, ...] = written(())
+    detail: Detail = field(default_factory=lambda: Detail())
+    exec_node: str | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """True if an edit elsewhere in the program cannot move the id."""
+        return self.uid is not None
+
+    @property
+    def label(self) -> str:
+        """How a person calls it: its name, and its uid if it has one."""
+        return f"{self.name!r}" + (f" (uid {self.uid!r})" if self.uid is not None else "")
+
+    @property
+    def merged_uids(self) -> tuple[tuple[str, SourceLine | None], ...]:
+        """The uids that PyFlink dropped when it melted their operators into this one, each with its line."""
+        return tuple((part.uid, part.source) for part in self.merged if part.uid is not None)
+
+
+Settings = TypedDict(
+    "Settings",
+    {
+        "parallelism": Int | None,
+        "max_parallelism": Int | None,
+        "mode": str | None,
+        "operator_chaining": bool | None,
+        "chain_different_max_parallelism": bool | None,
+        "python.operator-chaining.enabled": bool | None,
+        "python.execution-mode": str | None,
+        "execution.checkpointing.file-merging.enabled": bool | None,
+        "state.backend.type": str | None,
+        "checkpoint_interval": Long | None,
+        "auto_generated_uids": bool | None,
+        "state.kept-by": str,
+    },
+    total=False,
+)
+"""The settings that matter for a restore, options of Flink under their own names."""
+
+
+class Refusal(Record, frozen=True, kw_only=True):
+    """Why Flink refuses a program: the stage and its entry or operator, Flink's exception, and the place in the program.
+
+    ``code`` says what is wrong in a word that does not change with the message, ``value`` what the program gave where one text
+    is to blame; plans of version 0.1.0 have neither.
+    """
+
+    stage: str
+    op: str | None = written(None)
+    class_name: str = field(name="class")
+    message: str
+    code: str | None = None
+    value: str | None = None
+    operator: str | None = written(None)
+    source: SourceLine | None = written(None)
+
+
+class Statement(Record, frozen=True, kw_only=True):
+    """A statement of a job in SQL, and where it stands."""
+
+    text: str
+    file: str
+    line: Index
+
+
+class _Job(Record, frozen=True, kw_only=True):
+    """What is known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is."""
+
+    file: str | None = None
+    job: Index | None = None
+    format: Literal[1] = written(FORMAT)
+    flink: Annotated[str, Meta(description="The version whose rules were followed; empty before it was known.")]
+
+
+class Plan(_Job, frozen=True, kw_only=True):
+    """One job in four layers: what compat plan --format json prints, and what it writes as a snapshot.
+
+    Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
+    goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
+    gave. Of a topology file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
+    for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
+    """
+
+    job_name: str
+    error: None = written(None)
+    language: Language | None = None
+    source: SourceLine | UnsetType | None = UNSET
+    statements: tuple[Statement, ...] = ()
+    settings: Settings
+    stream_graph: StreamGraph
+    hashes: dict[str, Id]
+    user_hashes: dict[str, str]
+    job_graph: JobGraph
+    execution_graph: ExecutionGraph
+    operators: tuple[Operator, ...]
+    transformations: dict[str, Int] | None = None
+    stream_plan: str | None = None
+    nodes: Index | None = None
+    vertices: Index | None = None
+    vertex_ids: tuple[Id, ...] | None = None
+    vertex_operators: tuple[Index, ...] | None = None
+    vertex_inputs: tuple[Index, ...] | None = None
+
+
+class SharedUids(Plan, frozen=True, kw_only=True):
+    """The plan of the job in which, of the operators with one uid, only the first has it; ``shared_uids`` are by node."""
+
+    shared_uids: dict[str, str]
+
+
+class Refused(_Job, frozen=True, kw_only=True):
+    """A job that Flink refuses, with what was made before the refusal.
+
+    Of a job with a uid that several operators have, ``apart`` is the plan of the job in which only the first has it.
+    """
+
+    job_name: str | None = written(None)
+    error: Refusal
+    language: Language | None = None
+    source: SourceLine | UnsetType | None = UNSET
+    statements: tuple[Statement, ...] = ()
+    settings: Settings | None = None
+    stream_graph: StreamGraph | None = None
+    hashes: dict[str, Id] | None = None
+    user_hashes: dict[str, str] | None = None
+    job_graph: JobGraph | None = None
+    apart: SharedUids | None = None
+    transformations: dict[str, Int] | None = None
+    stream_plan: str | None = None
+    nodes: Index | None = None
+    vertices: Index | None = None
+    vertex_ids: tuple[Id, ...] | None = None
+    vertex_operators: tuple[Index, ...] | None = None
+    vertex_inputs: tuple[Index, ...] | None = None

@@ -1,0 +1,28 @@
+"""What is in a snapshot of any kind, as ``compat inspect`` shows it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def describe(snapshot: str) -> dict[str, Any]:
+    """Operators, states, key groups, files and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
+
+    Raises SavepointError or StoreError for what cannot be read, and ModuleNotFoundError where Delta is not installed.
+    """
+    from compat.savepoint.remote import read_savepoint
+    from compat.state.flink import inspect_savepoint
+
+    if not is_delta(snapshot):
+        return inspect_savepoint(read_savepoint(snapshot))
+    from compat.compiler.spark.state.inspection import describe_snapshot
+
+    return describe_snapshot(snapshot)
+
+
+def is_delta(snapshot: str) -> bool:
+    """True for a savepoint that ``compat`` wrote and for the state of a job in a store."""
+    folder = snapshot.removeprefix("file://")
+    folder = folder.rpartition("@")[0] if folder.rpartition("@")[2].isdigit() and "@" in folder else folder
+    return any(os.path.isdir(os.path.join(folder, *inner, "_delta_log")) for inner in ((), ("state",)))

@@ -1,0 +1,147 @@
+"""Access control: each request's host, origin and sender are checked first, and each answer gets protective headers.
+
+- **Host**: only names that the operator allowed. A page elsewhere whose name was pointed at this machine is turned away.
+- **Origin**: what changes something is taken from our own pages and from programs, not from pages of others; moreover a cookie
+  only lets look, never change, so there is no request that a foreign page could make in a person's name.
+- **Identity**: a token as ``Authorization: Bearer``, or, for looking, in the cookie that the login gave.
+- **Headers**: a content security policy that runs nothing but our own files, and no framing, sniffing or referrers.
+"""
+
+from __future__ import annotations
+
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from compat.service.problems import database_problem, problem
+from compat.service.records import Identity, Role
+from compat.service.registry import Registry
+from compat.service.settings import ServiceSettings
+
+COOKIE = "compat_token"
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Browsers name no origin in a form's request where no referrer may be sent at all, and then the login is turned away."""
+OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
+"""Paths that are open to everybody; one that ends with a slash stands for all below it."""
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_ANONYMOUS = "anonymous"
+
+
+def require(request: Request, role: Role) -> Identity:
+    """The sender of the request. Raises an HTTPException (401, 403) if their role is below ``role``."""
+    identity: Identity = request.state.identity
+    if identity.role >= role:
+        return identity
+    if identity.name == _ANONYMOUS:
+        raise HTTPException(
+            401, f"Send a token with the role {role.name.lower()}.", headers={"WWW-Authenticate": "Bearer"}
+        )
+    raise HTTPException(403, f"The token has the role {identity.role.name.lower()}; this takes {role.name.lower()}.")
+
+
+class AccessControl:
+    """ASGI middleware; see the module."""
+
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, registry: Registry) -> None:
+        self._app = app
+        self._registry = registry
+        self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
+        self._anonymous = Identity(_ANONYMOUS, Role.READ if settings.anonymous_read else Role.NONE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                if not scope["path"].startswith("/static/"):
+                    headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        refusal = await self._refusal(scope)
+        await (self._app if refusal is None else refusal)(scope, receive, with_headers)
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or _name(hosts[0]) not in self._hosts:
+            return problem(421, "This server does not go by that name. Its operator can allow it: --allowed-host NAME.")
+        if scope["method"] not in _SAFE and _foreign(headers, hosts[0]):
+            return problem(403, "A page of another site may not do this.")
+        try:
+            identity, refusal = await self._identify(scope, headers)
+        except SQLAlchemyError as error:
+            return database_problem(error)
+        scope.setdefault("state", {})["identity"] = identity
+        if refusal is not None:
+            return refusal
+        if identity.role < Role.READ and not _is_open(scope["path"]):
+            if scope["method"] in _SAFE and "text/html" in headers.get("accept", ""):
+                return RedirectResponse("/login", status_code=303)
+            return problem(401, "Send a token: Authorization: Bearer …", headers={"WWW-Authenticate": "Bearer"})
+        return None
+
+    async def _identify(self, scope: Scope, headers: Headers) -> tuple[Identity, Response | None]:
+        given = headers.get("authorization")
+        if given is None:
+            token = _cookie(headers) if scope["method"] in _SAFE else None
+            found = await self._known(token) if token else None
+            return (found or self._anonymous), None
+        scheme, _, token = given.partition(" ")
+        found = await self._known(token.strip()) if scheme.lower() == "bearer" else None
+        if found is None:
+            return self._anonymous, problem(401, "No such token.", headers={"WWW-Authenticate": "Bearer"})
+        return found, None
+
+    async def _known(self, token: str) -> Identity | None:
+        return await run_in_threadpool(self._registry.tokens.identify, token)
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port."""
+    if host.startswith("["):
+        return host.partition("]")[0].lower() + "]"
+    return host.partition(":")[0].lower()
+
+
+def _foreign(headers: Headers, host: str) -> bool:
+    """True if a browser says that a page of another site sends this."""
+    origin = headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc.lower() != host.lower()
+    return headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+
+
+def _is_open(path: str) -> bool:
+    return any(path.startswith(each) if each.endswith("/") else path == each for each in OPEN_PATHS)
+
+
+def _cookie(headers: Headers) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value

@@ -1,0 +1,213 @@
+"""Finding savepoints, checkpoints and jobs' state tables below a folder, and reading their descriptions.
+
+A folder may be written by jobs that the operator does not trust. So no symbolic link is followed, and nothing outside of it
+is opened; the readers hold that line for the files that metadata names. No bytes are unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from compat.service.registry.packing import canonical, pack
+from compat.service.registry.savepoints import SeenSavepoint
+from compat.service.settings import Folder
+
+FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"
+FLINK_FILE, DELTA_FILE, DELTA_LOG = "_metadata", "_savepoint.json", "_delta_log"
+JOB_FILE, PLAN_FILE = "job.json", "plan.json"
+DEEPEST = 6
+MOST_ENTRIES = 200_000
+LARGEST_DESCRIPTION = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory that holds a snapshot, as it was seen; ``fingerprint`` changes when its describing file does."""
+
+    id: str
+    path: str
+    kind: str
+    job: str | None
+    modified_at: float
+    fingerprint: str
+
+
+def places(folder: Folder) -> list[Place]:
+    """The snapshots below a folder, at most six levels down."""
+    return list(_below(str(folder.path), folder.job, DEEPEST, [MOST_ENTRIES]))
+
+
+def _below(path: str, job: str | None, depth: int, left: list[int]) -> Iterator[Place]:
+    try:
+        with os.scandir(path) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError:
+        return
+    left[0] -= len(entries)
+    if left[0] < 0:
+        return
+    names = {entry.name: entry for entry in entries}
+    for name, kind in ((FLINK_FILE, FLINK), (DELTA_FILE, DELTA_SAVEPOINT), (JOB_FILE, DELTA_JOB)):
+        entry = names.get(name)
+        if entry is not None and entry.is_file(follow_symlinks=False) and _fits(path, kind):
+            yield _place(path, kind, job, entry)
+            break
+    else:
+        if DELTA_LOG in names:
+            return
+    for entry in entries:
+        if depth and entry.is_dir(follow_symlinks=False) and entry.name != DELTA_LOG:
+            yield from _below(entry.path, job, depth - 1, left)
+
+
+def _fits(path: str, kind: str) -> bool:
+    log = os.path.join(path, "state", DELTA_LOG)
+    return kind != DELTA_JOB or (os.path.isdir(log) and os.path.realpath(log) == os.path.join(path, "state", DELTA_LOG))
+
+
+def _place(path: str, kind: str, job: str | None, entry: os.DirEntry[str]) -> Place:
+    stat = entry.stat(follow_symlinks=False)
+    return Place(
+        id=sha256(os.fsencode(path)).hexdigest()[:32],
+        path=os.fsencode(path).decode("utf-8", "replace"),
+        kind=kind,
+        job=job,
+        modified_at=stat.st_mtime,
+        fingerprint=f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}",
+    )
+
+
+def read(place: Place) -> SeenSavepoint:
+    """The description of a snapshot. For one that cannot be read, the reason."""
+    reader = {FLINK: _flink, DELTA_SAVEPOINT: _delta_savepoint, DELTA_JOB: _delta_job}[place.kind]
+    try:
+        return reader(place)
+    except RecursionError:
+        return unreadable(place, "it is nested too deeply")
+
+
+def unreadable(place: Place, reason: str) -> SeenSavepoint:
+    """A snapshot that could not be read, with the reason."""
+    return _seen(place, status="unreadable", error=reason)
+
+
+def _seen(place: Place, **fields: Any) -> SeenSavepoint:
+    known: dict[str, Any] = {
+        "id": place.id,
+        "path": place.path,
+        "kind": place.kind,
+        "job": place.job,
+        "status": "ok",
+        "error": None,
+        "checkpoint": None,
+        "operators": None,
+        "size": None,
+        "modified_at": place.modified_at,
+        "fingerprint": place.fingerprint,
+        "inspection": None,
+    }
+    return SeenSavepoint(**known | fields)
+
+
+def _flink(place: Place) -> SeenSavepoint:
+    from compat.state.flink import SavepointError, inspect
+
+    try:
+        found = inspect(place.path)
+    except SavepointError as error:
+        return unreadable(place, str(error))
+    return _seen(
+        place,
+        checkpoint=found["checkpoint_id"],
+        operators=len(found["operators"]),
+        size=found["total_bytes"],
+        inspection=pack(canonical(_clean(found))),
+    )
+
+
+def _delta_savepoint(place: Place) -> SeenSavepoint:
+    try:
+        found = _description(Path(place.path) / DELTA_FILE)
+    except (OSError, ValueError, RecursionError) as error:
+        return unreadable(place, f"{DELTA_FILE} cannot be read: {error}")
+    return _described(place, found)
+
+
+def _delta_job(place: Place) -> SeenSavepoint:
+    try:
+        found = _description(Path(place.path) / JOB_FILE)
+    except (OSError, ValueError, RecursionError) as error:
+        return unreadable(place, f"{JOB_FILE} cannot be read: {error}")
+    checkpoints, problem = _checkpoints(os.path.join(place.path, "state"))
+    return _described(place, found | {"checkpoints": checkpoints, "checkpoints_unknown": problem})
+
+
+def _described(place: Place, found: dict[str, Any]) -> SeenSavepoint:
+    try:
+        plan = _description(Path(place.path) / PLAN_FILE)
+    except FileNotFoundError:
+        plan = None
+    except (OSError, ValueError, RecursionError) as error:
+        return unreadable(place, f"{PLAN_FILE} cannot be read: {error}")
+    name, epoch = found.get("job_name", found.get("name")), found.get("epoch")
+    operators = None if plan is None else plan.get("operators")
+    return _seen(
+        place,
+        job=place.job or (name if isinstance(name, str) else None),
+        checkpoint=epoch if isinstance(epoch, int) and 0 <= epoch < 2**31 else None,
+        operators=len(operators) if isinstance(operators, list) else None,
+        size=_size(place.path),
+        inspection=pack(canonical(_clean({**found, "plan": plan}))),
+    )
+
+
+def _description(path: Path) -> dict[str, Any]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    with open(descriptor, "rb") as file:
+        found = json.loads(file.read(LARGEST_DESCRIPTION))
+    if not isinstance(found, dict):
+        raise ValueError("it holds no JSON object")
+    return found
+
+
+def _checkpoints(path: str) -> tuple[list[dict[str, Any]], str | None]:
+    """The checkpoints that a state table's log tells of, newest first, and why there are none to tell."""
+    try:
+        from compat.state.delta.errors import StoreError
+        from compat.state.delta.log import SnapshotLog
+    except ModuleNotFoundError as error:
+        return [], f"{error.name} is not installed: pip install 'stream-compat[spark]'"
+    try:
+        return SnapshotLog.open(path).checkpoints(), None
+    except (StoreError, OSError, ValueError, KeyError) as error:
+        return [], f"the log cannot be read: {error}"
+
+
+def _size(path: str) -> int:
+    total = 0
+    for folder, _, names in os.walk(path, followlinks=False):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_size
+            except OSError:
+                continue
+    return total
+
+
+def _clean(value: Any) -> Any:
+    """``value`` such that it can be written as UTF-8: what is no Unicode (names of files can be anything) is replaced."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_clean(str(key)): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    return value if value is None or isinstance(value, int | float) else str(value)

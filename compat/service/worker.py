@@ -1,0 +1,274 @@
+"""The work of the worker processes: reading bodies, checking plans. Bytes in, plain values out; no handler runs it itself.
+
+A check reads the registry for versions and savepoints that it is asked about, and writes nothing: what is to be kept goes
+back to the server.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Any
+
+from compat.check.context import CheckOptions
+from compat.check.decision import check, with_findings
+from compat.check.findings import Level, Report
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Side, Undecidable
+from compat.plan import model
+from compat.plan.facts import Program, facts_of
+from compat.plan.reading import PlanError, from_plain
+from compat.refusals import refused
+from compat.report.json_report import as_dict
+from compat.service.database import Database
+from compat.service.records import CheckSide, Plan, Savepoint, Version
+from compat.service.registry import Registry
+from compat.service.registry.packing import canonical, digest_of, pack
+from compat.service.registry.plans import PackedPlan
+from compat.service.requests import Accepted, CheckRequest, Reference, check_request, push_request
+from compat.service.snapshots import accepted, snapshot_program
+from compat.service.untrusted import RefusedBody, read_json
+
+MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
+"""How many programs a worker keeps in memory, and the bytes of plan from which on it keeps none."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """The settings of a worker process."""
+
+    database: str
+    database_timeout: float
+    max_depth: int
+    memory: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A check as it was made. ``report`` is its JSON text; ``job`` whose check it is, where ``old`` is a job's."""
+
+    record: bool
+    job: str | None
+    old: CheckSide
+    new: CheckSide
+    verdict: str
+    sentence: str
+    errors: int
+    warnings: int
+    commit: str | None
+    author: str | None
+    seconds: float
+    report: bytes
+    packed_report: bytes
+    plans: tuple[PackedPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A plan to be registered."""
+
+    packed: PackedPlan
+    commit: str | None
+    author: str | None
+
+
+class _Worker:
+    """The state of a worker process. ``programs`` are facts of plans by digest, which never change, the latest used last."""
+
+    settings: WorkerSettings
+    registry: Registry
+    programs: OrderedDict[str, Program] = OrderedDict()
+
+
+def start(settings: WorkerSettings) -> None:
+    """Prepare a worker process: bound its memory, open the registry."""
+    import resource
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
+    resource.setrlimit(resource.RLIMIT_AS, (settings.memory, settings.memory))
+    _Worker.settings = settings
+    _Worker.registry = Registry(Database(settings.database, settings.database_timeout, connections=1))
+
+
+def registry() -> Registry:
+    """The registry of this worker process."""
+    return _Worker.registry
+
+
+def ping() -> bool:
+    """True: the worker is there."""
+    return True
+
+
+def push(body: bytes) -> Pushed:
+    """The version in a body. Raises RefusedBody."""
+    request = push_request(read_json(body, _Worker.settings.max_depth))
+    packed, plan = _packed(request.plan, "plan")
+    try:
+        accepted(_valid(plan))
+    except PlanError as error:
+        raise RefusedBody(str(error), f"plan.{error.field}".rstrip(".")) from None
+    return Pushed(packed, request.commit, request.author)
+
+
+def check_body(body: bytes) -> Checked:
+    """Make the check that a body asks for. Raises RefusedBody, NotFound."""
+    return _check(check_request(read_json(body, _Worker.settings.max_depth)))
+
+
+def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
+    """Check one version of a job against another. Raises NotFound."""
+    return _check(
+        CheckRequest(
+            old=Reference(job=job, version=old),
+            new=Reference(job=job, version=new),
+            allow_non_restored=False,
+            flink=flink,
+            accept=(),
+            record=True,
+            commit=None,
+            author=None,
+        )
+    )
+
+
+def _check(request: CheckRequest) -> Checked:
+    started = time.perf_counter()
+    old, new = _side(request.old, Side.OLD), _side(request.new, Side.NEW)
+    report = _after(_outcome(old, new, request), request.accept)
+    document = as_dict(report)
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    levels = [finding.level for finding in report.findings] if isinstance(report, Report) else [Level.ERROR]
+    return Checked(
+        record=request.record,
+        job=old.job if old.job is not None else new.job,
+        old=old.side,
+        new=new.side,
+        verdict=report.verdict.value,
+        sentence=document["sentence"],
+        errors=levels.count(Level.ERROR) + levels.count(Level.UNKNOWN),
+        warnings=levels.count(Level.WARNING),
+        commit=request.commit,
+        author=request.author,
+        seconds=time.perf_counter() - started,
+        report=text,
+        packed_report=pack(text),
+        plans=tuple(given.packed for given in (old, new) if given.packed is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A side of a check: its description, and its plan, or why what was sent is none, or the snapshot."""
+
+    side: CheckSide
+    job: str | None
+    plan: model.Plan | model.Refused | PlanError | None = None
+    version: Version | None = None
+    savepoint: Savepoint | None = None
+    packed: PackedPlan | None = None
+
+
+def _side(reference: Reference, side: Side) -> _Given:
+    registry = _Worker.registry
+    if reference.plan is not None:
+        packed, plan = _packed(reference.plan, f"{side.value}.plan")
+        label = reference.label or packed.plan.job_name or side.value
+        return _Given(CheckSide(label=label, kind="plan", digest=packed.plan.digest), None, plan, packed=packed)
+    if reference.job is not None:
+        version = registry.jobs.version(reference.job, reference.version)
+        described = CheckSide(label=version.label, kind="version", digest=version.plan.digest, version=version.number)
+        return _Given(described, version.job, version=version)
+    assert reference.savepoint is not None
+    savepoint = registry.savepoints.get(reference.savepoint)
+    label = reference.label or savepoint.path.rstrip("/").rpartition("/")[2]
+    described = CheckSide(label=label, kind="savepoint", savepoint=savepoint.id)
+    if side is Side.NEW:
+        raise RefusedBody("A savepoint can be OLD; NEW is the plan that restores it.", "new.savepoint")
+    return _Given(described, savepoint.job, savepoint=savepoint)
+
+
+def _packed(sent: dict[str, Any], where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
+    """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
+
+    Raises RefusedBody for what does not have the shape of a plan.
+    """
+    plan: model.Plan | model.Refused | PlanError
+    try:
+        plan = from_plain(sent)
+    except PlanError as error:
+        if error.misshapen:
+            raise RefusedBody(str(error), f"{where}.{error.field}".rstrip(".")) from None
+        plan = error
+    text = canonical(sent)
+    described = Plan(
+        digest=digest_of(text),
+        job_name="" if isinstance(plan, PlanError) else plan.job_name or "",
+        flink="" if isinstance(plan, PlanError) else plan.flink,
+        operators=len(plan.operators) if isinstance(plan, model.Plan) else 0,
+        size=len(text),
+    )
+    return PackedPlan(described, pack(text)), plan
+
+
+def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undecided:
+    side = Side.OLD
+    try:
+        before = None if old.savepoint is not None else _program(old)
+        side = Side.NEW
+        if before is not None and isinstance(new.plan, model.Refused):
+            report = refused(new.plan, new.side.label, before)
+            if report is not None:
+                return report
+        after = _program(new)
+        side = Side.OLD
+        if before is None:
+            assert old.savepoint is not None
+            before = snapshot_program(_Worker.registry, old.savepoint, old.side.label, after)
+    except PlanError as error:
+        name, rule = (old if side is Side.OLD else new).side.label, Undecidable.PROGRAM_FAILED
+        if side is Side.OLD and old.savepoint is not None:
+            rule = Undecidable.SAVEPOINT_UNREADABLE
+        failure = Failure(rule=rule, message=str(error), name=name, side=side)
+        return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
+    return check(before, after, CheckOptions(request.allow_non_restored, request.flink))
+
+
+def _program(given: _Given) -> Program:
+    """The facts of a side; those of versions are kept for the next check, unless they are large."""
+    if given.plan is not None:
+        return facts_of(accepted(_valid(given.plan)), name=given.side.label, kind="plan")
+    assert given.version is not None
+    described = given.version.plan
+    known = _Worker.programs.pop(described.digest, None)
+    if known is None:
+        plan = accepted(_Worker.registry.plans.document(described.digest))
+        known = facts_of(plan, name=given.side.label, kind="plan")
+    if described.size <= LARGEST_KEPT:
+        _Worker.programs[described.digest] = known
+        if len(_Worker.programs) > MOST_KEPT:
+            _Worker.programs.popitem(last=False)
+    return replace(known, name=given.side.label)
+
+
+def _valid(plan: model.Plan | model.Refused | PlanError) -> model.Plan | model.Refused:
+    if isinstance(plan, PlanError):
+        raise plan
+    return plan
+
+
+def _after(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Report | Undecided:
+    """The report without the findings that were accepted; they stay in it as suppressed, with the reason."""
+    if isinstance(report, Undecided) or report.refused or not accept:
+        return report
+    reasons = {accepted.fingerprint: accepted.reason for accepted in accept}
+    kept = [finding for finding in report.findings if finding.fingerprint not in reasons]
+    passed = [
+        replace(finding, ignored=reasons[finding.fingerprint])
+        for finding in report.findings
+        if finding.fingerprint in reasons
+    ]
+    return with_findings(report, kept, passed)

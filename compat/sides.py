@@ -1,0 +1,76 @@
+"""What a side of a check can be: the jobs of a program, a snapshot of a job on Spark, or a savepoint of Flink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compat.plan.model import Plan, Refused
+
+if TYPE_CHECKING:
+    from compat.savepoint.load import OldSavepoint
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one."""
+
+    plans: tuple[Plan | Refused, ...]
+    rebuilt: tuple[Plan | Refused, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The plan of one job, from a file."""
+
+    plan: Plan | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A checkpoint or savepoint of a job on Spark: the plan of that job, with the sizes of its states."""
+
+    plan: Plan | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """A savepoint or checkpoint of Flink, and the names that were told with it."""
+
+    recorded: OldSavepoint
+
+
+New = Jobs | Kept | Snapshot
+Old = New | Savepoint
+Job = Plan | Refused | Savepoint
+"""What one job is checked against, or as."""
+
+
+def job_count(side: Old, other: Old) -> int | None:
+    """How many jobs a side has; None for one that is compared with whichever job of the other the user names."""
+    if isinstance(side, Jobs):
+        return len(side.plans)
+    if isinstance(side, Kept):
+        return None if isinstance(other, Jobs) else 1
+    return None
+
+
+def job_of(side: Old, number: int) -> Job:
+    """The job of this number, or the one that stands for any."""
+    if isinstance(side, Jobs):
+        return side.plans[number]
+    return side if isinstance(side, Savepoint) else side.plan
+
+
+def plan_of(side: Old, number: int) -> Plan | Refused | None:
+    """The plan of the job of this number; None for a savepoint of Flink, which has none."""
+    job = job_of(side, number)
+    return None if isinstance(job, Savepoint) else job
+
+
+def rebuilt(side: Old, number: int) -> Plan | None:
+    """The second build of a job, where it gave one."""
+    if isinstance(side, Jobs) and number < len(side.rebuilt):
+        plan = side.rebuilt[number]
+        return plan if isinstance(plan, Plan) else None
+    return None

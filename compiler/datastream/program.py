@@ -1,0 +1,93 @@
+"""The program that is being built: what all its environments share, and who takes its jobs.
+
+PyFlink's API gives a program no object for that: ``get_execution_environment()`` takes none. So whoever runs a program
+says which one it is, with :func:`running` or :func:`start`, and an environment keeps the one that it was made in: ids,
+options and jobs of two programs in one process cannot mix, one after the other, one within the other, or in two threads.
+A thread that a program starts itself belongs to the program that was started last.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+
+from compat.compiler.configuration import normal_key
+from compat.compiler.errors import ProgramError
+from compat.compiler.job import Executor
+from compat.compiler.transformations.pipeline import IdCounter
+
+
+class Program:
+    """One program: the counters that its environments share, and what is given from outside.
+
+    ``executor`` takes the jobs; None refuses them. ``options`` are those that every environment starts with, as with
+    ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
+    processors.
+    """
+
+    def __init__(
+        self,
+        executor: Executor | None = None,
+        *,
+        options: Mapping[str, str] | None = None,
+        parallelism: int | None = None,
+    ) -> None:
+        self.executor = executor
+        self.counter = IdCounter()
+        self.options = {normal_key(key): text for key, text in (options or {}).items()}
+        self._parallelism = parallelism
+        self._selectors = count(1)
+
+    @property
+    def parallelism(self) -> int:
+        """The parallelism where the program and its options set none."""
+        return self._parallelism or os.cpu_count() or 1
+
+    def set_local_parallelism(self, parallelism: int) -> None:
+        """The program itself says what holds where nothing else does."""
+        self._parallelism = parallelism
+
+    def new_selector(self) -> int:
+        """A number that no other key selector of the program has."""
+        return next(self._selectors)
+
+    def require_executor(self) -> Executor:
+        """Who takes the jobs. Raises ProgramError if nobody does."""
+        if self.executor is None:
+            raise ProgramError(
+                "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with 'compat run' or, "
+                "after 'import compat.pyflink' as its first line, with python itself: both need the 'spark' extra, "
+                "pip install 'stream-compat[spark]'."
+            )
+        return self.executor
+
+
+_here: ContextVar[Program | None] = ContextVar("program", default=None)
+_started = [Program()]
+"""The program that was started last, for threads; at first one that nobody takes jobs of."""
+
+
+def current_program() -> Program:
+    """The program that runs here."""
+    return _here.get() or _started[-1]
+
+
+def start(program: Program) -> None:
+    """From now on the process runs ``program``, and no other one after it."""
+    _here.set(program)
+    _started[:] = [program]
+
+
+@contextmanager
+def running(program: Program) -> Iterator[Program]:
+    """Run ``program`` within the block; what ran before goes on behind it."""
+    token = _here.set(program)
+    _started.append(program)
+    try:
+        yield program
+    finally:
+        _started.remove(program)
+        _here.reset(token)

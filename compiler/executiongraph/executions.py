@@ -1,0 +1,165 @@
+"""The attempts at a job's subtasks, each with its life cycle. Flink: ``Execution`` and ``ExecutionVertex``."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionVertex
+from compat.compiler.executiongraph.states import ExecutionState, next_execution_state
+
+_E = ExecutionState
+_PATH = (_E.CREATED, _E.SCHEDULED, _E.DEPLOYING, _E.INITIALIZING, _E.RUNNING, _E.FINISHED)
+"""The states of a subtask that nothing happens to."""
+
+
+@dataclass(slots=True)
+class Execution:
+    """One attempt at a subtask. ``attempt`` counts from 0; ``since`` is when it came into its state, in seconds since 1970."""
+
+    vertex: ExecutionVertex
+    attempt: int
+    since: float
+    state: ExecutionState = ExecutionState.CREATED
+    failure: str | None = None
+
+    def to(self, state: ExecutionState, now: float) -> None:
+        """Go into a state. Raises a refusal of a step that no task takes."""
+        self.state = next_execution_state(self.state, state)
+        self.since = now
+
+    def advance(self, state: ExecutionState, now: float) -> None:
+        """Go to a state through all those before it, in which nobody saw it. One that is there already stays."""
+        if self.state is state:
+            return
+        if self.state not in _PATH or _PATH.index(self.state) > _PATH.index(state):
+            next_execution_state(self.state, state)
+        for step in _PATH[_PATH.index(self.state) + 1 : _PATH.index(state) + 1]:
+            self.to(step, now)
+
+    def cancel(self, now: float) -> None:
+        """End it; one that has ended stays as it is."""
+        if self.state.terminal:
+            return
+        if self.state not in (_E.CREATED, _E.SCHEDULED):
+            self.to(_E.CANCELING, now)
+        self.to(_E.CANCELED, now)
+
+    def fail(self, cause: str, now: float) -> None:
+        """End it with the cause of its failure."""
+        self.to(_E.FAILED, now)
+        self.failure = cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VertexStatus:
+    """A vertex as its subtasks are together. ``tasks`` counts them by state; ``since`` is when the last one changed.
+
+    ``failure`` is the cause of the last failure of one of them, in this attempt or an earlier one.
+    """
+
+    id: str
+    name: str
+    parallelism: int
+    status: str
+    attempt: int
+    since: float
+    tasks: dict[str, int] = field(default_factory=dict)
+    failure: str | None = None
+
+
+class Executions:
+    """The present attempt at every subtask of a job. A subtask is named by the number of its vertex and its own."""
+
+    def __init__(self, graph: ExecutionGraph, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self.attempt = 0
+        self._vertices = [
+            [Execution(subtask, 0, clock()) for subtask in vertex.subtasks()] for vertex in graph.vertices
+        ]
+        self._failures: dict[int, str] = {}
+
+    def __iter__(self) -> Iterator[Execution]:
+        for vertex in self._vertices:
+            yield from vertex
+
+    def of(self, vertex: int, subtask: int) -> Execution:
+        """The present attempt at a subtask."""
+        return self._vertices[vertex][subtask]
+
+    def schedule(self) -> None:
+        """All of them are to run."""
+        self._advance(_E.SCHEDULED)
+
+    def deploy(self) -> None:
+        """Those that wait are given to their slots."""
+        now = self._clock()
+        for execution in self:
+            if execution.state is _E.SCHEDULED:
+                execution.to(_E.DEPLOYING, now)
+
+    def reported(self, vertex: int, subtask: int, ended: bool) -> None:
+        """A subtask was heard of: it restored its state and runs, or has come to the end of its input."""
+        self.of(vertex, subtask).advance(_E.FINISHED if ended else _E.RUNNING, self._clock())
+
+    def fail(self, cause: str, vertex: int | None = None, subtask: int | None = None) -> None:
+        """The job failed in a subtask, or in none of them: the others are cancelled, but for those that have finished."""
+        now = self._clock()
+        if vertex is not None and subtask is not None and not self.of(vertex, subtask).state.terminal:
+            self.of(vertex, subtask).fail(cause, now)
+            self._failures[vertex] = cause
+        self.cancel()
+
+    def cancel(self) -> None:
+        """End all that have not ended."""
+        now = self._clock()
+        for execution in self:
+            execution.cancel(now)
+
+    def finish(self) -> None:
+        """All are done, those too that were stopped in the middle of their input."""
+        self._advance(_E.FINISHED)
+
+    def restart(self) -> None:
+        """A new attempt at every subtask, to be run."""
+        self.attempt += 1
+        now = self._clock()
+        self._vertices = [
+            [Execution(execution.vertex, self.attempt, now) for execution in vertex] for vertex in self._vertices
+        ]
+        self.schedule()
+
+    def summary(self) -> list[VertexStatus]:
+        """Every vertex, in the order of the ExecutionGraph."""
+        return [self._status(number, vertex) for number, vertex in enumerate(self._vertices)]
+
+    def _status(self, number: int, executions: list[Execution]) -> VertexStatus:
+        states = Counter(execution.state for execution in executions)
+        subtask = executions[0].vertex
+        return VertexStatus(
+            id=subtask.vertex,
+            name=subtask.name,
+            parallelism=subtask.of,
+            status=aggregate_state(states, subtask.of).value,
+            attempt=self.attempt,
+            since=max(execution.since for execution in executions),
+            tasks={state.value: states[state] for state in ExecutionState if states[state]},
+            failure=self._failures.get(number),
+        )
+
+    def _advance(self, state: ExecutionState) -> None:
+        now = self._clock()
+        for execution in self:
+            execution.advance(state, now)
+
+
+def aggregate_state(states: Counter[ExecutionState], parallelism: int) -> ExecutionState:
+    """The state of a vertex whose subtasks are in ``states``. Flink: ``getAggregateJobVertexState``."""
+    for state in (_E.FAILED, _E.CANCELING, _E.CANCELED, _E.INITIALIZING, _E.RUNNING):
+        if states[state]:
+            return state
+    if states[_E.FINISHED]:
+        return _E.FINISHED if states[_E.FINISHED] == parallelism else _E.RUNNING
+    return _E.CREATED

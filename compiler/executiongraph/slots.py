@@ -1,0 +1,61 @@
+"""Which subtasks share a slot. Flink: ``SlotSharingGroup`` and ``AllocatorUtil.createExecutionSlotSharingGroups``.
+
+Subtask n of each vertex of a slot sharing group runs in slot n of the group. So subtasks of one number share their slot,
+those of a co-location group among them, and a group needs as many slots as its widest vertex has subtasks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from compat.compiler.errors import illegal_state
+from compat.compiler.frozen import frozen
+from compat.compiler.jobgraph.model import JobVertex
+
+
+@frozen
+class SlotSharingGroup:
+    """Vertices whose subtasks share slots.
+
+    ``slots`` is how many the group needs and ``first`` the number of its first one in the job. ``name`` is unique in a job:
+    groups of the same name (one a region of a batch job) have a number behind it.
+    """
+
+    name: str
+    first: int
+    slots: int
+
+    def slots_of(self, parallelism: int) -> range:
+        """The slots, by their numbers in the job, of a vertex's subtasks."""
+        if parallelism > self.slots:
+            raise illegal_state(f"The slot sharing group {self.name!r} has {self.slots} slots, not {parallelism}.")
+        return range(self.first, self.first + parallelism)
+
+
+def slot_sharing_groups(vertices: Iterable[JobVertex], parallelism: Mapping[str, int]) -> dict[int, SlotSharingGroup]:
+    """The groups of a job's vertices by their numbers, in order of appearance. ``parallelism`` is by vertex id.
+
+    The regions of a batch job come one after the other: groups of the same name are given the same slots again.
+    """
+    names: dict[int, str] = {}
+    wanted: dict[int, int] = {}
+    for vertex in vertices:
+        number = vertex.slot_sharing_group
+        names[number] = vertex.slot_sharing_group_name
+        wanted[number] = max(wanted.get(number, 0), parallelism[vertex.id])
+    widest: dict[str, int] = {}
+    for number, name in names.items():
+        widest[name] = max(widest.get(name, 0), wanted[number])
+    first: dict[str, int] = {}
+    taken = 0
+    for name, count in widest.items():
+        first[name] = taken
+        taken += count
+    same_name = Counter(names.values())
+    return {
+        number: SlotSharingGroup(
+            name=name if same_name[name] == 1 else f"{name} #{number}", first=first[name], slots=wanted[number]
+        )
+        for number, name in names.items()
+    }

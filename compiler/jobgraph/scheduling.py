@@ -1,0 +1,37 @@
+"""Which scheduler runs a job. Flink: ``DefaultSlotPoolServiceSchedulerFactory.getSchedulerType``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from compat.compiler.configuration import SCHEDULER
+
+SCHEDULER_MODE = "scheduler-mode"
+
+
+class SchedulerType(Enum):
+    """Flink: ``JobManagerOptions.SchedulerType``."""
+
+    DEFAULT = "Default"
+    ADAPTIVE = "Adaptive"
+    ADAPTIVE_BATCH = "AdaptiveBatch"
+
+
+def scheduler_type(options: Mapping[str, str], *, batch: bool, dynamic: bool) -> SchedulerType:
+    """The scheduler of a job with these options.
+
+    A batch job is never run by the adaptive scheduler: it gets the one for batch jobs. Where nothing is set, that is also
+    the one of a batch job whose parallelism may change while it runs.
+    """
+    reactive = _plain(options.get(SCHEDULER_MODE, "")) == "reactive"
+    asked = next((each for each in SchedulerType if _plain(each.value) == _plain(options.get(SCHEDULER, ""))), None)
+    if reactive or asked is SchedulerType.ADAPTIVE:
+        return SchedulerType.ADAPTIVE_BATCH if batch else SchedulerType.ADAPTIVE
+    if asked is not None:
+        return asked
+    return SchedulerType.ADAPTIVE_BATCH if batch and dynamic else SchedulerType.DEFAULT
+
+
+def _plain(text: str) -> str:
+    return text.strip().lower().replace("-", "").replace("_", "")

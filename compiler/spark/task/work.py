@@ -1,0 +1,23 @@
+"""What the driver gives a source or the head of a loop to do in an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compat.compiler.spark.connectors.splits import SourceWork
+from compat.compiler.spark.task.elements import Records
+
+
+@dataclass(frozen=True, slots=True)
+class IterationWork:
+    """The records that the tail of a loop sent back; ``last`` when the loop ends with them."""
+
+    feedback: tuple[Records, ...]
+    last: bool
+
+
+Work = SourceWork | IterationWork
+
+WorkOfSubtask = Mapping[int, Work]
+"""The work of one subtask by node: a chain may have several that are given some."""

@@ -1,0 +1,46 @@
+"""What an operator needs to run. Flink: ``ResourceSpec``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpec:
+    """An amount of resources: processor cores, memory in bytes, and others by name.
+
+    Where nobody said what an operator needs, that is :data:`UNKNOWN`, which is no amount: nothing is known of a sum of which
+    a part is not known.
+    """
+
+    cpu_cores: float = 0.0
+    task_heap_memory: int = 0
+    task_off_heap_memory: int = 0
+    managed_memory: int = 0
+    extended: Mapping[str, float] = field(default_factory=dict)
+    known: bool = True
+
+    def merge(self, other: ResourceSpec) -> ResourceSpec:
+        """The resources of two operators that run in one task (Flink: ``ResourceSpec.merge``)."""
+        if not (self.known and other.known):
+            return UNKNOWN
+        return ResourceSpec(
+            cpu_cores=self.cpu_cores + other.cpu_cores,
+            task_heap_memory=self.task_heap_memory + other.task_heap_memory,
+            task_off_heap_memory=self.task_off_heap_memory + other.task_off_heap_memory,
+            managed_memory=self.managed_memory + other.managed_memory,
+            extended=dict(Counter(self.extended) + Counter(other.extended)),
+        )
+
+
+UNKNOWN = ResourceSpec(known=False)
+
+
+def merged(specs: Iterable[ResourceSpec]) -> ResourceSpec:
+    """The resources of all operators of a chain."""
+    total = ResourceSpec()
+    for spec in specs:
+        total = total.merge(spec)
+    return total

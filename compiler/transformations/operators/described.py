@@ -1,0 +1,51 @@
+"""The operators of a topology: described by what the program calls, without its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum
+from typing import Any
+
+from compat.compiler.frozen import frozen
+from compat.compiler.transformations.operators.base import Operator
+
+
+class Call(Enum):
+    """The calls of Flink's Java API that make an operator; the value is the word of plans."""
+
+    SOURCE = "source"
+    LEGACY_SOURCE = "legacy_source"
+    MAP = "map"
+    FLAT_MAP = "flat_map"
+    FILTER = "filter"
+    PROCESS = "process"
+    ASSIGN_TIMESTAMPS = "assign_timestamps"
+    ASYNC_WAIT = "async_wait"
+    WINDOW_ALL = "window_all"
+    MAP_PARTITION = "map_partition"
+    REDUCE = "reduce"
+    SUM = "sum"
+    KEYED_PROCESS = "keyed_process"
+    WINDOW = "window"
+    CONNECT_MAP = "connect_map"
+    CONNECT_FLAT_MAP = "connect_flat_map"
+    CONNECT_PROCESS = "connect_process"
+    CONNECT_KEYED_PROCESS = "connect_keyed_process"
+    BROADCAST_CONNECT = "broadcast_connect"
+    KEYED_BROADCAST_CONNECT = "keyed_broadcast_connect"
+    MULTI_INPUT = "multi_input"
+    LEGACY_SINK = "legacy_sink"
+    PRINT = "print"
+
+
+@frozen
+class Described(Operator):
+    """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing."""
+
+    call: Call
+    states: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False)
+
+    @property
+    def kind(self) -> str:
+        return self.call.value

@@ -1,0 +1,79 @@
+"""A replica in LMDB and its twin in memory do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica
+
+FIRST, SECOND, OTHER = Position(1, "a"), Position(2, "b"), Position(1, "x")
+KEYS = st.binary(min_size=1, max_size=3).map(lambda key: b"s" + key)
+CHANGES = st.dictionaries(KEYS, st.none() | st.binary(max_size=3), max_size=6)
+
+Make = Callable[[], Replica]
+
+
+@pytest.fixture(params=["memory", "lmdb"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+    pytest.importorskip("lmdb")
+    return MemoryReplica if request.param == "memory" else lambda: LmdbReplica(str(tmp_path / "replica"))
+
+
+def test_a_new_one_is_empty_and_stands_nowhere(make: Make) -> None:
+    replica = make()
+    assert replica.position is None
+    assert replica.get(b"sa") is None
+    assert list(replica.scan(b"s")) == []
+    replica.close()
+
+
+def test_changes_are_taken_over_and_scanned_in_order(make: Make) -> None:
+    replica = make()
+    replica.apply({b"sb": b"2", b"sa": b"1", b"sc": b"3", b"t": b"4"}, None, FIRST)
+    replica.apply({b"sc": None, b"sb": b"5"}, FIRST, SECOND)
+    assert replica.position == SECOND
+    assert (replica.get(b"sb"), replica.get(b"sc")) == (b"5", None)
+    assert list(replica.scan(b"s")) == [(b"sa", b"1"), (b"sb", b"5")]
+    assert list(replica.scan(b"s", b"sb")) == [(b"sb", b"5")]
+    replica.close()
+
+
+@pytest.mark.parametrize("before", [None, OTHER, SECOND])
+def test_another_attempt_is_told_and_changes_nothing(make: Make, before: Position | None) -> None:
+    replica = make()
+    replica.apply({b"sa": b"1"}, None, FIRST)
+    with pytest.raises(RuntimeError, match="changed by another attempt"):
+        replica.apply({b"sa": b"2"}, before, SECOND)
+    replica.close()
+
+
+def test_what_is_cleared_starts_anew(make: Make) -> None:
+    replica = make()
+    replica.apply({b"sa": b"1"}, None, FIRST)
+    replica.clear()
+    assert (replica.position, replica.get(b"sa"), list(replica.scan(b""))) == (None, None, [])
+    replica.apply({b"sb": b"2"}, None, SECOND)
+    assert (replica.position, list(replica.scan(b"s"))) == (SECOND, [(b"sb", b"2")])
+    replica.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(CHANGES, min_size=1, max_size=4), st.sampled_from([b"s", b"sa", b"s\x00", b"s\xff"]))
+def test_both_hold_the_same(tmp_path: Path, epochs: list[dict[bytes, bytes | None]], prefix: bytes) -> None:
+    pytest.importorskip("lmdb")
+    memory, lmdb = MemoryReplica(), LmdbReplica(str(tmp_path / "both"))
+    lmdb.clear()
+    before: Position | None = None
+    for number, changes in enumerate(epochs):
+        after = Position(number, "t")
+        for replica in (memory, lmdb):
+            replica.apply(changes, before, after)
+        before = after
+        assert list(memory.scan(prefix)) == list(lmdb.scan(prefix))
+        assert memory.position == lmdb.position == after
+    lmdb.close()
