@@ -241,9 +241,7 @@ class _Translation:
 
     def is_built_in(self, state: RecordedState) -> bool:
         name = self.declared_name(state)
-        if state.timers or name in _BUILT_IN or name.startswith(framework.PYTHON_REDUCE):
-            return True
-        if state.namespace is not None and name in _BUILT_IN_OF_WINDOWS:
+        if kept_by_flink(state, name):
             return True
         # A topology file that declares no states of an operator says nothing about them.
         partner = self.partner
@@ -302,6 +300,13 @@ class _Translation:
         if window.name == "GlobalWindow" and before_2:
             return "org.apache.flink.table.runtime.operators.window.GlobalWindow"
         return str(window)
+
+
+def kept_by_flink(state: RecordedState, name: str) -> bool:
+    """True for a state that operators of Flink keep for themselves, under a ``name`` that no function gave it."""
+    if state.timers or name in _BUILT_IN or name.startswith(framework.PYTHON_REDUCE):
+        return True
+    return state.namespace is not None and name in _BUILT_IN_OF_WINDOWS
 
 
 def _container(kind: StateKind, mode: str | None) -> StateKind:

@@ -135,7 +135,9 @@ def _operator(
         has_state=operator.has_state,
         coordinated=operator.coordinator is not None,
         key=of_snapshot(found.key_serializer),
-        states=tuple(_with_elements(_state(meta, sizes.get(meta.name)), samples.get(meta.name, ())) for meta in metas),
+        states=tuple(
+            _with_elements(recorded_state(meta, sizes.get(meta.name)), samples.get(meta.name, ())) for meta in metas
+        ),
         unreadable=found.unreadable,
         finished=_finished(operator),
         channels=(
@@ -153,7 +155,8 @@ def _finished(operator: OperatorState) -> str | None:
     return PARTLY if any(subtask.finished for subtask in operator.subtasks) else None
 
 
-def _state(meta: StateMeta, size: int | None) -> RecordedState:
+def recorded_state(meta: StateMeta, size: int | None) -> RecordedState:
+    """A state as its header tells it; ``size`` is that of its values in bytes, where it is known."""
     value = of_snapshot(meta.serializer("VALUE_SERIALIZER"))
     namespace = of_snapshot(meta.serializer("NAMESPACE_SERIALIZER"))
     if meta.type == "PRIORITY_QUEUE":

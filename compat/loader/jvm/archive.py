@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from compat.compiler.record import record
 from compat.compiler.spark.driver.java import cache_folder
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
@@ -16,7 +16,7 @@ _KEPT = 8
 _ARCHIVES_FROM = 13  # the first Java that archives the classes of an application at its exit
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
     """Options of the JVM that use an archive; ``makes`` tells that this start makes one."""
 

@@ -7,15 +7,16 @@ they come out as Flink's is checked, vertex by vertex.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from compat.compiler.configuration import JobSettings, RuntimeMode
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph
 from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
 from compat.compiler.jobgraph.model import JobGraph
-from compat.compiler.record import record
 from compat.compiler.streamgraph.hashing import generate_hashes
 from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
@@ -63,11 +64,23 @@ _KINDS = {
 """Flink's classes of operators, by the kinds of calls that make them."""
 
 
+@frozen
+class FlinkOperator(Operator):
+    """An operator that Flink made: only its traits are known here."""
+
+    kind_name: str
+
+    @property
+    def kind(self) -> str:
+        """The word for this kind of operator."""
+        return self.kind_name
+
+
 class Disagreement(Exception):
     """Our compiler makes other ids or chains of a StreamGraph than Flink; the message says where."""
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledJob:
     """The graphs of a job; ``hashes`` are the generated operator ids by node, in the order in which Flink computes them."""
 
@@ -112,7 +125,8 @@ def minor_version(flink: str) -> str:
 def _settings(job: Job) -> JobSettings:
     given = job.graph
     read = JobSettings.from_options(job.options, flink=minor_version(job.flink))
-    return read.with_options(
+    return replace(
+        read,
         job_name=job.name,
         parallelism=given.parallelism,
         max_parallelism=given.max_parallelism,
@@ -150,8 +164,8 @@ def _stream_graph(job: Job, settings: JobSettings) -> StreamGraph:
 
 def _node(node: Node) -> StreamNode:
     task = _TASKS.get(node.vertex_class.rpartition(".")[2], Task.ONE_INPUT)
-    operator = Operator(
-        kind=kind_of(node),
+    operator = FlinkOperator(
+        kind_name=kind_of(node),
         factory=node.factory.rpartition(".")[2],
         yielding=node.yielding,
         output_at_end=node.output_only_after_end_of_stream,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from compat.compiler.record import record
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 
@@ -32,7 +32,7 @@ _ARTIFACTS = (
 """What a distribution of Flink has on its class path."""
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlinkDistribution:
     """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told."""
 
@@ -47,7 +47,7 @@ class FlinkDistribution:
         return tuple(str(jar) for jar in (*self.jars, *self.harness_jars))
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlinkPlaces:
     """Where the user says that Flink is: jars and folders, a home, a version; each may be missing."""
 

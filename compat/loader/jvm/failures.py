@@ -5,11 +5,11 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.model import Crash, JarProgram, JavaFrame, Program
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.plan.facts import SourceLine
-from compat.report.failure import Failure, Side
 
 _MAIN = (b"main", b"([Ljava/lang/String;)V")
 _LISTED = 5
@@ -44,7 +44,7 @@ def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
 
 def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
     """Flink, Java or the jar was not to be had."""
-    return Failure(rule="CMP901", message=str(error), name=name, side=side, hint=error.hint or None)
+    return Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=name, side=side, hint=error.hint or None)
 
 
 def failed(
@@ -55,7 +55,7 @@ def failed(
         frame = outcome.stuck[0] if outcome.stuck else None
         where = "" if frame is None else f" It was at {frame}."
         return Failure(
-            rule="CMP902",
+            rule=Undecidable.PROGRAM_TIMEOUT,
             message=f"The program did not end within {options.timeout:g} seconds.{where}",
             name=name,
             side=side,
@@ -68,7 +68,7 @@ def failed(
         what = "Call env.execute(); arguments follow --args."
         if not isinstance(program, JarProgram):
             what = "Write an INSERT INTO, or a statement set."
-        return Failure(rule="CMP903", message="The program submits no job.", name=name, side=side, hint=what)
+        return Failure(rule=Undecidable.NO_JOB, message="The program submits no job.", name=name, side=side, hint=what)
     return None
 
 
@@ -82,7 +82,7 @@ def _crashed(crash: Crash, name: str, side: Side | None) -> Failure:
         message = f"The statement at line {crash.statement.line} failed: {crash.message}"
         lines += [f"  {line}" for line in crash.statement.text.splitlines()]
     return Failure(
-        rule="CMP901",
+        rule=Undecidable.PROGRAM_FAILED,
         message=message,
         name=name,
         side=side,

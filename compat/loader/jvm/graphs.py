@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from compat.compiler.record import record
 from compat.loader.jvm.bridge import Java, class_digest, class_name, flink, is_a, member, text_or_none
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 
@@ -14,7 +14,7 @@ _YIELDING = (
 )
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
     """An operator in the JobGraph: the StreamConfig that a task would get, and the vertex it is in."""
 

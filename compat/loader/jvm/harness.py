@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 import jpype
 
-from compat.compiler.record import record
 from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 
@@ -29,7 +29,7 @@ class OperatorFailed(Exception):
         self.error = error
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """How long one operator may take, in seconds, and the class loader of the user's code."""
 

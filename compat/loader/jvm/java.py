@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from compat.compiler.record import record
 from compat.loader.jvm.errors import JvmError
 
 _LIBRARIES = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll", "jre/lib/amd64/server/libjvm.so")
 _OLDEST = 11
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
     """A Java runtime: its home, its JVM as a library, and its major version."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from compat.compiler.record import record
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.model import OperatorRestore, Part, RestoreAttempt, RestoreFailure, Scope, StateRestore
 
@@ -17,7 +17,7 @@ _PARTS = {
 }
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateChange:
     """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
 
@@ -30,7 +30,7 @@ class StateChange:
     reasons: tuple[str, ...]
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreProblem:
     """A restore of an operator that fails on some backends; ``failure`` is what Flink threw on the first of them.
 

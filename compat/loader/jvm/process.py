@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from compat.compiler.record import record
 from compat.loader.interpreter import Interpreter
 from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
@@ -39,7 +38,7 @@ _ENDING = 30.0
 _TAIL = 3
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JvmOptions:
     """How a job is built: options of ``-D``, extra jars of the user's, and whether and how long open() is called."""
 

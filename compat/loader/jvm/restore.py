@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import jpype
 
-from compat.compiler.record import record
 from compat.loader.jvm.bridge import (
     Java,
     byte_array,
@@ -42,7 +42,7 @@ _HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
 _NEW_ASKS_OLD = (1, 19)
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
     """A job of NEW that lives in this JVM: its operators, their empty snapshots, the user's class loader."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import jpype
 import msgspec
 
-from compat.compiler.record import record
 from compat.loader.jvm.bridge import Java, bytes_of, class_digest, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
@@ -38,7 +38,7 @@ _SCOPES: dict[str, Scope] = {
 }
 
 
-@record
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made."""
 
