@@ -17,30 +17,17 @@ from msgspec.structs import replace
 from compat.plan.claims import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
+from compat.plan.recorded_states import RecordedState, kept_by_flink
+from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
 from compat.savepoint.evidence import contradiction
 from compat.savepoint.kinds import kind_of
 from compat.savepoint.names import Names
-from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
-from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
 
 EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
-_BUILT_IN = frozenset(
-    {
-        framework.SOURCE_READER,
-        framework.SINK_WRITER,
-        framework.SINK_COMMITTER,
-        framework.ASYNC_WAIT,
-        framework.REDUCE,
-        framework.WINDOW_CONTENTS,
-        framework.MERGING_WINDOWS,
-        framework.TUMBLING_COUNT,
-        framework.SLIDING_COUNT,
-    }
-)
-_BUILT_IN_OF_WINDOWS = frozenset({"count", "fire-time"})
 _UNTOLD_KEY = "Long"
 """The key type of a topology file that names none: nothing to hold against a savepoint."""
 _ANY_TIME = 0
@@ -300,13 +287,6 @@ class _Translation:
         if window.name == "GlobalWindow" and before_2:
             return "org.apache.flink.table.runtime.operators.window.GlobalWindow"
         return str(window)
-
-
-def kept_by_flink(state: RecordedState, name: str) -> bool:
-    """True for a state that operators of Flink keep for themselves, under a ``name`` that no function gave it."""
-    if state.timers or name in _BUILT_IN or name.startswith(framework.PYTHON_REDUCE):
-        return True
-    return state.namespace is not None and name in _BUILT_IN_OF_WINDOWS
 
 
 def _container(kind: StateKind, mode: str | None) -> StateKind:

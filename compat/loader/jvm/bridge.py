@@ -106,9 +106,14 @@ def bytes_of(array: Java) -> bytes:
     return bytes(memoryview(array)) if len(array) else b""
 
 
+def array_of(kind: Java) -> Java:
+    """The class of Java arrays of a class."""
+    return jpype.JArray(kind)
+
+
 def byte_array(data: bytes) -> Java:
     """Bytes as a Java ``byte[]``."""
-    return jpype.JArray(jpype.JByte)(data)
+    return array_of(jpype.JByte)(data)
 
 
 def user_frames(trace: Java) -> Iterator[JavaFrame]:

@@ -14,7 +14,7 @@ import traceback
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, described, flink, java, user_frames
+from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.model import (
@@ -153,7 +153,7 @@ def _run_program(program: Program, request: Request, taker: _Taker) -> None:
         return
     urls = [java("java.io.File")(path).toURI().toURL() for path in request.user_classpath]
     parent = flink("api.common.JobID").class_.getClassLoader()
-    loader = java("java.net.URLClassLoader")(jpype.JArray(java("java.net.URL"))(urls), parent)
+    loader = java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
     thread.setContextClassLoader(loader)
     if isinstance(program, SqlScript):
         taker.session = Session(request, loader, modes_of(program))

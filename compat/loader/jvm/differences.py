@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from compat.loader.jvm.model import Serializer
-from compat.savepoint.shapes import of_snapshot
+from compat.plan.shapes import of_snapshot
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, flink, java, user_frames
+from compat.loader.jvm.bridge import Java, array_of, flink, java, user_frames
 from compat.loader.jvm.model import JavaFrame
 
 _NAME = "compat/CapturingEnvironment"
@@ -98,7 +98,7 @@ def _define(code: bytes) -> Java:
             method.setAccessible(True)
             size = java("java.lang.Integer")
             return method.invoke(
-                loader, [_NAME.replace("/", "."), jpype.JArray(jpype.JByte)(code), size(0), size(len(code))]
+                loader, [_NAME.replace("/", "."), array_of(jpype.JByte)(code), size(0), size(len(code))]
             )
     raise LookupError("java.lang.ClassLoader has no defineClass")
 

@@ -9,9 +9,8 @@ from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, Sta
 from compat.plan import model
 from compat.plan.encode import settings_of
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
-from compat.savepoint.facts import kept_by_flink
-from compat.savepoint.recorded import recorded_state
-from compat.savepoint.shapes import of_snapshot
+from compat.plan.recorded_states import kept_by_flink, recorded_state
+from compat.plan.shapes import of_snapshot
 from compat.state.flink import StateMeta
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, causes, crash, flink, java
+from compat.loader.jvm.bridge import Java, array_of, causes, crash, flink, java
 from compat.loader.jvm.model import Crash, JarProgram, Program, Request
 
 _WRAPPERS = (
@@ -22,7 +22,7 @@ def packaged(program: JarProgram, request: Request) -> Java:
     builder = flink("client.program.PackagedProgram").newBuilder()
     builder.setJarFile(java("java.io.File")(program.path))
     builder.setConfiguration(flink("configuration.Configuration").fromMap(java("java.util.HashMap")(request.options)))
-    builder.setArguments(jpype.JArray(jpype.JString)(list(program.arguments)))
+    builder.setArguments(array_of(jpype.JString)(list(program.arguments)))
     urls = java("java.util.ArrayList")()
     for path in request.user_classpath:
         urls.add(java("java.io.File")(path).toURI().toURL())

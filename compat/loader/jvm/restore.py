@@ -9,6 +9,7 @@ import jpype
 
 from compat.loader.jvm.bridge import (
     Java,
+    array_of,
     byte_array,
     causes,
     class_name,
@@ -164,7 +165,7 @@ def _together(subtasks: list[Java]) -> Java:
     if len(subtasks) == 1:
         return subtasks[0]
     subtask = flink("runtime.checkpoint.OperatorSubtaskState")
-    return flink("streaming.util.AbstractStreamOperatorTestHarness").repackageState(jpype.JArray(subtask)(subtasks))
+    return flink("streaming.util.AbstractStreamOperatorTestHarness").repackageState(array_of(subtask)(subtasks))
 
 
 def _backends(merged: Java) -> Iterator[tuple[Backend, Java]]:
