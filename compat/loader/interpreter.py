@@ -26,9 +26,10 @@ class Interpreter:
     """A process that forks once for each request it is sent.
 
     ``slots`` are pairs of file descriptors to read from, one pair a request: the result, and what the program says on stderr.
+    ``start`` is the program of the interpreter.
     """
 
-    def __init__(self, slots: int, hash_seed: int, *, ahead: bool = False) -> None:
+    def __init__(self, slots: int, hash_seed: int, *, ahead: bool = False, start: str = _START) -> None:
         self.slots: list[tuple[int, int]] = []
         writing: list[int] = []
         for _ in range(slots):
@@ -36,7 +37,7 @@ class Interpreter:
             self.slots.append((result[0], errors[0]))
             writing += [result[1], errors[1]]
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, ROOT, ",".join(map(str, writing)), "ahead" if ahead else "later"],
+            [sys.executable, "-P", "-c", start, ROOT, ",".join(map(str, writing)), "ahead" if ahead else "later"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=writing[1],

@@ -38,16 +38,20 @@ class TimedOut:
 Outcome = Loaded | TimedOut
 
 
-@dataclass(slots=True)
-class _Child:
+@dataclass(slots=True, kw_only=True)
+class Pipes:
     """One program on its way: the ends of its two pipes, and what came through them."""
 
-    request: Request
     result_end: int
     errors_end: int
     result: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
     done: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Child(Pipes):
+    request: Request
 
 
 @dataclass(slots=True)
@@ -65,8 +69,8 @@ def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash
     interpreter = interpreters.interpreter(len(requests), hash_seed)
     dump_after = max(timeout - 0.3, timeout * 0.8)
     children = [
-        _Child(replace(request, dump_after=dump_after), *slot)
-        for request, slot in zip(requests, interpreter.slots, strict=False)
+        _Child(request=replace(request, dump_after=dump_after), result_end=result_end, errors_end=errors_end)
+        for request, (result_end, errors_end) in zip(requests, interpreter.slots, strict=False)
     ]
     interpreter.send(requests_to_json([child.request for child in children]))
     return Batch(interpreter, children, time.monotonic() + timeout, timeout)
@@ -75,7 +79,7 @@ def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash
 def finish(batch: Batch) -> list[Outcome]:
     """Wait for the results of a batch, in order; the processes and all they started are gone afterwards."""
     try:
-        _drain(batch)
+        drain(batch.children, batch.deadline)
     finally:
         batch.interpreter.end()
     return [_outcome(child, batch.timeout) for child in batch.children]
@@ -87,14 +91,14 @@ def load_one(request: Request, *, timeout: float = DEFAULT_TIMEOUT) -> Outcome:
     return outcome
 
 
-def _drain(batch: Batch) -> None:
+def drain(children: Sequence[Pipes], deadline: float) -> None:
     """Read until every result has ended or time is up; of what the programs say on stderr, keep the end."""
     with selectors.DefaultSelector() as selector:
-        for child in batch.children:
+        for child in children:
             selector.register(child.result_end, selectors.EVENT_READ, (child, child.result))
             selector.register(child.errors_end, selectors.EVENT_READ, (child, child.errors))
-        while not all(child.done for child in batch.children):
-            left = batch.deadline - time.monotonic()
+        while not all(child.done for child in children):
+            left = deadline - time.monotonic()
             if left <= 0:
                 return
             for key, _ in selector.select(left):

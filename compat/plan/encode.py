@@ -42,7 +42,7 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.
         flink=job.settings.flink,
         job_name=graph.job_name,
         source=_source(job.location, encoding),
-        settings=_settings(job.settings),
+        settings=settings_of(job.settings),
         stream_graph=stream_graph(graph),
         hashes=_hashes(compilation) or {},
         user_hashes=_user_hashes(compilation) or {},
@@ -60,7 +60,7 @@ def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) 
         job_name=None if graph is None else graph.job_name,
         error=_refusal(error, encoding),
         source=source,
-        settings=None if job is None else _settings(job.settings),
+        settings=None if job is None else settings_of(job.settings),
         stream_graph=None if graph is None else stream_graph(graph),
         hashes=_hashes(compilation),
         user_hashes=_user_hashes(compilation),
@@ -93,7 +93,8 @@ def _refusal(error: ProgramError, encoding: Encoding) -> model.Refusal:
     )
 
 
-def _settings(settings: JobSettings) -> model.Settings:
+def settings_of(settings: JobSettings) -> model.Settings:
+    """The settings of a job that matter for a restore."""
     return {
         "parallelism": settings.parallelism,
         "max_parallelism": settings.max_parallelism,

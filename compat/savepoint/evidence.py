@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compat.savepoint.shapes import Shape, of_type
+from compat.plan.shapes import Shape, of_type
 
 _SIZES = {"Byte": 1, "Boolean": 1, "Short": 2, "Integer": 4, "Float": 4, "Long": 8, "BigInteger": 8, "Double": 8}
 _WITH_LENGTH = frozenset({"String", "Character"})

@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from compat.plan.claims import partners
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
+from compat.plan.recorded_states import RecordedState, kept_by_flink
+from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
 from compat.savepoint.evidence import contradiction
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
-from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
-from compat.savepoint.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
 
@@ -232,12 +233,8 @@ class _Translation:
 
     def is_built_in(self, state: RecordedState) -> bool:
         name = self.declared_name(state)
-        if state.timers or name.startswith(framework.PYTHON_REDUCE):
-            return True
-        if state.namespace is not None and name in framework.OF_TRIGGERS:
-            return True
         declared = (name, state.scope is StateScope.KEYED) in self.declared()
-        return name in framework.OF_OPERATORS or (name in framework.OF_CONNECTORS and not declared)
+        return kept_by_flink(state, name) and not (declared and name in framework.OF_CONNECTORS)
 
     def stored_alike(self, recorded: RecordedState, declared: State) -> bool:
         """Whether the declared state would be in the same kind of container."""

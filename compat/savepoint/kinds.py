@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from compat.plan.facts import Operator, Program, StateScope
 from compat.plan.families import FAMILIES, family
-from compat.savepoint.recorded import RecordedOperator, RecordedState
+from compat.plan.recorded_states import RecordedState
+from compat.savepoint.recorded import RecordedOperator
 from compat.state import names as framework
 
 UNKNOWN = "unknown"

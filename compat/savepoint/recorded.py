@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from compat.plan.facts import StateKind, StateScope
+from compat.plan.recorded_states import RecordedState, recorded_state
+from compat.plan.shapes import BYTES, Shape, of_snapshot
 from compat.savepoint.remote import read_savepoint
-from compat.savepoint.shapes import BYTES, VOID, Shape, of_snapshot
 from compat.state.flink import (
     HeaderReader,
     KeyedFormat,
@@ -16,7 +16,6 @@ from compat.state.flink import (
     OperatorState,
     OperatorSummary,
     Savepoint,
-    StateMeta,
     keyed_format,
     read_states,
     sample_values,
@@ -24,39 +23,6 @@ from compat.state.flink import (
 )
 
 FULLY, PARTLY = "fully", "partly"
-
-_KINDS = {
-    "VALUE": StateKind.VALUE,
-    "LIST": StateKind.LIST,
-    "MAP": StateKind.MAP,
-    "REDUCING": StateKind.REDUCING,
-    "AGGREGATING": StateKind.AGGREGATING,
-}
-_SCOPES = {"UNION": StateScope.UNION, "BROADCAST": StateScope.BROADCAST}
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedState:
-    """A state as the backend knows it.
-
-    ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
-    None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
-    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list.
-    """
-
-    name: str
-    kind: StateKind | None
-    scope: StateScope
-    value: Shape | None = None
-    namespace: Shape | None = None
-    ttl: bool = False
-    bytes: int | None = None
-    elements: tuple[builtins.bytes, ...] = ()
-
-    @property
-    def timers(self) -> bool:
-        """True for a queue of timers."""
-        return self.kind is StateKind.TIMERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +102,9 @@ def _operator(
         has_state=operator.has_state,
         coordinated=operator.coordinator is not None,
         key=of_snapshot(found.key_serializer),
-        states=tuple(_with_elements(_state(meta, sizes.get(meta.name)), samples.get(meta.name, ())) for meta in metas),
+        states=tuple(
+            _with_elements(recorded_state(meta, sizes.get(meta.name)), samples.get(meta.name, ())) for meta in metas
+        ),
         unreadable=found.unreadable,
         finished=_finished(operator),
         channels=(
@@ -152,42 +120,6 @@ def _finished(operator: OperatorState) -> str | None:
     if operator.fully_finished:
         return FULLY
     return PARTLY if any(subtask.finished for subtask in operator.subtasks) else None
-
-
-def _state(meta: StateMeta, size: int | None) -> RecordedState:
-    value = of_snapshot(meta.serializer("VALUE_SERIALIZER"))
-    namespace = of_snapshot(meta.serializer("NAMESPACE_SERIALIZER"))
-    if meta.type == "PRIORITY_QUEUE":
-        if value is not None and len(value.parts) == 2:
-            namespace = value.parts[1]
-        return RecordedState(meta.name, StateKind.TIMERS, StateScope.KEYED, None, _window(namespace), False, size)
-    if meta.type in ("OPERATOR", "BROADCAST"):
-        scope = _SCOPES.get(meta.option("OPERATOR_STATE_DISTRIBUTION_MODE") or meta.type, StateScope.OPERATOR)
-        kind = StateKind.MAP if scope is StateScope.BROADCAST else StateKind.LIST
-        if scope is StateScope.BROADCAST:
-            key = of_snapshot(meta.serializer("KEY_SERIALIZER"))
-            value = None if key is None or value is None else Shape("Map", (key, value))
-        return RecordedState(meta.name, kind, scope, value, None, False, size)
-    plain, ttl = _without_ttl(value)
-    kind_name = meta.option("KEYED_STATE_TYPE") or ""
-    return RecordedState(meta.name, _KINDS.get(kind_name), StateScope.KEYED, plain, _window(namespace), ttl, size)
-
-
-def _window(namespace: Shape | None) -> Shape | None:
-    return None if namespace is None or namespace.name == VOID else namespace
-
-
-def _without_ttl(value: Shape | None) -> tuple[Shape | None, bool]:
-    """The shape of what the program stores, and whether it is kept with the time of its last use."""
-    if value is None:
-        return None, False
-    if value.name == "Ttl":
-        return value.parts[-1], True
-    if value.name in ("List", "Map") and value.parts and value.parts[-1].name == "Ttl":
-        inner, _ = _without_ttl(value.parts[-1])
-        assert inner is not None
-        return Shape(value.name, (*value.parts[:-1], inner)), True
-    return value, False
 
 
 _ARRAYS = {StateKind.LIST: (Shape("List", (BYTES,)), 0), StateKind.MAP: (Shape("Map", (BYTES, BYTES)), 1)}

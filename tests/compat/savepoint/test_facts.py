@@ -12,9 +12,9 @@ from compat.check.decision import check as decide
 from compat.check.findings import Level, Report, Verdict
 from compat.loader.inputs import LoadOptions, load, opened
 from compat.plan.facts import StateKind, facts_of
+from compat.plan.shapes import LEGACY_WINDOWS, Shape
 from compat.savepoint import facts
 from compat.savepoint.recorded import read
-from compat.savepoint.shapes import LEGACY_WINDOWS, Shape
 from tests.compat.savepoint.conftest import CLUSTER, saved
 
 

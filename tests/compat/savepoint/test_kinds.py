@@ -10,9 +10,10 @@ from compat.check.decision import check
 from compat.loader.inputs import LoadOptions, load, opened
 from compat.plan.facts import Program, StateKind, StateScope, facts_of
 from compat.plan.model import Plan
+from compat.plan.recorded_states import RecordedState
+from compat.plan.shapes import Shape
 from compat.savepoint import facts
-from compat.savepoint.recorded import Recorded, RecordedOperator, RecordedState
-from compat.savepoint.shapes import Shape
+from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 
 LONG = Shape("Long")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.savepoint.shapes import Shape, of_snapshot, of_type
+from compat.plan.shapes import Shape, of_snapshot, of_type
 from compat.state.flink import SerializerSnapshot
 from compat.state.types import Types
 

@@ -1,0 +1,165 @@
+"""Small doors into the JVM: classes by name, members that Flink does not publish, exceptions as records.
+
+Objects of Java are :data:`Java` here: what they are is known to Flink's sources only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import jpype
+
+from compat.loader.jvm.model import Crash, JavaFrame, UserClass
+
+Java: TypeAlias = Any
+FLINK = "org.apache.flink."
+_FRAMEWORK_LOADERS = ("app", "platform", "bootstrap")
+_FRAMEWORK = ("org.jpype.", "jdk.", "java.", "javax.", "sun.", "com.sun.proxy.")
+
+
+def flink(name: str) -> Java:
+    """A class of Flink by its name below ``org.apache.flink``."""
+    return jpype.JClass(FLINK + name)
+
+
+def java(name: str) -> Java:
+    """A class by its full name."""
+    return jpype.JClass(name)
+
+
+def is_a(value: Java, *names: str) -> bool:
+    """True for an object of one of these classes of Flink; versions that do not have a class have no objects of it."""
+    for name in names:
+        try:
+            if isinstance(value, flink(name)):
+                return True
+        except (TypeError, jpype.JException):
+            continue
+    return False
+
+
+def member(target: Java, name: str) -> Java:
+    """The value of a field, whoever may see it. Raises AttributeError where there is none."""
+    for field in _fields(target):
+        if str(field.getName()) == name:
+            field.setAccessible(True)
+            return field.get(target)
+    raise AttributeError(f"{target.getClass().getName()} has no field {name!r}")
+
+
+def set_member(target: Java, name: str, value: Java) -> None:
+    """Set a field, whoever may see it. Raises AttributeError where there is none."""
+    for field in _fields(target):
+        if str(field.getName()) == name:
+            field.setAccessible(True)
+            field.set(target, value)
+            return
+    raise AttributeError(f"{target.getClass().getName()} has no field {name!r}")
+
+
+def members(target: Java) -> Iterator[Java]:
+    """The values of all fields of an object, whoever may see them."""
+    for field in _fields(target):
+        field.setAccessible(True)
+        yield field.get(target)
+
+
+def _fields(target: Java) -> Iterator[Java]:
+    cls = target.getClass()
+    while cls is not None:
+        yield from cls.getDeclaredFields()
+        cls = cls.getSuperclass()
+
+
+def text_or_none(value: Java) -> str | None:
+    """A Java string or object as text."""
+    return None if value is None else str(value)
+
+
+def class_name(value: Java) -> str | None:
+    """The name of an object's class."""
+    return None if value is None else str(value.getClass().getName())
+
+
+def class_digest(value: Java) -> UserClass:
+    """The class of an object, with a digest of its code: the same for another build of the same source."""
+    cls = value.getClass()
+    name = str(cls.getName())
+    stream = cls.getResourceAsStream(f"{name.rpartition('.')[2]}.class")
+    if stream is None:  # a lambda: its code is a method of the class around it
+        return UserClass(name=name.partition("$$Lambda")[0], digest="")
+    try:
+        code = stream.readAllBytes()
+    finally:
+        stream.close()
+    asm = "org.apache.flink.shaded.asm9.org.objectweb.asm."
+    writer = java(asm + "ClassWriter")(0)
+    reader = java(asm + "ClassReader")(code)
+    reader.accept(writer, java(asm + "ClassReader").SKIP_DEBUG)
+    return UserClass(name=name, digest=hashlib.sha256(bytes_of(writer.toByteArray())).hexdigest())
+
+
+def bytes_of(array: Java) -> bytes:
+    """A Java ``byte[]`` as bytes."""
+    return bytes(memoryview(array)) if len(array) else b""
+
+
+def array_of(kind: Java) -> Java:
+    """The class of Java arrays of a class."""
+    return jpype.JArray(kind)
+
+
+def byte_array(data: bytes) -> Java:
+    """Bytes as a Java ``byte[]``."""
+    return array_of(jpype.JByte)(data)
+
+
+def user_frames(trace: Java) -> Iterator[JavaFrame]:
+    """The lines of a stack trace that are the user's: not Flink's, Java's or ours. Innermost first."""
+    for element in trace:
+        name = str(element.getClassName())
+        if element.getModuleName() is not None or text_or_none(element.getClassLoaderName()) in _FRAMEWORK_LOADERS:
+            continue
+        if name.startswith(_FRAMEWORK):
+            continue
+        yield JavaFrame(
+            class_name=name,
+            method=str(element.getMethodName()),
+            file=text_or_none(element.getFileName()) or "",
+            line=max(int(element.getLineNumber()), 0),
+        )
+
+
+def causes(error: Java) -> Iterator[Java]:
+    """An exception and what caused it, outermost first."""
+    seen: list[Java] = []
+    while error is not None and not any(error is one or error.equals(one) for one in seen):
+        seen.append(error)
+        yield error
+        error = error.getCause()
+
+
+def crash(error: Java, wrappers: tuple[str, ...] = ()) -> Crash:
+    """What an exception tells, without the ``wrappers`` around it; the frames are those of the innermost that has some."""
+    chain = list(causes(error))
+    while len(chain) > 1 and str(chain[0].getClass().getName()) in wrappers:
+        chain.pop(0)
+    frames: tuple[JavaFrame, ...] = ()
+    for one in chain:
+        frames = tuple(user_frames(one.getStackTrace()))[:20] or frames
+    first = chain[0]
+    message = text_or_none(first.getMessage()) or ""
+    root = chain[-1]
+    if root is not first and (said := text_or_none(root.getMessage())) and said not in message:
+        message = f"{message} Caused by {root.getClass().getSimpleName()}: {said}".strip()
+    return Crash(type=str(first.getClass().getName()), message=message, frames=frames)
+
+
+def described(error: Java) -> str:
+    """The innermost cause of an exception in one line."""
+    root = list(causes(error))[-1]
+    message = text_or_none(root.getMessage())
+    name = str(root.getClass().getSimpleName())
+    return f"{name}: {message}" if message else name

@@ -1,0 +1,135 @@
+"""Taking the jobs of a program where it submits them: an execution environment whose executor keeps the StreamGraph.
+
+Flink's interfaces are implemented by objects of Python; the program goes on as if its job had run and given nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import jpype
+
+from compat.loader.jvm.bridge import Java, flink, java
+
+TARGET = "compat"
+Take = Callable[[Java, Java], None]
+"""Called with the pipeline of each job, a ``StreamGraph``, and the class loader of the user's code."""
+
+
+def take_jobs(take: Take, options: Mapping[str, str], environment: Java) -> None:
+    """Have every environment that the program gets from Flink give its jobs to ``take``; it is of the class ``environment``."""
+    factory = _environment_factory(_service_loader(take), options, environment)
+    for method in flink("streaming.api.environment.StreamExecutionEnvironment").class_.getDeclaredMethods():
+        if str(method.getName()) == "initializeContextEnvironment":
+            method.setAccessible(True)
+            method.invoke(None, [factory])
+
+
+def configuration(options: Mapping[str, str]) -> Java:
+    """A ``Configuration`` of Flink with these options."""
+    made = flink("configuration.Configuration")()
+    for key, value in options.items():
+        made.setString(key, value)
+    return made
+
+
+def _environment_factory(service_loader: Java, options: Mapping[str, str], environment: Java) -> Java:
+    @jpype.JImplements("org.apache.flink.streaming.api.environment.StreamExecutionEnvironmentFactory")
+    class Factory:
+        @jpype.JOverride
+        def createExecutionEnvironment(self, given: Java) -> Java:  # noqa: N802
+            merged = configuration({"parallelism.default": "1", **options})
+            merged.addAll(given)
+            merged.setString("execution.target", TARGET)
+            merged.setString("execution.attached", "true")
+            loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+            return environment(service_loader, merged, loader)
+
+    return Factory()
+
+
+def _service_loader(take: Take) -> Java:
+    executor_factory = _executor_factory(take)
+
+    @jpype.JImplements("org.apache.flink.core.execution.PipelineExecutorServiceLoader")
+    class ServiceLoader:
+        @jpype.JOverride
+        def getExecutorFactory(self, given: Java) -> Java:  # noqa: N802
+            return executor_factory
+
+        @jpype.JOverride
+        def getExecutorNames(self) -> Java:  # noqa: N802
+            return java("java.util.stream.Stream").of(TARGET)
+
+    return ServiceLoader()
+
+
+def _executor_factory(take: Take) -> Java:
+    @jpype.JImplements("org.apache.flink.core.execution.PipelineExecutor")
+    class Executor:
+        @jpype.JOverride
+        def execute(self, pipeline: Java, given: Java, loader: Java) -> Java:
+            take(pipeline, loader)
+            return _done(_client())
+
+    @jpype.JImplements("org.apache.flink.core.execution.PipelineExecutorFactory")
+    class ExecutorFactory:
+        @jpype.JOverride
+        def getName(self) -> str:  # noqa: N802
+            return TARGET
+
+        @jpype.JOverride
+        def isCompatibleWith(self, given: Java) -> bool:  # noqa: N802
+            return True
+
+        @jpype.JOverride
+        def getExecutor(self, given: Java) -> Java:  # noqa: N802
+            return Executor()
+
+    return ExecutorFactory()
+
+
+def _done(value: Java) -> Java:
+    return java("java.util.concurrent.CompletableFuture").completedFuture(value)
+
+
+def _client() -> Java:
+    """The client of a job that has finished."""
+    job_id = flink("api.common.JobID")()
+
+    @jpype.JImplements("org.apache.flink.core.execution.JobClient")
+    class Client:
+        @jpype.JOverride
+        def getJobID(self) -> Java:  # noqa: N802
+            return job_id
+
+        @jpype.JOverride
+        def getJobStatus(self) -> Java:  # noqa: N802
+            return _done(flink("api.common.JobStatus").FINISHED)
+
+        @jpype.JOverride
+        def cancel(self) -> Java:
+            return _done(None)
+
+        @jpype.JOverride
+        def stopWithSavepoint(self, *given: Java) -> Java:  # noqa: N802
+            return _done("")
+
+        @jpype.JOverride
+        def triggerSavepoint(self, *given: Java) -> Java:  # noqa: N802
+            return _done("")
+
+        @jpype.JOverride
+        def getAccumulators(self) -> Java:  # noqa: N802
+            return _done(java("java.util.HashMap")())
+
+        @jpype.JOverride
+        def getJobExecutionResult(self) -> Java:  # noqa: N802
+            result = flink("api.common.JobExecutionResult")
+            return _done(result(job_id, 0, java("java.util.HashMap")()))
+
+        @jpype.JOverride
+        def reportHeartbeat(self, expires: int) -> None:  # noqa: N802
+            return None
+
+    return Client()

@@ -1,0 +1,204 @@
+"""The child process: holds one JVM, builds programs in it, and writes what they submit, job by job.
+
+What the program prints goes nowhere. A program may end its process at any time: what was written until then counts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import traceback
+
+import jpype
+import msgspec
+
+from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
+from compat.loader.jvm.capture import take_jobs
+from compat.loader.jvm.jobs import NoStreamGraph, build_job
+from compat.loader.jvm.model import (
+    Begun,
+    Crash,
+    Ended,
+    JarProgram,
+    JavaFrame,
+    Message,
+    Program,
+    Request,
+    Restore,
+    Restored,
+    SqlScript,
+    Stuck,
+    Submitted,
+)
+from compat.loader.jvm.places import Places, capturing_environment
+from compat.loader.jvm.program import crash_of, packaged
+from compat.loader.jvm.restore import Built, restore
+from compat.loader.jvm.sql import Session, StatementFailed, modes_of
+
+_MARGIN = 0.5
+_ENCODER = msgspec.json.Encoder()
+
+
+class _Out:
+    """Where messages go: a line of JSON each."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+
+    def write(self, message: Message) -> None:
+        data = _ENCODER.encode(message) + b"\n"
+        with self._lock:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+
+class _Taker:
+    """Builds each job that a program submits and writes it; a job that Flink refuses raises in the program."""
+
+    def __init__(self, request: Request, out: _Out, places: Places) -> None:
+        self._places = places
+        self.session: Session | None = None
+        self.built: list[Built] = []
+        self.refusals: list[Crash] = []
+        self._request = request
+        self._out = out
+
+    def __call__(self, pipeline: Java, loader: Java) -> None:
+        loader = loader if self.session is None else self.session.loader
+        try:
+            job, built = build_job(pipeline, self._request, loader, self._places)
+            if self.session is not None:
+                job = msgspec.structs.replace(job, exec_plan=self.session.plan(), statements=self.session.statements)
+            self.built.append(built)
+            self._out.write(Submitted(job=job))
+        except jpype.JException as error:
+            crash = crash_of(error, None, self._request.flink)
+            self.refusals.append(msgspec.structs.replace(crash, refused=True))
+            raise
+        except NoStreamGraph as error:
+            kind = str(error)
+            hint = "Only streaming jobs keep state in savepoints."
+            self.refusals.append(
+                Crash(type="NoStreamGraph", message=f"The job is no streaming job: {kind}.", hint=hint)
+            )
+            raise java("java.lang.UnsupportedOperationException")(kind) from error
+        except Exception as error:
+            # A part of Flink that is not what it was in the versions that are known here.
+            lines = traceback.format_exception(error)
+            said = f"Flink {self._request.flink} does not answer as expected: {lines[-1].strip()} ({lines[-2].strip()})"
+            self.refusals.append(Crash(type=type(error).__name__, message=said))
+            raise
+
+
+def start_jvm(request: Request) -> None:
+    """Start the JVM of this process."""
+    jpype.startJVM(
+        request.java_library,
+        *request.jvm_options,
+        classpath=list(request.classpath),
+        convertStrings=False,
+        ignoreUnrecognized=True,
+    )
+
+
+def run(request: Request, out: _Out) -> list[list[Built]]:
+    """Build the programs of a request, each as if it were the first in its JVM; gives the jobs of each."""
+    out.write(Begun())
+    try:
+        start_jvm(request)
+        places = Places()
+        environment = capturing_environment(places.note)
+    except (OSError, RuntimeError, jpype.JException) as error:
+        hint = "Set JAVA_HOME to another Java."
+        crash = Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint)
+        out.write(Ended(crash=crash))
+        return []
+    built = []
+    for number, program in enumerate(request.programs):
+        if number:
+            out.write(Begun())
+            places.forget()
+        timer = _watch(request, out)
+        taker = _Taker(request, out, places)
+        crash_or_none = _crash_of_run(program, request, taker, environment)
+        timer.cancel()
+        out.write(Ended(crash=crash_or_none))
+        built.append(taker.built)
+    return built
+
+
+def _crash_of_run(program: Program, request: Request, taker: _Taker, environment: Java) -> Crash | None:
+    """Run a program; gives how it failed, if it did."""
+    try:
+        take_jobs(taker, request.options, environment)
+        _run_program(program, request, taker)
+    except StatementFailed as error:
+        refusal = taker.refusals[0] if taker.refusals else error.crash
+        return msgspec.structs.replace(refusal, statement=error.crash.statement)
+    except jpype.JException as error:
+        return taker.refusals[0] if taker.refusals else crash_of(error, program, request.flink)
+    return taker.refusals[0] if taker.refusals else None
+
+
+def _run_program(program: Program, request: Request, taker: _Taker) -> None:
+    """Run a jar, a script or a plan to its end."""
+    thread = java("java.lang.Thread").currentThread()
+    if isinstance(program, JarProgram):
+        made = packaged(program, request)
+        thread.setContextClassLoader(made.getUserCodeClassLoader())
+        made.invokeInteractiveModeForExecution()
+        return
+    urls = [java("java.io.File")(path).toURI().toURL() for path in request.user_classpath]
+    parent = flink("api.common.JobID").class_.getClassLoader()
+    loader = java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
+    thread.setContextClassLoader(loader)
+    if isinstance(program, SqlScript):
+        taker.session = Session(request, loader, modes_of(program))
+        taker.session.run(program)
+    else:
+        taker.session = Session(request, loader, {})
+        taker.session.run_plan(program)
+
+
+def _watch(request: Request, out: _Out) -> threading.Timer:
+    """End this process when the time of the program is up, and say where it stands."""
+    thread = java("java.lang.Thread").currentThread()
+
+    def end() -> None:
+        frames: tuple[JavaFrame, ...] = tuple(user_frames(thread.getStackTrace()))
+        out.write(Stuck(frames=frames))
+        os._exit(0)
+
+    timer = threading.Timer(min(request.timeout, request.deadline - _MARGIN - time.monotonic()), end)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _restored(command: Restore, built: list[list[Built]]) -> Restored:
+    """Do a restore; gives its answer."""
+    try:
+        job = built[command.program][command.job]
+        return Restored(operators=tuple(restore(job, command.metadata, command.folder)))
+    except IndexError:
+        return Restored(failure="there is no such job")
+    except jpype.JException as error:
+        return Restored(failure=described(error))
+
+
+def main(arguments: list[str]) -> None:
+    """Read a request and then restores, a line each, from stdin; write messages to the first descriptor that is named."""
+    descriptor = int(arguments[0].split(",")[0])
+    commands = sys.stdin.buffer
+    request = msgspec.json.decode(commands.readline(), type=Request)
+    out = _Out(descriptor)
+    built = run(request, out)
+    for line in commands:
+        out.write(_restored(msgspec.json.decode(line, type=Restore), built))
+    if request.archive:
+        os.close(descriptor)
+        java("java.lang.System").exit(0)  # the archive of classes is written at an orderly end
+    os._exit(0)

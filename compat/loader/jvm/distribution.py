@@ -1,0 +1,191 @@
+"""Which Flink builds a job: its jars, its version, and the test harness that tells states."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.maven import Artifact, fetch
+
+HOME_VARIABLE = "FLINK_HOME"
+FLINK = "org.apache.flink"
+_CORE = "org/apache/flink/api/common/ExecutionConfig.class"
+_HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
+_NEW_HARNESS = (2, 0)
+_ARTIFACTS = (
+    "flink-clients",
+    "flink-streaming-java",
+    "flink-statebackend-rocksdb",
+    "flink-connector-datagen",
+    "flink-connector-files",
+    "flink-cep",
+    "flink-csv",
+    "flink-json",
+    "flink-table-api-java-bridge",
+    "flink-table-planner-loader",
+    "flink-table-runtime",
+)
+"""What a distribution of Flink has on its class path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlinkDistribution:
+    """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told."""
+
+    version: str
+    jars: tuple[Path, ...]
+    harness_jars: tuple[Path, ...] = ()
+    note: str = ""
+
+    @property
+    def classpath(self) -> tuple[str, ...]:
+        """All jars, in the order in which classes are looked up."""
+        return tuple(str(jar) for jar in (*self.jars, *self.harness_jars))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlinkPlaces:
+    """Where the user says that Flink is: jars and folders, a home, a version; each may be missing."""
+
+    classpath: tuple[str, ...] = ()
+    home: str | None = None
+    version: str | None = None
+    fetch_harness: bool = True
+
+
+def find_flink(places: FlinkPlaces) -> FlinkDistribution:
+    """The Flink of the class path, else of the home (or FLINK_HOME), else the one of the version, from Maven Central.
+
+    Jars of the class path come first in any case. Raises JvmError where there is none.
+    """
+    given = expand(places.classpath)
+    home = places.home or (None if places.version else os.environ.get(HOME_VARIABLE))
+    if _first_with(given, _CORE) is not None:
+        jars = given
+    elif home:
+        jars = (*given, *_home_jars(Path(home)))
+    elif places.version:
+        jars = (
+            *given,
+            *fetch(
+                f"flink-{places.version}",
+                [Artifact(group=FLINK, name=name, version=places.version) for name in _ARTIFACTS],
+            ),
+        )
+    else:
+        raise JvmError(
+            "Flink's jars are needed to build this job, and nothing says where they are.",
+            "Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or --flink-version 2.3.0, which fetches them.",
+        )
+    version = flink_version(jars)
+    if _first_with(jars, _HARNESS) is not None:
+        return FlinkDistribution(version=version, jars=jars)
+    if not places.fetch_harness:
+        return FlinkDistribution(version=version, jars=jars, note=_without_harness(version))
+    try:
+        harness = fetch(f"flink-harness-{version}", harness_artifacts(version))
+    except JvmError as error:
+        return FlinkDistribution(version=version, jars=jars, note=f"{_without_harness(version)} {error}")
+    return FlinkDistribution(version=version, jars=jars, harness_jars=harness)
+
+
+def harness_artifacts(version: str) -> tuple[Artifact, ...]:
+    """The test jars that hold Flink's operator harness, and the classes it needs."""
+    names = ["flink-runtime", "flink-core"]
+    if parsed(version) < _NEW_HARNESS:
+        names.insert(0, "flink-streaming-java")
+    tests = [Artifact(group=FLINK, name=name, version=version, classifier="tests", alone=True) for name in names]
+    return (*tests, Artifact(group=FLINK, name="flink-test-utils-junit", version=version, alone=True))
+
+
+def _without_harness(version: str) -> str:
+    wanted = ", ".join(str(one) for one in harness_artifacts(version))
+    return (
+        f"The states of this job are unknown: they are told by Flink's test harness ({wanted}), put it on --classpath."
+    )
+
+
+def parsed(version: str) -> tuple[int, int]:
+    """Major and minor version of ``2.3.0`` or ``1.20-SNAPSHOT``."""
+    major, _, rest = version.partition(".")
+    minor = rest.partition(".")[0].partition("-")[0]
+    return int(major), int(minor or 0)
+
+
+def expand(entries: Sequence[str]) -> tuple[Path, ...]:
+    """The jars and folders of a class path; ``DIR/*`` is every jar of a folder. Raises JvmError for what is not there."""
+    return tuple(dict.fromkeys(path for entry in entries for part in entry.split(os.pathsep) for path in _entry(part)))
+
+
+def _entry(entry: str) -> Iterator[Path]:
+    if not entry:
+        return
+    if os.path.basename(entry) == "*":
+        folder = Path(os.path.dirname(entry) or ".")
+        jars = sorted(folder.glob("*.jar"))
+        if not jars:
+            raise JvmError(f"--classpath {entry}: there is no jar in {folder}.")
+        yield from (jar.absolute() for jar in jars)
+    elif os.path.exists(entry):
+        yield Path(entry).absolute()
+    else:
+        raise JvmError(f"--classpath {entry}: there is no such file or folder.")
+
+
+def _home_jars(home: Path) -> tuple[Path, ...]:
+    """The jars of a Flink installation: ``lib``, as Flink's own commands take it."""
+    jars = tuple(sorted((home / "lib").glob("*.jar"))) or tuple(sorted(home.glob("*.jar")))
+    if not jars:
+        raise JvmError(
+            f"{home} is no Flink installation: it has no jars in lib.", "Name the folder that bin and lib are in."
+        )
+    return tuple(jar.absolute() for jar in jars)
+
+
+def flink_version(jars: Sequence[Path]) -> str:
+    """The version that the jar with Flink's core says in its manifest. Raises JvmError where no jar has it."""
+    core = _first_with(jars, _CORE)
+    if core is None:
+        raise JvmError(
+            "There is no flink-core (or flink-dist) among the jars.", "Name Flink's own jars with --classpath."
+        )
+    version = _manifest(core).get("Implementation-Version") if core.is_file() else None
+    if version is None or not version[:1].isdigit():
+        raise JvmError(
+            f"{core} does not say which version of Flink it is.", "Take the jars that Apache Flink publishes."
+        )
+    return version
+
+
+def _first_with(jars: Sequence[Path], entry: str) -> Path | None:
+    for jar in jars:
+        if jar.is_dir():
+            if (jar / entry).is_file():
+                return jar
+        elif _has(jar, entry):
+            return jar
+    return None
+
+
+def _has(jar: Path, entry: str) -> bool:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            archive.getinfo(entry)
+    except (KeyError, zipfile.BadZipFile, OSError):
+        return False
+    return True
+
+
+def _manifest(jar: Path) -> dict[str, str]:
+    """The main attributes of a jar's manifest; lines that begin with a space continue the one before."""
+    with zipfile.ZipFile(jar) as archive:
+        try:
+            text = archive.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
+        except KeyError:
+            return {}
+    main = text.replace("\r\n", "\n").partition("\n\n")[0].replace("\n ", "")
+    return {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in main.splitlines())}

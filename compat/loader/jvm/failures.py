@@ -1,0 +1,96 @@
+"""A program in Java or SQL that gave no job, as the failure that commands report: on exit code 2, with what to do."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+
+from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.model import Crash, JarProgram, JavaFrame, Program
+from compat.loader.jvm.process import JvmOptions, JvmOutcome
+from compat.plan.facts import SourceLine
+
+_MAIN = (b"main", b"([Ljava/lang/String;)V")
+_LISTED = 5
+_MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
+
+
+def check_jar(program: JarProgram) -> None:
+    """Raises JvmError for a jar that is none, or that does not say which class to run."""
+    try:
+        with zipfile.ZipFile(program.path) as jar:
+            if program.main_class is not None:
+                return
+            manifest = jar.read("META-INF/MANIFEST.MF") if "META-INF/MANIFEST.MF" in jar.namelist() else b""
+            if any(name in b"\n" + manifest for name in _MAIN_ATTRIBUTES):
+                return
+            found = list(_classes_with_main(jar))
+    except (zipfile.BadZipFile, OSError) as error:
+        raise JvmError(f"{program.path} is no jar: {error}.") from None
+    hint = f"Write --main-class {found[0]}." if found else "Name the class that has the method main with --main-class."
+    if len(found) > 1:
+        hint = f"Name it with --main-class; these have a main: {', '.join(found[:_LISTED])}."
+    raise JvmError("The jar does not say which class to run: its manifest has no Main-Class.", hint)
+
+
+def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
+    for name in jar.namelist():
+        if name.endswith(".class") and not name.startswith(("META-INF/", "org/apache/", "module-info")):
+            code = jar.read(name)
+            if all(part in code for part in _MAIN):
+                yield name.removesuffix(".class").replace("/", ".")
+
+
+def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
+    """Flink, Java or the jar was not to be had."""
+    return Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=name, side=side, hint=error.hint or None)
+
+
+def failed(
+    outcome: JvmOutcome, program: Program, options: JvmOptions, name: str, side: Side | None = None
+) -> Failure | None:
+    """Why a program gave no job that can be checked; None if it did."""
+    if outcome.timed_out:
+        frame = outcome.stuck[0] if outcome.stuck else None
+        where = "" if frame is None else f" It was at {frame}."
+        return Failure(
+            rule=Undecidable.PROGRAM_TIMEOUT,
+            message=f"The program did not end within {options.timeout:g} seconds.{where}",
+            name=name,
+            side=side,
+            source=None if frame is None else _line(frame),
+            hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
+        )
+    if outcome.crash is not None:
+        return _crashed(outcome.crash, name, side)
+    if not outcome.jobs:
+        what = "Call env.execute(); arguments follow --args."
+        if not isinstance(program, JarProgram):
+            what = "Write an INSERT INTO, or a statement set."
+        return Failure(rule=Undecidable.NO_JOB, message="The program submits no job.", name=name, side=side, hint=what)
+    return None
+
+
+def _crashed(crash: Crash, name: str, side: Side | None) -> Failure:
+    short = crash.type.rpartition(".")[2]
+    source = _line(crash.frames[0]) if crash.frames else None
+    lines = [f"{crash.type}: {crash.message}", *(f"    at {frame}" for frame in crash.frames)]
+    message = f"The program failed: {short}: {crash.message}"
+    if crash.statement is not None:
+        source = SourceLine(name, crash.statement.line)
+        message = f"The statement at line {crash.statement.line} failed: {crash.message}"
+        lines += [f"  {line}" for line in crash.statement.text.splitlines()]
+    return Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message=message,
+        name=name,
+        side=side,
+        source=source,
+        traceback="\n".join(lines),
+        hint=crash.hint,
+    )
+
+
+def _line(frame: JavaFrame) -> SourceLine:
+    return SourceLine(frame.file or frame.class_name, frame.line)

@@ -1,0 +1,201 @@
+"""The StreamGraph and JobGraph of a job as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from compat.loader.jvm.bridge import Java, class_digest, class_name, flink, is_a, member, text_or_none
+from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
+
+_YIELDING = (
+    "streaming.api.operators.YieldingOperatorFactory",
+    "streaming.api.operators.legacy.YieldingOperatorFactory",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """An operator in the JobGraph: the StreamConfig that a task would get, and the vertex it is in."""
+
+    node: int
+    config: Java
+    vertex: Java
+
+
+def job_graph(stream_graph: Java, loader: Java) -> Java:
+    """The JobGraph that Flink makes of a StreamGraph. Raises what Flink raises of a program it refuses."""
+    return stream_graph.getJobGraph(loader, flink("api.common.JobID")())
+
+
+def configured(graph: Java, loader: Java) -> Iterator[Configured]:
+    """The operators of a JobGraph: the head of each vertex, then those chained to it."""
+    stream_config = flink("streaming.api.graph.StreamConfig")
+    for vertex in graph.getVertices():
+        head = stream_config(vertex.getConfiguration())
+        yield Configured(node=int(head.getVertexID()), config=head, vertex=vertex)
+        for node, config in head.getTransitiveChainedTaskConfigs(loader).items():
+            yield Configured(node=int(node), config=config, vertex=vertex)
+
+
+def nodes(
+    stream_graph: Java, operators: list[Configured], places: Mapping[int, JavaFrame], states: Mapping[int, States]
+) -> tuple[Node, ...]:
+    """The nodes of a StreamGraph by id. ``places`` and ``states`` are by node id."""
+    by_node = {one.node: one for one in operators}
+    made = [
+        _node(one, by_node[int(one.getId())], places.get(int(one.getId())), states.get(int(one.getId()), States()))
+        for one in stream_graph.getStreamNodes()
+        if int(one.getId()) in by_node
+    ]
+    return tuple(sorted(made, key=lambda node: node.id))
+
+
+def _node(node: Java, configured: Configured, place: JavaFrame | None, states: States) -> Node:
+    factory = node.getOperatorFactory()
+    operator = _operator(factory)
+    generated = str(configured.config.getOperatorID())
+    user_hash = text_or_none(node.getUserHash())
+    return Node(
+        id=int(node.getId()),
+        name=str(node.getOperatorName()),
+        description=text_or_none(node.getOperatorDescription()) or "",
+        uid=text_or_none(node.getTransformationUID()),
+        user_hash=user_hash,
+        generated_id=generated,
+        operator_id=user_hash or generated,
+        parallelism=int(node.getParallelism()),
+        parallelism_configured=bool(member(node, "parallelismConfigured")),
+        max_parallelism=int(member(node, "maxParallelism")),
+        slot_sharing_group=text_or_none(node.getSlotSharingGroup()),
+        co_location_group=text_or_none(node.getCoLocationGroup()),
+        buffer_timeout=int(node.getBufferTimeout()),
+        chaining_strategy=None if factory is None else str(factory.getChainingStrategy()),
+        factory=class_name(factory) or "",
+        operator=class_name(operator) or class_name(factory) or "",
+        function=None if (function := _function(operator)) is None else class_digest(function),
+        state_keys=len(node.getStatePartitioners() or ()),
+        key_serializer=class_name(node.getStateKeySerializer()),
+        output_serializer=class_name(node.getTypeSerializerOut()),
+        vertex=str(configured.vertex.getID()),
+        vertex_class=str(node.getJobVertexClass().getName()),
+        yielding=is_a(factory, *_YIELDING),
+        output_only_after_end_of_stream=_flag(node, "isOutputOnlyAfterEndOfStream", False),
+        concurrent_attempts=_flag(node, "isSupportsConcurrentExecutionAttempts", True),
+        coordinator=hasattr(factory, "getCoordinatorProvider"),
+        inputs=tuple(
+            EdgeId(
+                source=int(edge.getSourceId()),
+                target=int(edge.getTargetId()),
+                type_number=int(edge.getTypeNumber()),
+                index=_index(edge),
+            )
+            for edge in node.getInEdges()
+        ),
+        source=place,
+        states=states,
+    )
+
+
+def _flag(target: Java, name: str, default: bool) -> bool:
+    """What a method says that not every version of Flink has."""
+    return bool(getattr(target, name)()) if hasattr(target, name) else default
+
+
+def _operator(factory: Java) -> Java:
+    """The operator that a simple factory holds; None for those that make it later."""
+    return factory.getOperator() if factory is not None and hasattr(factory, "getOperator") else None
+
+
+def _function(operator: Java) -> Java:
+    return operator.getUserFunction() if operator is not None and hasattr(operator, "getUserFunction") else None
+
+
+def edges(stream_graph: Java) -> tuple[Edge, ...]:
+    """The edges of a StreamGraph, by source node, in the order of its outgoing edges."""
+    in_order = sorted(stream_graph.getStreamNodes(), key=lambda node: int(node.getId()))
+    partitioners: list[Java] = []
+    return tuple(_edge(edge, _group(edge, partitioners)) for node in in_order for edge in node.getOutEdges())
+
+
+def _group(edge: Java, partitioners: list[Java]) -> int:
+    """The number of the first partitioner that equals the edge's."""
+    partitioner = edge.getPartitioner()
+    for number, other in enumerate(partitioners):
+        if partitioner.equals(other):
+            return number
+    partitioners.append(partitioner)
+    return len(partitioners) - 1
+
+
+def graph_settings(graph: Java) -> GraphSettings:
+    """What holds for a StreamGraph as a whole."""
+    config = graph.getExecutionConfig()
+    checkpoints = graph.getCheckpointConfig()
+    return GraphSettings(
+        batch=str(graph.getJobType()) == "BATCH",
+        dynamic=bool(graph.isDynamic()),
+        exchange_mode=str(graph.getGlobalStreamExchangeMode()),
+        sources=tuple(sorted(int(one) for one in graph.getSourceIDs())),
+        sinks=tuple(sorted(int(one) for one in graph.getSinkIDs())),
+        chaining=bool(graph.isChainingEnabled()),
+        chain_different_max_parallelism=_flag(graph, "isChainingOfOperatorsWithDifferentMaxParallelismEnabled", True),
+        parallelism=int(config.getParallelism()),
+        max_parallelism=int(config.getMaxParallelism()),
+        auto_generated_uids=bool(config.hasAutoGeneratedUIDsEnabled()),
+        checkpoint_interval=int(checkpoints.getCheckpointInterval()) if checkpoints.isCheckpointingEnabled() else None,
+    )
+
+
+def _index(edge: Java) -> int:
+    """Which of the edges between the same two nodes this is: the number that its id ends in."""
+    return int(str(member(edge, "edgeId")).rpartition("_")[2])
+
+
+def _edge(edge: Java, group: int) -> Edge:
+    tag = edge.getOutputTag()
+    return Edge(
+        source=int(edge.getSourceId()),
+        target=int(edge.getTargetId()),
+        type_number=int(edge.getTypeNumber()),
+        index=_index(edge),
+        partitioner=str(edge.getPartitioner()),
+        partitioner_class=class_name(edge.getPartitioner()) or "",
+        partitioner_group=group,
+        exchange_mode=str(edge.getExchangeMode()),
+        side_output=None if tag is None else str(tag.getId()),
+        buffer_timeout=int(edge.getBufferTimeout()),
+        unaligned_checkpoints=bool(edge.supportsUnalignedCheckpoints()),
+    )
+
+
+def vertices(graph: Java) -> tuple[Vertex, ...]:
+    """The vertices of a JobGraph, in the order in which Flink sorts them from the sources."""
+    return tuple(_vertex(vertex) for vertex in graph.getVerticesSortedTopologicallyFromSources())
+
+
+def _vertex(vertex: Java) -> Vertex:
+    group = vertex.getSlotSharingGroup()
+    return Vertex(
+        id=str(vertex.getID()),
+        name=str(vertex.getName()),
+        parallelism=int(vertex.getParallelism()),
+        parallelism_configured=_flag(vertex, "isParallelismConfigured", True),
+        max_parallelism=int(vertex.getMaxParallelism()),
+        invokable=str(vertex.getInvokableClassName()),
+        slot_sharing_group=text_or_none(group.getSlotSharingGroupName())
+        if group is not None and hasattr(group, "getSlotSharingGroupName")
+        else None,
+        operators=tuple(str(pair.getGeneratedOperatorID()) for pair in vertex.getOperatorIDs()),
+        inputs=tuple(_input(edge) for edge in vertex.getInputs()),
+    )
+
+
+def _input(edge: Java) -> VertexInput:
+    result = edge.getSource()
+    return VertexInput(
+        source=str(result.getProducer().getID()),
+        distribution_pattern=str(edge.getDistributionPattern()),
+        result_partition_type=str(result.getResultType()),
+        ship_strategy=text_or_none(edge.getShipStrategyName()),
+    )

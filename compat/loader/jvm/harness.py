@@ -1,0 +1,126 @@
+"""One operator of a job in Flink's own test harness: what a subtask does with it before the first record."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import jpype
+
+from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
+from compat.loader.jvm.graphs import Configured
+
+T = TypeVar("T")
+_MANAGED_MEMORY = 32 << 20
+_WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
+_SOURCE = "streaming.api.operators.SourceOperatorFactory"
+
+
+class OperatorFailed(Exception):
+    """An operator that could not be set up, opened or restored; the message is Flink's, in one line.
+
+    ``error`` is the exception of Java, None for a time-out.
+    """
+
+    def __init__(self, message: str, error: Java = None) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long one operator may take, in seconds, and the class loader of the user's code."""
+
+    loader: Java
+    timeout: float
+
+
+def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
+    """What ``work`` gives, done in a thread that is left behind when it takes too long. Raises OperatorFailed."""
+    result: list[T] = []
+    failure: list[BaseException] = []
+    started: list[Java] = []
+
+    def run() -> None:
+        thread = java("java.lang.Thread").currentThread()
+        thread.setContextClassLoader(bounds.loader)
+        started.append(thread)
+        try:
+            result.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    worker.join(bounds.timeout)
+    if worker.is_alive():
+        frames = list(user_frames(started[0].getStackTrace())) if started else []
+        where = f", it was at {frames[0]}" if frames else ""
+        raise OperatorFailed(f"{what} did not end within {bounds.timeout:g} seconds{where}")
+    if failure:
+        if isinstance(failure[0], jpype.JException):
+            raise OperatorFailed(described(failure[0]), failure[0])
+        raise failure[0]
+    return result[0]
+
+
+def is_source(factory: Java) -> bool:
+    """True for the operator of a source whose reader connects to the outside world when it is opened."""
+    return is_a(factory, _SOURCE)
+
+
+def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:
+    """An operator set up as the only subtask of its vertex: with the configuration and factory that a task would get."""
+    config = flink("streaming.api.graph.StreamConfig")(operator.config.getConfiguration().clone())
+    config.setVertexNonChainedOutputs(java("java.util.ArrayList")())
+    config.serializeAllConfigs()
+    builder = flink("runtime.operators.testutils.MockEnvironmentBuilder")()
+    builder.setTaskName("compat").setTaskConfiguration(config.getConfiguration()).setUserCodeClassLoader(loader)
+    builder.setManagedMemorySize(_MANAGED_MEMORY).setSubtaskIndex(0).setParallelism(1).setMaxParallelism(
+        max_parallelism
+    )
+    made = flink("streaming.util.AbstractStreamOperatorTestHarness")(
+        config.getStreamOperatorFactory(loader), builder.build()
+    )
+    if backend is not None:
+        made.setStateBackend(backend)
+    made.setup()
+    return made
+
+
+def open_operator(made: Java) -> None:
+    """Open an operator, and have it make the state of its trigger, which waits for the first record.
+
+    A source is left closed: its reader would connect to the outside world.
+    """
+    if is_source(made.getOperatorFactory()):
+        return
+    made.open()
+    operator = made.getOperator()
+    if not is_a(operator, _WINDOWS):
+        return
+    window_serializer = member(operator, "windowSerializer")
+    for descriptor in _descriptors(member(operator, "trigger")):
+        descriptor.initializeSerializerUnlessSet(made.getExecutionConfig())
+        operator.getKeyedStateBackend().getOrCreateKeyedState(window_serializer, descriptor)
+
+
+def _descriptors(trigger: Java) -> Iterator[Java]:
+    """The state descriptors that a trigger and those within it hold."""
+    for value in members(trigger):
+        if is_a(value, "api.common.state.StateDescriptor"):
+            yield value
+        elif is_a(value, "streaming.api.windowing.triggers.Trigger"):
+            yield from _descriptors(value)
+
+
+def default_max_parallelism(operator: Configured) -> int:
+    """The max parallelism of an operator's vertex: as configured, or what the scheduler makes of its parallelism."""
+    vertex = operator.vertex
+    configured = int(vertex.getMaxParallelism())
+    if configured > 0:
+        return configured
+    assignment = flink("runtime.state.KeyGroupRangeAssignment")
+    return int(assignment.computeDefaultMaxParallelism(max(int(vertex.getParallelism()), 1)))

@@ -1,0 +1,135 @@
+"""Jars from Maven Central through Apache Ivy, which follows dependencies and proves checksums.
+
+Ivy is one jar: the one that pyspark brings along, or one that is fetched once and held against a digest known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import urllib.request
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from compat.compiler.spark.driver.java import cache_folder
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.java import find_java
+
+CENTRAL = "https://repo1.maven.org/maven2/"
+REPOSITORY_VARIABLE = "COMPAT_MAVEN_REPOSITORY"
+"""Names the repository to ask in the place of Maven Central."""
+
+_IVY = "2.5.3"
+_IVY_SHA256 = "9502aa5aabf0b1484924a13ef4b5d24f121f7f91aab6768f11cc9d0906c0803b"
+_SETTINGS = """<ivysettings>
+  <settings defaultResolver="central"/>
+  <caches defaultCacheDir={cache} lockStrategy="artifact-lock-nio"/>
+  <resolvers><ibiblio name="central" m2compatible="true" root={root}/></resolvers>
+</ivysettings>
+"""
+_MODULE = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+  <info organisation="compat" module={name}/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</ivy-module>
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A jar by its Maven coordinates, with what it depends on unless it is wanted ``alone``."""
+
+    group: str
+    name: str
+    version: str
+    classifier: str = ""
+    alone: bool = False
+
+    def __str__(self) -> str:
+        return ":".join(part for part in (self.group, self.name, self.version, self.classifier) if part)
+
+
+def fetch(name: str, artifacts: Sequence[Artifact]) -> tuple[Path, ...]:
+    """The jars of artifacts and of what they depend on, fetched when they are not in the cache yet.
+
+    ``name`` tells this set of jars from others. Raises JvmError for what cannot be fetched.
+    """
+    folder = cache_folder() / "maven"
+    wanted = "\n".join(map(str, artifacts))
+    known = folder / f"{name}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}.classpath"
+    jars = _listed(known)
+    if jars:
+        return jars
+    folder.mkdir(parents=True, exist_ok=True)
+    settings, module = folder / f"{known.stem}.settings.xml", folder / f"{known.stem}.ivy.xml"
+    root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
+    settings.write_text(_SETTINGS.format(cache=quoteattr(str(folder / "ivy")), root=quoteattr(root)), encoding="utf-8")
+    module.write_text(_MODULE.format(name=quoteattr(name), dependencies=_dependencies(artifacts)), encoding="utf-8")
+    fresh = known.with_suffix(f".{os.getpid()}")
+    options = ["-settings", str(settings), "-ivy", str(module), "-confs", "default", "-cachepath", str(fresh)]
+    command = [find_java().command, "-jar", str(_ivy(folder)), "-warn", *options]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0 or not fresh.exists():
+        said = [line.strip(" \t:") for line in (result.stdout + result.stderr).splitlines() if "not found" in line]
+        raise JvmError(
+            f"{artifacts[0]} cannot be fetched from {root}: {said[0] if said else 'the resolver failed'}.",
+            "Look at the version and the connection, or name jars on this machine with --classpath or --flink-home.",
+        )
+    paths = fresh.read_text(encoding="utf-8").strip().split(os.pathsep)
+    fresh.write_text("\n".join(paths), encoding="utf-8")
+    os.replace(fresh, known)
+    return tuple(map(Path, paths))
+
+
+def _listed(known: Path) -> tuple[Path, ...]:
+    """The jars that an earlier fetch listed, if all are still there."""
+    try:
+        jars = tuple(Path(line) for line in known.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return ()
+    return jars if all(jar.is_file() for jar in jars) else ()
+
+
+def _dependencies(artifacts: Iterable[Artifact]) -> str:
+    lines = []
+    for one in artifacts:
+        conf = 'conf="default->master" transitive="false"' if one.alone else 'conf="default->default"'
+        jar = ""
+        if one.classifier:
+            jar = (
+                f'<artifact name={quoteattr(one.name)} type="jar" ext="jar" m:classifier={quoteattr(one.classifier)}/>'
+            )
+        given = f"org={quoteattr(one.group)} name={quoteattr(one.name)} rev={quoteattr(one.version)} {conf}"
+        lines.append(f"    <dependency {given}>{jar}</dependency>")
+    return "\n".join(lines)
+
+
+def _ivy(folder: Path) -> Path:
+    """The jar of Apache Ivy."""
+    spark = find_spec("pyspark")
+    for place in (spark.submodule_search_locations or []) if spark is not None else []:
+        for jar in sorted(Path(place, "jars").glob("ivy-2.*.jar")):
+            return jar
+    jar = folder / f"ivy-{_IVY}.jar"
+    if not jar.exists():
+        root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
+        url = f"{root.rstrip('/')}/org/apache/ivy/ivy/{_IVY}/ivy-{_IVY}.jar"
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                data = answer.read()
+        except OSError as error:
+            raise JvmError(
+                f"{url} cannot be fetched: {error}.", "Name jars on this machine with --classpath."
+            ) from error
+        if hashlib.sha256(data).hexdigest() != _IVY_SHA256:
+            raise JvmError(f"{url} is not the file it should be: its SHA-256 differs.")
+        fresh = jar.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(data)
+        os.replace(fresh, jar)
+    return jar

@@ -1,0 +1,370 @@
+"""What the JVM tells of a program: its jobs as Flink compiled them, with the states that Flink's operators keep.
+
+Graphs carry Flink's names for Flink's things. All records travel from the child process as JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Scope = Literal["keyed", "operator", "broadcast", "timer"]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A frozen record with named fields."""
+
+
+class JavaFrame(Struct, frozen=True, kw_only=True):
+    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines."""
+
+    class_name: str
+    method: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file or "unknown source"
+        return f"{self.class_name}.{self.method}({where})"
+
+
+class Serializer(Struct, frozen=True, kw_only=True):
+    """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it.
+
+    ``columns`` are the types of the fields of rows in SQL, within it or its first part that has rows.
+    """
+
+    serializer: str
+    snapshot: str
+    version: int
+    written: bytes
+    columns: tuple[str, ...] = ()
+
+
+class UserClass(Struct, frozen=True, kw_only=True):
+    """A class of the user's by its name; ``digest`` is of its bytecode, without the lines that it was compiled from."""
+
+    name: str
+    digest: str
+
+
+class StateUse(Struct, frozen=True, kw_only=True):
+    """What an operator does with a state and no snapshot tells: its time to live in milliseconds, what folds into it."""
+
+    ttl: int | None = None
+    function: UserClass | None = None
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """A state that an operator declares: its name, kind, and the serializers of its parts.
+
+    ``kind`` is Flink's: of keyed state ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``, of operator state its
+    distribution (``SPLIT_DISTRIBUTE``, ``UNION``, ``BROADCAST``), ``PRIORITY_QUEUE`` for timers.
+    """
+
+    name: str
+    scope: Scope
+    kind: str
+    serializers: dict[str, Serializer]
+    use: StateUse | None = None
+
+
+class States(Struct, frozen=True, kw_only=True):
+    """The states of an operator. ``unknown`` says why they could not be told; they are empty then."""
+
+    states: tuple[State, ...] = ()
+    key_serializer: Serializer | None = None
+    unknown: str = ""
+
+
+class EdgeId(Struct, frozen=True, kw_only=True):
+    """Which edge feeds a node: ``index`` counts the edges between the same two nodes."""
+
+    source: int
+    target: int
+    type_number: int
+    index: int
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """A StreamNode, with the id that its operator has in the JobGraph.
+
+    ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
+    the JobVertex that runs it, ``source`` the line of the user's code that made it.
+    """
+
+    id: int
+    name: str
+    description: str
+    uid: str | None
+    user_hash: str | None
+    generated_id: str
+    operator_id: str
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int
+    slot_sharing_group: str | None
+    co_location_group: str | None
+    buffer_timeout: int
+    chaining_strategy: str | None
+    factory: str
+    operator: str
+    function: UserClass | None
+    state_keys: int
+    key_serializer: str | None
+    output_serializer: str | None
+    vertex: str
+    vertex_class: str
+    yielding: bool
+    output_only_after_end_of_stream: bool
+    concurrent_attempts: bool
+    coordinator: bool
+    inputs: tuple[EdgeId, ...]
+    source: JavaFrame | None = None
+    states: States = States()
+
+
+class Edge(Struct, frozen=True, kw_only=True):
+    """A StreamEdge between two nodes. Edges with one ``partitioner_group`` have equal partitioners."""
+
+    source: int
+    target: int
+    type_number: int
+    index: int
+    partitioner: str
+    partitioner_class: str
+    partitioner_group: int
+    exchange_mode: str
+    side_output: str | None
+    buffer_timeout: int
+    unaligned_checkpoints: bool
+
+
+class VertexInput(Struct, frozen=True, kw_only=True):
+    """A JobEdge into a vertex."""
+
+    source: str
+    distribution_pattern: str
+    result_partition_type: str
+    ship_strategy: str | None
+
+
+class Vertex(Struct, frozen=True, kw_only=True):
+    """A JobVertex; ``operators`` are the generated ids of its operators, in its own order, which ends with the head."""
+
+    id: str
+    name: str
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int
+    invokable: str
+    slot_sharing_group: str | None
+    operators: tuple[str, ...]
+    inputs: tuple[VertexInput, ...]
+
+
+class Statement(Struct, frozen=True, kw_only=True):
+    """A statement of an SQL script, from 1-based line to line."""
+
+    text: str
+    line: int
+    end_line: int
+
+
+class GraphSettings(Struct, frozen=True, kw_only=True):
+    """What holds for a StreamGraph as a whole, as Flink settled it; ``checkpoint_interval`` in milliseconds."""
+
+    batch: bool
+    dynamic: bool
+    exchange_mode: str
+    sources: tuple[int, ...]
+    sinks: tuple[int, ...]
+    chaining: bool
+    chain_different_max_parallelism: bool
+    parallelism: int
+    max_parallelism: int
+    auto_generated_uids: bool
+    checkpoint_interval: int | None
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
+
+    ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
+    that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it.
+    """
+
+    name: str
+    flink: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    vertices: tuple[Vertex, ...]
+    graph: GraphSettings
+    options: dict[str, str]
+    savepoint: bytes = b""
+    notes: tuple[str, ...] = ()
+    exec_plan: str | None = None
+    statements: tuple[Statement, ...] = ()
+
+
+class Crash(Struct, frozen=True, kw_only=True):
+    """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
+
+    ``refused`` tells that Flink refuses the job that the program submitted.
+    """
+
+    type: str
+    message: str
+    frames: tuple[JavaFrame, ...] = ()
+    hint: str | None = None
+    statement: Statement | None = None
+    refused: bool = False
+
+
+class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
+    """A message of the child: a program of the request is begun; the messages up to the next one are about it."""
+
+
+class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
+    """A message of the child: a job was submitted."""
+
+    job: Job
+
+
+class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
+    """The last message of a child: the time of the program is up, and it stands at these lines."""
+
+    frames: tuple[JavaFrame, ...]
+
+
+class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
+    """The last message about a program: it came to its end, by an exception if there is a crash."""
+
+    crash: Crash | None = None
+
+
+Backend = Literal["hashmap", "rocksdb", "any"]
+Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed."""
+
+    name: str
+    resolved: Resolved
+    old: Serializer
+    new: Serializer
+    why: str = ""
+
+
+class StateRestore(Struct, frozen=True, kw_only=True):
+    """A state of OLD and what NEW has in its place; the one without a name stands for the key of all keyed states.
+
+    It is ``missing`` if NEW declares no state of this name.
+    """
+
+    name: str
+    scope: Scope
+    missing: bool = False
+    parts: tuple[Part, ...] = ()
+    old_kind: str = ""
+    new_kind: str = ""
+
+
+class RestoreFailure(Struct, frozen=True, kw_only=True):
+    """What Flink threw: the exception that tells most, and the innermost one if that is another."""
+
+    type: str
+    message: str
+    cause: str | None = None
+
+
+class RestoreAttempt(Struct, frozen=True, kw_only=True):
+    """A restore on a state backend; ``any`` stands for what fails before there is one.
+
+    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
+    values of each keyed state that were restored and read.
+    """
+
+    backend: Backend
+    failure: RestoreFailure | None = None
+    at_first_read: bool = False
+    entries: dict[str, int] = {}
+
+
+class OperatorRestore(Struct, frozen=True, kw_only=True):
+    """What became of OLD's state in the operator of NEW that has its id."""
+
+    node: int
+    operator_id: str
+    attempts: tuple[RestoreAttempt, ...] = ()
+    states: tuple[StateRestore, ...] = ()
+
+
+class Restored(Struct, frozen=True, kw_only=True, tag="restored"):
+    """The answer to a :class:`Restore`; ``failure`` says why nothing could be tried."""
+
+    operators: tuple[OperatorRestore, ...] = ()
+    failure: str = ""
+
+
+Message = Restored | Begun | Submitted | Stuck | Ended
+
+
+class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
+    """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None."""
+
+    path: str
+    main_class: str | None = None
+    arguments: tuple[str, ...] = ()
+
+
+class SqlScript(Struct, frozen=True, kw_only=True, tag="sql"):
+    """An SQL script, run as the SQL client runs it."""
+
+    path: str
+    text: str
+
+
+class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
+    """A plan that ``COMPILE PLAN`` wrote."""
+
+    path: str
+    text: str
+
+
+Program = JarProgram | SqlScript | CompiledPlan
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What the child is to build, one program after the other, with which Flink.
+
+    ``options`` are those of ``-D``. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    """
+
+    programs: tuple[Program, ...]
+    flink: str
+    classpath: tuple[str, ...]
+    java_library: str
+    jvm_options: tuple[str, ...] = ()
+    user_classpath: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    harness: bool = True
+    call_open: bool = True
+    open_timeout: float = 5.0
+    timeout: float
+    deadline: float
+    archive: bool = False
+
+
+class Restore(Struct, frozen=True, kw_only=True):
+    """What the child is to do next: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
+
+    ``program`` is its place in the request, ``job`` its place among the jobs of the program.
+    """
+
+    metadata: bytes
+    folder: str = ""
+    program: int = 0
+    job: int = 0

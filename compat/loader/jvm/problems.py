@@ -1,0 +1,116 @@
+"""What a restore by Flink's own classes says, operator by operator: what failed and why, what is migrated, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from compat.loader.jvm.differences import differences
+from compat.loader.jvm.model import OperatorRestore, Part, RestoreAttempt, RestoreFailure, Scope, StateRestore
+
+KEY = "KEY_SERIALIZER"
+_PARTS = {
+    "KEY_SERIALIZER": "key",
+    "USER_KEY_SERIALIZER": "map key",
+    "NAMESPACE_SERIALIZER": "namespace",
+    "VALUE_SERIALIZER": "value",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChange:
+    """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
+
+    ``reasons`` are sentences: the field, constant or class that differs.
+    """
+
+    name: str
+    scope: Scope
+    fails: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreProblem:
+    """A restore of an operator that fails on some backends; ``failure`` is what Flink threw on the first of them.
+
+    ``changes`` are the states that cannot be read, as far as the serializers tell; ``at_first_read`` says that the job would
+    start, and fail when it reads a value.
+    """
+
+    node: int
+    operator_id: str
+    backends: tuple[str, ...]
+    failure: RestoreFailure
+    at_first_read: bool
+    changes: tuple[StateChange, ...]
+
+
+def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:
+    """The restores that fail. Attempts that fail in different ways are told apart."""
+    for operator in restored:
+        changes = tuple(change for change in _changes(operator.states) if change.fails)
+        failed = [attempt for attempt in operator.attempts if attempt.failure is not None]
+        for group in _by_way(failed):
+            first = group[0]
+            assert first.failure is not None
+            yield RestoreProblem(
+                node=operator.node,
+                operator_id=operator.operator_id,
+                backends=tuple(one.backend for one in group),
+                failure=first.failure,
+                at_first_read=first.at_first_read,
+                changes=changes,
+            )
+
+
+def _by_way(failed: list[RestoreAttempt]) -> Iterator[list[RestoreAttempt]]:
+    for late in (False, True):
+        group = [one for one in failed if one.at_first_read is late]
+        if group:
+            yield group
+
+
+def migrations(restored: Iterable[OperatorRestore]) -> Iterator[tuple[int, StateChange]]:
+    """The states that Flink rewrites, by node, of operators that are restored."""
+    for operator in restored:
+        if all(one.failure is None for one in operator.attempts):
+            yield from ((operator.node, change) for change in _changes(operator.states) if not change.fails)
+
+
+def missing(restored: Iterable[OperatorRestore]) -> Iterator[tuple[int, StateRestore]]:
+    """The states of OLD that NEW does not declare before its first record, by node."""
+    for operator in restored:
+        yield from ((operator.node, state) for state in operator.states if state.missing)
+
+
+def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
+    for state in states:
+        changed = [part for part in state.parts if part.resolved not in ("as-is", "reconfigured")]
+        reasons = [reason for part in changed for reason in _reasons(part)]
+        other_kind = state.old_kind != state.new_kind
+        if other_kind:
+            reasons.insert(0, f"It was a {state.old_kind} state and is a {state.new_kind} state.")
+        if changed or other_kind:
+            yield StateChange(
+                name=state.name,
+                scope=state.scope,
+                fails=other_kind or any(part.resolved != "after-migration" or _is_fixed(part) for part in changed),
+                reasons=tuple(reasons),
+            )
+
+
+def _is_fixed(part: Part) -> bool:
+    """True for a part that no backend migrates: keys and namespaces place a value."""
+    return part.name in (KEY, "NAMESPACE_SERIALIZER")
+
+
+def _reasons(part: Part) -> Iterator[str]:
+    found = differences(part.old, part.new)
+    what = _PARTS.get(part.name, "value")
+    for sentence in found:
+        yield sentence[:1].upper() + sentence[1:] if what == "value" else f"The {what}: {sentence}"
+    if part.why:
+        yield f"The {what}'s serializer cannot be asked: {part.why}."
+    elif not found:
+        yield f"The {what}'s serializer {part.new.serializer or part.new.snapshot} does not read what it wrote before."

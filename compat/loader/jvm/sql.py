@@ -1,0 +1,171 @@
+"""Running an SQL script in the JVM as the SQL client runs it, and compiled plans as ``EXECUTE PLAN`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import jpype
+
+from compat.loader.jvm import sql_script
+from compat.loader.jvm.bridge import Java, causes, flink, java, member, set_member, text_or_none
+from compat.loader.jvm.capture import configuration
+from compat.loader.jvm.model import CompiledPlan, Crash, Request, SqlScript, Statement
+from compat.loader.jvm.program import crash_of
+
+_MODE = "execution.runtime-mode"
+_EXEC_NODES = "org.apache.flink.table.planner.plan.nodes.exec.ExecNodeContext"
+
+
+class StatementFailed(Exception):
+    """A statement that Flink refuses."""
+
+    def __init__(self, crash: Crash) -> None:
+        super().__init__(crash.message)
+        self.crash = crash
+
+
+class Session:
+    """A session of SQL: its table environment, its settings, and the plans compiled in it, by their files.
+
+    ``plan`` is the JSON of the plan of the job that is being submitted, and ``statements`` those that it is made of.
+    """
+
+    def __init__(self, request: Request, loader: Java, modes: dict[str, str]) -> None:
+        self.plan: Callable[[], str | None] = lambda: None
+        self.statements: tuple[Statement, ...] = ()
+        self._request = request
+        self._initial = {**request.options, **modes}
+        settings = flink("table.api.EnvironmentSettings").newInstance()
+        settings.withConfiguration(configuration(self._initial)).withClassLoader(loader)
+        self._environment = flink("table.api.TableEnvironment").create(settings.build())
+        for key, value in self._initial.items():
+            self._environment.getConfig().set(key, value)
+        self._compiled: dict[str, str] = {}
+        _NodeNumbers(self._environment).restart()
+
+    @property
+    def loader(self) -> Java:
+        """The class loader of the session: it has the jars that ADD JAR named."""
+        return member(self._environment, "resourceManager").getUserClassLoader()
+
+    def run(self, script: SqlScript) -> None:
+        """Run all statements of a script. Raises StatementFailed."""
+        for statement in sql_script.statements(script.text):
+            try:
+                self._run(statement, Path(script.path).parent)
+            except jpype.JException as error:
+                raise StatementFailed(_crash(error, statement, self._request.flink)) from error
+            except OSError as error:
+                said = f"The plan cannot be read: {error}."
+                raise StatementFailed(Crash(type="OSError", message=said, statement=statement)) from error
+
+    def run_plan(self, plan: CompiledPlan) -> None:
+        """Submit the job of a compiled plan."""
+        self.plan = lambda: plan.text
+        self._load(plan.text).execute()
+
+    def _run(self, statement: Statement, folder: Path) -> None:
+        text = statement.text
+        config = self._environment.getConfig()
+        if (option := sql_script.setting(text)) is not None:
+            config.set(*option)
+        elif (key := sql_script.reset(text)) is not None:
+            self._reset(config.getConfiguration(), key)
+        elif (planned := sql_script.plan_statement(text)) is not None:
+            self._planned(planned, statement, folder)
+        elif not sql_script.is_settings_list(text) and not sql_script.is_query(text):
+            self.statements = tuple(sql_script.members(statement)) if sql_script.submits(text) else (statement,)
+            self._renew()
+            numbers = _NodeNumbers(self._environment)
+            self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if sql_script.submits(text) else None
+            self._environment.executeSql(text)
+
+    def _planned(self, planned: sql_script.PlanStatement, statement: Statement, folder: Path) -> None:
+        """Plans are compiled in memory: a check leaves the user's files alone."""
+        there = next((path for path in (Path(planned.path), folder / planned.path) if path.is_file()), None)
+        inner = None
+        if planned.statement is not None and not (planned.keep and there is not None):
+            self._compiled[planned.path] = str(self._environment.compilePlanSql(planned.statement).asJsonString())
+            inner = Statement(text=planned.statement, line=statement.line, end_line=statement.end_line)
+        if planned.execute:
+            text = self._compiled.get(planned.path) or (there or Path(planned.path)).read_text(encoding="utf-8")
+            self.statements = (statement,) if inner is None else tuple(sql_script.members(inner))
+            self.plan = lambda: text
+            self._load(text).execute()
+
+    def _renew(self) -> None:
+        """Give the next job an environment of its own, so that options that were reset are gone."""
+        fresh = flink("streaming.api.environment.StreamExecutionEnvironment").getExecutionEnvironment()
+        with suppress(AttributeError):
+            set_member(member(self._environment, "execEnv"), "executionEnvironment", fresh)
+
+    def _load(self, text: str) -> Java:
+        self._renew()
+        return self._environment.loadPlan(flink("table.api.PlanReference").fromJsonString(text))
+
+    def _compile(self, text: str) -> str | None:
+        """The plan of a statement; None for one that Flink cannot write as a plan."""
+        try:
+            return str(self._environment.compilePlanSql(text).asJsonString())
+        except jpype.JException:
+            return None
+
+    def _reset(self, config: Java, key: str) -> None:
+        keys = [key] if key else [str(one) for one in config.keySet()]
+        for one in keys:
+            config.removeKey(one)
+            if one in self._initial:
+                config.setString(one, self._initial[one])
+
+
+class _NodeNumbers:
+    """The counter from which ExecNodes get their numbers, which are in the names of operators."""
+
+    def __init__(self, environment: Java) -> None:
+        self._counter: Java = None
+        try:
+            loader = environment.getPlanner().getClass().getClassLoader()
+            field = java("java.lang.Class").forName(_EXEC_NODES, True, loader).getDeclaredField("idCounter")
+            field.setAccessible(True)
+            self._counter = field.get(None)
+        except (jpype.JException, AttributeError):
+            return
+        self._before = int(self._counter.get())
+
+    def restart(self) -> None:
+        """Begin anew, as in a JVM that has planned nothing."""
+        if self._counter is not None:
+            self._counter.set(0)
+
+    def as_before(self, plan: Callable[[], str | None]) -> str | None:
+        """A plan made with the numbers that the statement's own planning began with."""
+        if self._counter is None:
+            return None
+        after = int(self._counter.get())
+        self._counter.set(self._before)
+        try:
+            return plan()
+        finally:
+            self._counter.set(after)
+
+
+def modes_of(script: SqlScript) -> dict[str, str]:
+    """The settings that a table environment can only be made with, as the script has them last."""
+    pairs = [sql_script.setting(one.text) for one in sql_script.statements(script.text)]
+    return {key: value for key, value in (pair for pair in pairs if pair is not None) if key == _MODE}
+
+
+def _crash(error: Java, statement: Statement, version: str) -> Crash:
+    """What is wrong with a statement: Flink says it in the innermost of its exceptions."""
+    found = crash_of(error, None, version)
+    messages = [said for one in causes(error) if (said := text_or_none(one.getMessage()))]
+    missing = next((said for said in messages if "Could not find any factory for identifier" in said), None)
+    message, hint = found.message, found.hint
+    if missing is not None:
+        name = missing.partition("identifier '")[2].partition("'")[0]
+        kind = missing.partition("implements '")[2].partition("'")[0].rpartition(".")[2]
+        message = f"No {kind or 'factory'} for {name!r} is on the class path."
+        hint = f"Put the jar of the connector, format or catalog {name!r} on the class path with --classpath."
+    return Crash(type=found.type, message=message, frames=(), hint=hint, statement=statement)

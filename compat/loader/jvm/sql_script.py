@@ -1,0 +1,134 @@
+"""An SQL script as its statements, split as Flink's SQL client splits it.
+
+A semicolon ends a statement, but not in a text, a quoted name or a comment, nor between the BEGIN and END of a statement set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compat.loader.jvm.model import Statement
+
+_TOKEN = re.compile(
+    r"""(?P<comment>--[^\n]*|/\*(?!\+).*?(?:\*/|\Z))
+      | (?P<quoted>'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|"(?:[^"]|"")*(?:"|\Z))
+      | (?P<end>;)
+      | (?P<word>[A-Za-z_][A-Za-z_0-9]*)
+      | (?P<other>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+_SET_OPENS = (("EXECUTE", "STATEMENT", "SET", "BEGIN"), ("BEGIN", "STATEMENT", "SET"))
+_SET = re.compile(
+    r"""^SET\s+(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^\s'=]+))\s*=\s*
+        (?:'(?P<text>(?:[^']|'')*)'|(?P<word>[^'\s].*))$""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_RESET = re.compile(r"^RESET(?:\s+(?:'(?P<quoted>[^']+)'|(?P<plain>\S+)))?$", re.IGNORECASE)
+_COMPILE = re.compile(
+    r"^COMPILE\s+(?P<execute>AND\s+EXECUTE\s+)?PLAN\s+'(?P<path>(?:[^']|'')+)'\s+"
+    r"(?P<keep>IF\s+NOT\s+EXISTS\s+)?FOR\s+(?P<statement>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_EXECUTE = re.compile(r"^EXECUTE\s+PLAN\s+'(?P<path>(?:[^']|'')+)'$", re.IGNORECASE)
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of a script, without comments, each with its first and last line from 1."""
+    found: list[Statement] = []
+    pieces: list[str] = []
+    words: list[str] = []
+    line = first = last = 1
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match.group()
+        if kind == "end" and not _open_set(words):
+            found += _statement(pieces, first, last)
+            pieces, words = [], []
+        elif kind == "comment":
+            pieces.append(" " + "\n" * token.count("\n"))
+        else:
+            if token.strip():
+                first = first if "".join(pieces).strip() else line
+                last = line + token.count("\n")
+            if kind == "word" or kind == "end":
+                words.append(token.upper())
+            pieces.append(token)
+        line += token.count("\n")
+    return found + list(_statement(pieces, first, last))
+
+
+def _open_set(words: list[str]) -> bool:
+    """True within a statement set: it ends at the word END that is a statement of its own."""
+    if not any(tuple(words[: len(opening)]) == opening for opening in _SET_OPENS):
+        return False
+    return words[-1] != "END" or (words[-2] != ";" and tuple(words[:-1]) not in _SET_OPENS)
+
+
+def _statement(pieces: list[str], first: int, last: int) -> Iterator[Statement]:
+    text = "".join(pieces).strip()
+    if text:
+        yield Statement(text=text, line=first, end_line=last)
+
+
+def members(statement: Statement) -> list[Statement]:
+    """The INSERTs of a statement set with their own lines; the statement itself where it is none."""
+    text = statement.text
+    words = re.match(r"\s*(?:EXECUTE\s+STATEMENT\s+SET\s+BEGIN|BEGIN\s+STATEMENT\s+SET\s*;)", text, re.IGNORECASE)
+    if words is None:
+        return [statement]
+    before = statement.line + text[: words.end()].count("\n") - 1
+    inner = re.sub(r"END\s*;?\s*$", "", text[words.end() :], flags=re.IGNORECASE)
+    return [
+        Statement(text=one.text, line=one.line + before, end_line=one.end_line + before) for one in statements(inner)
+    ]
+
+
+def setting(text: str) -> tuple[str, str] | None:
+    """The option and value of ``SET 'key' = 'value'``; None for any other statement."""
+    match = _SET.match(text)
+    if match is None:
+        return None
+    value = match["word"].strip() if match["text"] is None else match["text"].replace("''", "'")
+    return match["quoted"] or match["plain"], value
+
+
+def reset(text: str) -> str | None:
+    """The option that ``RESET 'key'`` takes back, empty for all; None for any other statement."""
+    match = _RESET.match(text)
+    return None if match is None else match["quoted"] or match["plain"] or ""
+
+
+def is_settings_list(text: str) -> bool:
+    """True for a ``SET`` that shows all options."""
+    return text.upper() == "SET"
+
+
+class PlanStatement:
+    """``COMPILE PLAN``, ``COMPILE AND EXECUTE PLAN`` or ``EXECUTE PLAN``: the plan's file, and what is to be done with it."""
+
+    def __init__(self, path: str, statement: str | None, execute: bool, keep: bool) -> None:
+        self.path, self.statement, self.execute, self.keep = path, statement, execute, keep
+
+
+def plan_statement(text: str) -> PlanStatement | None:
+    """What a statement does with a compiled plan; None for any other statement."""
+    if (match := _EXECUTE.match(text)) is not None:
+        return PlanStatement(match["path"].replace("''", "'"), None, execute=True, keep=True)
+    if (match := _COMPILE.match(text)) is not None:
+        path = match["path"].replace("''", "'")
+        return PlanStatement(path, match["statement"], execute=bool(match["execute"]), keep=bool(match["keep"]))
+    return None
+
+
+def is_query(text: str) -> bool:
+    """True for a statement that only shows rows: it keeps no state that a savepoint could hold."""
+    first = re.match(r"[(\s]*([A-Za-z]+)", text)
+    if first is None or first[1].upper() not in ("SELECT", "WITH", "VALUES"):
+        return False
+    return "INSERT" not in {match.group().upper() for match in _TOKEN.finditer(text) if match.lastgroup == "word"}
+
+
+def submits(text: str) -> bool:
+    """True for a statement that a job is made of."""
+    words = [match.group().upper() for match in _TOKEN.finditer(text) if match.lastgroup == "word"][:4]
+    return words[:1] == ["INSERT"] or any(tuple(words[: len(opening)]) == opening for opening in _SET_OPENS)

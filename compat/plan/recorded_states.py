@@ -1,0 +1,90 @@
+"""A state as a snapshot of Flink records it: its kind, and the shapes of its serializers."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+
+from compat.plan.model import StateKind, StateScope
+from compat.plan.shapes import VOID, Shape, of_snapshot
+from compat.state import names as framework
+from compat.state.flink import StateMeta
+
+_KINDS = {
+    "VALUE": StateKind.VALUE,
+    "LIST": StateKind.LIST,
+    "MAP": StateKind.MAP,
+    "REDUCING": StateKind.REDUCING,
+    "AGGREGATING": StateKind.AGGREGATING,
+}
+_SCOPES = {"UNION": StateScope.UNION, "BROADCAST": StateScope.BROADCAST}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedState:
+    """A state as the backend knows it.
+
+    ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
+    None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
+    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list.
+    """
+
+    name: str
+    kind: StateKind | None
+    scope: StateScope
+    value: Shape | None = None
+    namespace: Shape | None = None
+    ttl: bool = False
+    bytes: int | None = None
+    elements: tuple[builtins.bytes, ...] = ()
+
+    @property
+    def timers(self) -> bool:
+        """True for a queue of timers."""
+        return self.kind is StateKind.TIMERS
+
+
+def kept_by_flink(state: RecordedState, name: str) -> bool:
+    """True for a state that operators of Flink keep for themselves, under a ``name`` that no function gave it."""
+    if state.timers or name.startswith(framework.PYTHON_REDUCE):
+        return True
+    if state.namespace is not None and name in framework.OF_TRIGGERS:
+        return True
+    return name in framework.OF_OPERATORS or name in framework.OF_CONNECTORS
+
+
+def recorded_state(meta: StateMeta, size: int | None) -> RecordedState:
+    """A state as its header tells it; ``size`` is that of its values in bytes, where it is known."""
+    value = of_snapshot(meta.serializer("VALUE_SERIALIZER"))
+    namespace = of_snapshot(meta.serializer("NAMESPACE_SERIALIZER"))
+    if meta.type == "PRIORITY_QUEUE":
+        if value is not None and len(value.parts) == 2:
+            namespace = value.parts[1]
+        return RecordedState(meta.name, StateKind.TIMERS, StateScope.KEYED, None, _window(namespace), False, size)
+    if meta.type in ("OPERATOR", "BROADCAST"):
+        scope = _SCOPES.get(meta.option("OPERATOR_STATE_DISTRIBUTION_MODE") or meta.type, StateScope.OPERATOR)
+        kind = StateKind.MAP if scope is StateScope.BROADCAST else StateKind.LIST
+        if scope is StateScope.BROADCAST:
+            key = of_snapshot(meta.serializer("KEY_SERIALIZER"))
+            value = None if key is None or value is None else Shape("Map", (key, value))
+        return RecordedState(meta.name, kind, scope, value, None, False, size)
+    plain, ttl = _without_ttl(value)
+    kind_name = meta.option("KEYED_STATE_TYPE") or ""
+    return RecordedState(meta.name, _KINDS.get(kind_name), StateScope.KEYED, plain, _window(namespace), ttl, size)
+
+
+def _window(namespace: Shape | None) -> Shape | None:
+    return None if namespace is None or namespace.name == VOID else namespace
+
+
+def _without_ttl(value: Shape | None) -> tuple[Shape | None, bool]:
+    """The shape of what the program stores, and whether it is kept with the time of its last use."""
+    if value is None:
+        return None, False
+    if value.name == "Ttl":
+        return value.parts[-1], True
+    if value.name in ("List", "Map") and value.parts and value.parts[-1].name == "Ttl":
+        inner, _ = _without_ttl(value.parts[-1])
+        assert inner is not None
+        return Shape(value.name, (*value.parts[:-1], inner)), True
+    return value, False

@@ -1,0 +1,33 @@
+"""The golden jobs in Java and SQL: their programs, and what Flink did with them."""
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+
+from compat.loader.jvm.model import JarProgram, SqlScript
+
+JAVA = Path(__file__).parents[3] / "golden" / "java"
+PROGRAMS = JAVA / "programs" / "programs.jar"
+
+
+@cache
+def records():
+    """What Flink did, by version and name."""
+    with gzip.open(JAVA / "results.jsonl.gz") as file:
+        return {(one["version"], one["name"]): one for one in map(json.loads, file)}
+
+
+def program(version, name, side):
+    """The old or the new program of a pair."""
+    folder = JAVA / version / name
+    if (folder / f"{side}.sql").exists():
+        text = (folder / f"{side}.sql").read_text().replace("${DIR}", str(folder))
+        return SqlScript(path=str(folder / f"{side}.sql"), text=text)
+    entry = next(one["entryClass"] for (_, known), one in records().items() if known == name)
+    return JarProgram(path=str(folder / f"{side}.jar"), main_class=entry)
+
+
+def savepoint(version, name):
+    """The folder of the savepoint that the old program left."""
+    return JAVA / version / name / "savepoint"
