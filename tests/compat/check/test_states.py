@@ -131,7 +131,7 @@ def test_bytes_of_another_type_are_not_told_where_it_is_open_who_gets_the_state(
     old = operator("Count", uid="count", states=(state(None), value_state("other")), detail=detail)
     reads = operator("Sum", uid="sum", user_hash=old.id, states=(state("Long"),))
     other = operator("Count", uid="count", states=(value_state("other"),))
-    snapshot = Snapshot(path="s", format_version=4, files=(), backends={}, types_known=False)
+    snapshot = Snapshot(path="s", format_version=4, files=(), formats={}, types_known=False)
     report = check(program("s", old, kind="savepoint", snapshot=snapshot), program("new", reads, other))
     assert {finding.rule for finding in report.findings if finding.level is Level.ERROR} == {"CMP111"}
 
