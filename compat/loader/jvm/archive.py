@@ -7,6 +7,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from compat.compiler.spark.driver.java import cache_folder
 from compat.loader.jvm.distribution import FlinkDistribution
@@ -18,10 +19,19 @@ _ARCHIVES_FROM = 13  # the first Java that archives the classes of an applicatio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """Options of the JVM that use an archive; ``makes`` tells that this start makes one."""
+    """Options of the JVM that use or make an archive at ``path``.
+
+    One that is made is written to ``fresh`` and moved when it is whole: two programs may start at once.
+    """
 
     options: tuple[str, ...]
-    makes: bool = False
+    path: Path | None = None
+    fresh: Path | None = None
+
+    def keep(self) -> None:
+        """Move an archive that was made to its place."""
+        if self.path is not None and self.fresh is not None and self.fresh.exists():
+            os.replace(self.fresh, self.path)
 
 
 def archive_for(flink: FlinkDistribution, java: Java) -> Archive:
@@ -33,7 +43,8 @@ def archive_for(flink: FlinkDistribution, java: Java) -> Archive:
         return Archive(options=("-Xshare:auto", f"-XX:SharedArchiveFile={archive}"))
     archive.parent.mkdir(parents=True, exist_ok=True)
     _drop_old(archive.parent)
-    return Archive(options=("-Xshare:auto", f"-XX:ArchiveClassesAtExit={archive}"), makes=True)
+    fresh = archive.with_suffix(f".{os.getpid()}-{uuid4().hex[:8]}")
+    return Archive(options=("-Xshare:auto", f"-XX:ArchiveClassesAtExit={fresh}"), path=archive, fresh=fresh)
 
 
 def _key(flink: FlinkDistribution, java: Java) -> str:

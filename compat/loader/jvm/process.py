@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from compat.loader.interpreter import Interpreter
-from compat.loader.jvm.archive import archive_for
+from compat.loader.jvm.archive import Archive, archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
 from compat.loader.jvm.model import (
@@ -69,7 +69,7 @@ class Building:
     interpreter: Interpreter
     pipes: Pipes
     reading: threading.Thread
-    archive: bool
+    archive: Archive
 
 
 def _tell(interpreter: Interpreter, command: Request | Restore) -> None:
@@ -97,7 +97,7 @@ def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, opt
         open_timeout=options.open_timeout,
         timeout=options.timeout,
         deadline=deadline,
-        archive=archive.makes,
+        archive=archive.fresh is not None,
     )
     interpreter = Interpreter(1, 0, start=_START)
     ((result_end, errors_end),) = interpreter.slots
@@ -106,7 +106,7 @@ def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, opt
     reading = threading.Thread(target=_read, args=(interpreter, pipes, deadline), daemon=True)
     reading.start()
     _tell(interpreter, request)
-    return Building(interpreter, pipes, reading, archive.makes)
+    return Building(interpreter, pipes, reading, archive)
 
 
 def _read(interpreter: Interpreter, pipes: Pipes, deadline: float) -> None:
@@ -135,6 +135,8 @@ def finish(building: Building) -> list[JvmOutcome]:
         code = _code(building) if building.pipes.done else None
     finally:
         building.interpreter.end()
+    if code == 0:
+        building.archive.keep()
     return _outcomes(building.pipes, code)
 
 
@@ -157,7 +159,7 @@ def build_all(
 def _code(building: Building) -> int | None:
     """The exit code of a process that closed its pipe; one that makes an archive gets the time for it."""
     try:
-        return building.interpreter.process.wait(_ENDING if building.archive else 5.0)
+        return building.interpreter.process.wait(_ENDING if building.archive.fresh else 5.0)
     except subprocess.TimeoutExpired:
         return None
 
