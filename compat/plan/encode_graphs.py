@@ -13,7 +13,7 @@ from compat.plan import graphs
 def stream_graph(graph: StreamGraph) -> graphs.StreamGraph:
     """The StreamGraph: nodes by id, edges by their source, each node's edges in its own order."""
     ids = sorted(graph.nodes)
-    edges = [edge for id in ids for edge in graph.edges_out[id]]
+    edges = [edge for node in ids for edge in graph.edges_out[node]]
     place = {id(edge): index for index, edge in enumerate(edges)}
     partitioners: dict[object, int] = {}
     return graphs.StreamGraph(
