@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from compat.check.baseline import BaselineError
-from compat.check.findings import Report
+from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
@@ -210,7 +210,10 @@ def _both_ways(comparisons: list[Comparison], command: CheckCommand) -> list[Com
 def _code(outcome: Report | Undecided, command: CheckCommand) -> int:
     if isinstance(outcome, Undecided):
         return UNDECIDED
-    return FOUND if any(command.context.fails(finding.level) for finding in outcome.findings) else 0
+    failing = {finding.level for finding in outcome.findings if command.context.fails(finding.level)}
+    if failing == {Level.UNKNOWN}:
+        return UNDECIDED
+    return FOUND if failing else 0
 
 
 def _report(results: list[Outcomes], command: CheckCommand) -> None:

@@ -1,13 +1,18 @@
 """Whether stored bytes can be of a declared type: what PyFlink's coders write of a value, without reading the value.
 
 In process mode a savepoint has bytes and no types. But not every bytes are of every type: a ``Long`` is 8 bytes, a
-``String`` begins with its length. What contradicts the declared type is certain; what does not may still be of another
-type of the same form. Nothing is unpickled.
+``String`` begins with its length. What contradicts the declared type is certain. What does not may still be of another
+type of the same form: 8 bytes are a ``Long``, a ``Double`` or a ``Timestamp``. There the values tell, if only one of these
+types has such values in practice: 30 is no time in milliseconds, and as a ``Double`` it would be the smallest there is. A text
+is never told from bytes that happen to be one. Nothing is unpickled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from compat.plan.shapes import Shape, of_type
 
@@ -16,6 +21,14 @@ _WITH_LENGTH = frozenset({"String", "Character"})
 _PICKLED = "PickledByteArrayTypeInfo"
 _ROW_KIND_BITS = 2
 _PICKLE_START, _PICKLE_END = 0x80, 0x2E
+_ONLY_ONES_OF_THEIR_SIZE = frozenset({"Byte", "Boolean", "Short"})
+"""Of one byte there are truth values and small numbers, which are equal in Python; of two there are numbers only."""
+_DAY = 86_400_000
+_TIMES = range(10**11, 10**14)
+"""Milliseconds from 1973 to 5138: a number of this size may be a time."""
+_LARGEST_COUNT = 2**52
+_REAL = 1e-9, 1e15
+_FLOATS = {"Float": struct.Struct(">f"), "Double": struct.Struct(">d")}
 
 
 class _Contradiction(Exception):
@@ -26,28 +39,60 @@ class _Untold(Exception):
     """A type whose bytes are not known here."""
 
 
-def contradiction(declared: str | None, container: str, values: Iterable[bytes]) -> str | None:
-    """Why one of ``values`` cannot be of the declared type; None if all can, or if that cannot be told.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What stored values say of a declared type: why they cannot be of it, or that they are of no other one."""
 
-    ``container`` is the kind of state (``value``, ``list``, ``map``, …): of a list and a map, a value is an element's.
+    contradiction: str | None = None
+    told: bool = False
+
+
+@dataclass(slots=True)
+class _Witness:
+    """By place in the type, the parts of which a value was seen that no other type has, and those where one was that may be
+    of another type. ``pickled`` is whether bytes are those of a pickle."""
+
+    pickled: bool
+    told: set[tuple[int, ...]] = field(default_factory=set)
+    doubtful: set[tuple[int, ...]] = field(default_factory=set)
+
+    def saw(self, place: tuple[int, ...], told: bool | None) -> None:
+        """Note a value; None for one that says nothing."""
+        if told is not None:
+            (self.told if told else self.doubtful).add(place)
+
+
+def judge(declared: str | None, container: str, values: Iterable[bytes]) -> Evidence:
+    """What ``values`` say of the declared type.
+
+    ``container`` is the kind of state (``value``, ``list``, ``map``, …): of a list and a map, a value is an element's. The keys
+    of a map are not looked at, so that its type is never told.
     """
     shape = _element(declared, container)
     if shape is None or declared is None:
-        return None
-    pickled = _PICKLED in declared
+        return Evidence()
+    witness = _Witness(_PICKLED in declared)
     try:
         for value in values:
-            end = _pass(shape, value, 0, pickled)
+            end = _pass(shape, value, 0, witness)
             # Elements that were added to a list together are written together.
             while container == "list" and 0 < end < len(value):
-                end = _pass(shape, value, end, pickled)
+                end = _pass(shape, value, end, witness)
             if end != len(value):
                 raise _Contradiction(f"{len(value)} bytes, of which {shape} takes {end}")
     except _Contradiction as found:
-        return str(found)
+        return Evidence(contradiction=str(found))
     except _Untold:
-        return None
-    return None
+        return Evidence()
+    told = container != "map" and not witness.doubtful and witness.told >= set(_leaves(shape, ()))
+    return Evidence(told=told)
+
+
+def _leaves(shape: Shape, place: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not shape.parts:
+        yield place
+    for number, part in enumerate(shape.parts):
+        yield from _leaves(part, (*place, number))
 
 
 def _element(declared: str | None, container: str) -> Shape | None:
@@ -58,7 +103,7 @@ def _element(declared: str | None, container: str) -> Shape | None:
     return shape.parts[-1] if wrapper is not None and shape.name == wrapper else shape
 
 
-def _pass(shape: Shape, data: bytes, at: int, pickled: bool) -> int:
+def _pass(shape: Shape, data: bytes, at: int, witness: _Witness, place: tuple[int, ...] = ()) -> int:
     """Where a value that begins at ``at`` ends."""
     if shape.name in _SIZES:
         size = _SIZES[shape.name]
@@ -66,38 +111,79 @@ def _pass(shape: Shape, data: bytes, at: int, pickled: bool) -> int:
             raise _Contradiction(f"{len(data) - at} bytes where {shape} has {size}")
         if shape.name == "Boolean" and data[at] > 1:
             raise _Contradiction(f"a byte {data[at]:#04x} where Boolean has 0 or 1")
+        witness.saw(place, _only_of(shape.name, data[at : at + size]))
         return at + size
     if shape.name in _WITH_LENGTH:
         text, end = _after_length(shape.name, data, at)
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError:
-            raise _Contradiction(f"bytes that are not UTF-8 where {shape} has text") from None
+        if not _is_text(text):
+            raise _Contradiction(f"bytes that are not UTF-8 where {shape} has text")
+        witness.saw(place, False)
         return end
-    if shape.name == "byte[]" and pickled:
-        text, end = _after_length("a pickle", data, at)
-        if not text or text[0] != _PICKLE_START or text[-1] != _PICKLE_END:
+    if shape.name == "byte[]":
+        content, end = _after_length("a pickle" if witness.pickled else "bytes", data, at)
+        pickle = len(content) > 1 and content[0] == _PICKLE_START and content[-1] == _PICKLE_END
+        if witness.pickled and not pickle:
             raise _Contradiction("bytes that do not begin and end like a pickle")
+        witness.saw(place, witness.pickled or not (pickle or _is_text(content)))
         return end
+    if shape.name == "List" and shape.parts:
+        return _pass_list(shape.parts[0], data, at, witness, place)
     if shape.name == "Tuple":
-        for part in shape.parts:
-            at = _pass(part, data, at, pickled)
+        for number, part in enumerate(shape.parts):
+            at = _pass(part, data, at, witness, (*place, number))
         return at
     if shape.name == "Row":
-        return _pass_row(shape, data, at, pickled)
+        return _pass_row(shape, data, at, witness, place)
     raise _Untold(shape.name)
 
 
-def _pass_row(shape: Shape, data: bytes, at: int, pickled: bool) -> int:
+def _pass_list(element: Shape, data: bytes, at: int, witness: _Witness, place: tuple[int, ...]) -> int:
+    """The number of elements, and each behind a byte that says whether it is there."""
+    number = int.from_bytes(data[at : at + 4], "big", signed=True)
+    if len(data) - at < 4 or number < 0 or number > len(data) - at - 4:
+        raise _Contradiction(f"{len(data) - at} bytes that do not begin with the number of elements of a list")
+    at += 4
+    for _ in range(number):
+        if at >= len(data) or data[at] > 1:
+            raise _Contradiction("bytes in which an element of a list is neither there nor None")
+        at = _pass(element, data, at + 1, witness, (*place, 0)) if data[at] else at + 1
+    return at
+
+
+def _only_of(name: str, raw: bytes) -> bool | None:
+    """Whether no other type of the same size has such a value in practice; None if the value says nothing."""
+    if name in _ONLY_ONES_OF_THEIR_SIZE:
+        return True
+    number = int.from_bytes(raw, "big", signed=True)
+    if number == 0:
+        return None
+    if name in _FLOATS:
+        (real,) = _FLOATS[name].unpack(raw)
+        return math.isfinite(real) and _REAL[0] < abs(real) < _REAL[1]
+    if name == "Integer":  # dates and times are small numbers of days and of milliseconds
+        return number < 0 or _DAY < number < 2**29
+    return abs(number) < _LARGEST_COUNT and number not in _TIMES
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _pass_row(shape: Shape, data: bytes, at: int, witness: _Witness, place: tuple[int, ...]) -> int:
     """A mask of two bits for the kind of row and one for each field that is None, then the other fields."""
     length = (len(shape.parts) + _ROW_KIND_BITS + 7) // 8
     mask = data[at : at + length]
     if len(mask) < length:
         raise _Contradiction(f"{len(data) - at} bytes where {shape} begins with {length}")
     at += length
-    for number, part in enumerate(shape.parts, start=_ROW_KIND_BITS):
-        if not mask[number // 8] & (0x80 >> number % 8):
-            at = _pass(part, data, at, pickled)
+    for number, part in enumerate(shape.parts):
+        bit = number + _ROW_KIND_BITS
+        if not mask[bit // 8] & (0x80 >> bit % 8):
+            at = _pass(part, data, at, witness, (*place, number))
     return at
 
 

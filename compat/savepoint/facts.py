@@ -19,7 +19,7 @@ from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, St
 from compat.plan.model import Detail, Settings
 from compat.plan.recorded_states import RecordedState, kept_by_flink
 from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
-from compat.savepoint.evidence import contradiction
+from compat.savepoint.evidence import Evidence, judge
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import Recorded, RecordedOperator
@@ -178,11 +178,21 @@ class _Translation:
         found: dict[str, str] = {}
         for state in self.recorded.states:
             twin = declared.get(self.declared_name(state))
-            if state.elements and twin is not None and not twin.built_in and self.stored_alike(state, twin):
-                why = contradiction(twin.type, twin.kind.value, state.elements)
-                if why is not None:
-                    found[twin.name] = why
+            why = None if twin is None else self.evidence(state, twin).contradiction
+            if twin is not None and why is not None:
+                found[twin.name] = why
         return found
+
+    def evidence(self, state: RecordedState, twin: State) -> Evidence:
+        """What the stored bytes of a state say of the type that NEW declares under the same name.
+
+        Where nothing is stored, nothing can be read wrongly.
+        """
+        if twin.built_in or twin.name != self.declared_name(state) or not self.stored_alike(state, twin):
+            return Evidence()
+        if state.bytes == 0:
+            return Evidence(told=True)
+        return judge(twin.type, twin.kind.value, state.elements) if state.elements else Evidence()
 
     def states(self) -> tuple[State, ...]:
         """The states, each with the kind and type of a declared one that is stored in the same way, if there is one."""
@@ -248,7 +258,7 @@ class _Translation:
         if self.known is not None and twin is not None:
             return twin.type
         if self.mode == PROCESS and not self.is_built_in(recorded):
-            return None
+            return twin.type if twin is not None and self.evidence(recorded, twin).told else None
         if recorded.value is None:
             return None
         declared = None if twin is None else of_type(twin.type)

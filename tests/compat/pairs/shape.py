@@ -50,25 +50,37 @@ SHAPE = [
     ),
     _with_loop("iterations_with_checkpoints", BROKEN, "CMP203", execution_checkpointing_interval="1000"),
     _with_loop("iterations_without_checkpoints", OK),
-    pair(
-        "operator_put_into_a_finished_chain",
-        Saved(FINISHED),
-        rewritten(FINISHED, _RULES, _RULES + '.map(lambda x: x, L).uid("new")'),
-        BROKEN,
-        "CMP204",
+    under(
+        pair(
+            "operator_put_into_a_finished_chain",
+            Saved(FINISHED),
+            rewritten(FINISHED, _RULES, _RULES + '.map(lambda x: x, L).uid("new")'),
+            BROKEN,
+            "CMP204",
+        ),
+        names=saved(FINISHED)["program"],
     ),
-    pair(
-        "operator_put_behind_a_finished_chain",
-        Saved(FINISHED),
-        rewritten(FINISHED, _RULES, _RULES + '.rebalance().map(lambda x: x, L).uid("new")'),
-        OK,
+    under(
+        pair(
+            "operator_put_behind_a_finished_chain",
+            Saved(FINISHED),
+            rewritten(FINISHED, _RULES, _RULES + '.rebalance().map(lambda x: x, L).uid("new")'),
+            OK,
+        ),
+        names=saved(FINISHED)["program"],
     ),
-    pair(
-        "exchange_with_records_in_flight_gone",
-        Saved(IN_FLIGHT),
-        rewritten(IN_FLIGHT, ".rebalance()", ""),
-        BROKEN,
-        "CMP205",
+    under(
+        pair(
+            "exchange_with_records_in_flight_gone",
+            Saved(IN_FLIGHT),
+            rewritten(IN_FLIGHT, ".rebalance()", ""),
+            BROKEN,
+            "CMP205",
+        ),
+        names=saved(IN_FLIGHT)["program"],
     ),
-    pair("exchange_with_records_in_flight_kept", Saved(IN_FLIGHT), saved(IN_FLIGHT)["program"], OK),
+    under(
+        pair("exchange_with_records_in_flight_kept", Saved(IN_FLIGHT), saved(IN_FLIGHT)["program"], OK),
+        names=saved(IN_FLIGHT)["program"],
+    ),
 ]

@@ -15,13 +15,32 @@ _BACKEND = "state.backend.type"
 SNAPSHOTS = [
     pair("savepoint_cut", Saved(COUNTS, cut=2000), _COUNTING, UNKNOWN, "CMP501"),
     pair("savepoint_whole", Saved(COUNTS), _COUNTING, OK),
-    pair("savepoint_without_a_file", Saved(FINISHED, without=_FILE), _RULES, BROKEN, "CMP410", "CMP502"),
-    pair("savepoint_with_all_files", Saved(FINISHED), _RULES, OK),
+    under(
+        pair("savepoint_without_a_file", Saved(FINISHED, without=_FILE), _RULES, BROKEN, "CMP410", "CMP502"),
+        names=_RULES,
+    ),
+    under(pair("savepoint_with_all_files", Saved(FINISHED), _RULES, OK), names=_RULES),
     under(
         pair("native_format_of_rocksdb_on_heap", Saved(ROCKSDB), _EVERYTHING, BROKEN, "CMP503"),
         definitions={_BACKEND: "hashmap"},
+        names=_EVERYTHING,
     ),
-    under(pair("native_format_of_rocksdb", Saved(ROCKSDB), _EVERYTHING, OK), definitions={_BACKEND: "rocksdb"}),
+    under(
+        pair("native_format_of_rocksdb", Saved(ROCKSDB), _EVERYTHING, OK),
+        definitions={_BACKEND: "rocksdb"},
+        names=_EVERYTHING,
+    ),
+    under(
+        pair(
+            "native_format_without_names",
+            Saved(ROCKSDB),
+            _EVERYTHING,
+            UNKNOWN,
+            "CMP504",
+            unrecorded="native_format_of_rocksdb is the same restore",
+        ),
+        definitions={_BACKEND: "rocksdb"},
+    ),
     under(
         pair("savepoint_with_names", Saved(COUNTS), _COUNTING, OK, unrecorded="savepoint_whole is the same restore"),
         names=_COUNTING,

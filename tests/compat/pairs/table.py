@@ -80,7 +80,7 @@ NEAR_MISSES = {
     "CMP501": ("savepoint_cut", "savepoint_whole"),
     "CMP502": ("savepoint_without_a_file", "savepoint_with_all_files"),
     "CMP503": ("native_format_of_rocksdb_on_heap", "native_format_of_rocksdb"),
-    "CMP504": ("savepoint_whole", "savepoint_with_names"),
+    "CMP504": ("native_format_without_names", "native_format_of_rocksdb"),
     "CMP505": ("savepoint_of_another_type", "savepoint_whole"),
     "CMP601": ("chaining_disabled", "chaining_set_to_its_default"),
     "CMP602": ("checkpoints_off", "checkpoints_farther_apart"),

@@ -120,7 +120,8 @@ def test_state_on_other_storage_is_told_and_not_fetched(tmp_path):
     (tmp_path / "chk-5").mkdir()
     # Of equal length, so that nothing else moves.
     (tmp_path / "chk-5" / "_metadata").write_bytes(data.replace(b"file:/", b"s3:///"))
-    result = run(tmp_path / "chk-5", tmp_path / "job.py", "-D", "state.backend.type=rocksdb")
+    same = tmp_path / "job.py"
+    result = run(tmp_path / "chk-5", same, "-D", "state.backend.type=rocksdb", "--names", same)
     assert result.exit_code == 0  # the header with the states stands in the metadata
     assert "note CMP502" in result.stdout
     assert "2 state files are on other storage and were not looked at" in words(result)
@@ -192,10 +193,8 @@ def test_all_savepoints_of_a_folder_are_judged_and_the_worst_decides(program, tm
     (tmp_path / "all" / SMALL / "_metadata").write_bytes(b"\x49\x60\x67\x2d\0\0\0\x63")
     mixed = run("--savepoints", tmp_path / "all", program, "--output", "concise")
     assert mixed.exit_code == 2
-    failure, note = mixed.stdout.splitlines()
+    (failure,) = mixed.stdout.splitlines()
     assert "CMP501 failure" in failure
-    assert "CMP504 note the type of 1 state cannot be compared: 'count'" in note
-    assert str(tmp_path / "all" / UNNAMED) in note
 
 
 def test_a_checkpoint_folder_is_found_below_the_jobs(program, tmp_path):

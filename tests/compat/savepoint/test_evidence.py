@@ -8,14 +8,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compat.savepoint.evidence import contradiction
+from compat.savepoint.evidence import judge
 from compat.state.flink import HeaderReader, read_metadata, sample_values
 from compat.state.types import Types
 from tests.compat.savepoint.conftest import saved
 
+
+def contradiction(declared, container, values):
+    return judge(declared, container, values).contradiction
+
+
 LONG, STRING, PICKLED = Types.LONG(), Types.STRING(), Types.PICKLED_BYTE_ARRAY()
 PAIR = Types.TUPLE([LONG, STRING])
 ROW = Types.ROW([STRING, LONG])
+BYTES, DOUBLE, INT, LONGS = Types.PRIMITIVE_ARRAY(Types.BYTE()), Types.DOUBLE(), Types.INT(), Types.LIST(Types.LONG())
 
 
 def text(value):
@@ -27,7 +33,14 @@ def long(value):
     return struct.pack(">q", value)
 
 
+def listed(*items):
+    """A list as PyFlink writes it; None stands for an element that is not there."""
+    return struct.pack(">i", len(items)) + b"".join(b"\0" if item is None else b"\1" + item for item in items)
+
+
 WRITTEN = {
+    BYTES: st.binary().map(lambda data: struct.pack(">i", len(data)) + data),
+    LONGS: st.lists(st.none() | st.integers(-(2**63), 2**63 - 1).map(long)).map(lambda items: listed(*items)),
     LONG: st.integers(-(2**63), 2**63 - 1).map(long),
     Types.INT(): st.integers(-(2**31), 2**31 - 1).map(lambda value: struct.pack(">i", value)),
     Types.SHORT(): st.integers(-(2**15), 2**15 - 1).map(lambda value: struct.pack(">h", value)),
@@ -69,6 +82,13 @@ OTHERS = [
     (STRING, b"\0\0\0\2\xff\xfe", "bytes that are not UTF-8"),
     (PICKLED, text("long enough"), "do not begin and end like a pickle"),
     (PAIR, long(1), "do not begin with the length of String"),
+    (BYTES, long(27), "8 bytes, of which byte[] takes 4"),
+    (Types.LIST(INT), listed(long(30), long(1)), "bytes, of which List<Integer> takes"),
+    (LONGS, listed(struct.pack(">i", 30), struct.pack(">i", 1)), "bytes where Long has 8"),
+    (LONGS, text("7 bytes"), "neither there nor None"),
+    (LONGS, b"", "number of elements of a list"),
+    (Types.ROW([LONG, LONG]), long(1) + long(2), "where Long has 8"),
+    (Types.TUPLE([LONG, LONG]), b"\0" + long(1) + long(2), "17 bytes, of which"),
     (ROW, b"", "0 bytes where Row(f0: String, f1: Long) begins with 1"),
 ]
 
@@ -78,7 +98,7 @@ def test_bytes_of_another_form_contradict(declared, value, why):
     assert why in (contradiction(str(declared), "value", [value]) or "")
 
 
-@pytest.mark.parametrize("declared", [None, "com.acme.Order", str(Types.INSTANT()), str(Types.LIST(LONG)), "byte[]"])
+@pytest.mark.parametrize("declared", [None, "com.acme.Order", str(Types.INSTANT()), "long[]"])
 def test_what_is_not_known_contradicts_nothing(declared):
     assert contradiction(declared, "value", [b"anything"]) is None
 
@@ -87,6 +107,47 @@ def test_what_is_not_known_contradicts_nothing(declared):
 @given(st.binary(max_size=40), st.sampled_from([str(declared) for declared in WRITTEN]))
 def test_any_bytes_are_judged_without_an_error(value, declared):
     assert isinstance(contradiction(declared, "list", [value]), str | None)
+
+
+REAL = struct.Struct(">d").pack
+TOLD = [
+    (LONG, [long(30), long(0)], True),
+    (LONG, [long(-5)], True),
+    (LONG, [long(0)], False),
+    (LONG, [], False),
+    (LONG, [long(30), REAL(1.5)], False),
+    (LONG, [long(1_700_000_000_000)], False),
+    (DOUBLE, [REAL(1.5), REAL(0.0)], True),
+    (DOUBLE, [long(30)], False),
+    (DOUBLE, [REAL(float("nan"))], False),
+    (INT, [struct.pack(">i", -1)], True),
+    (INT, [struct.pack(">i", 30)], False),
+    (Types.BOOLEAN(), [b"\1"], True),
+    (STRING, [text("seven")], False),
+    (BYTES, [text("seven")], False),
+    (BYTES, [b"\0\0\0\2\xff\xfe"], True),
+    (BYTES, [b"\0\0\0\2\x80."], False),
+    (PICKLED, [b"\0\0\0\3\x80\5."], True),
+    (LONGS, [listed(long(30), None)], True),
+    (LONGS, [listed()], False),
+    (Types.TUPLE([LONG, DOUBLE]), [long(1) + REAL(1.5)], True),
+    (Types.TUPLE([LONG, DOUBLE]), [long(1) + REAL(0.0)], False),
+    (Types.TUPLE([DOUBLE, LONG]), [long(1) + REAL(1.5)], False),
+    (PAIR, [long(1) + text("a")], False),
+    (Types.ROW([LONG, LONG]), [b"\0" + long(1) + long(2)], True),
+    (Types.ROW([LONG, LONG]), [b"\x20" + long(2)], False),
+    (Types.INSTANT(), [long(30)], False),
+]
+
+
+@pytest.mark.parametrize(("declared", "values", "told"), TOLD)
+def test_values_that_no_other_type_has_tell_the_type(declared, values, told):
+    found = judge(str(declared), "value", values)
+    assert (found.contradiction, found.told) == (None, told)
+
+
+def test_a_map_is_never_told_as_its_keys_are_not_looked_at():
+    assert not judge(str(Types.MAP(STRING, LONG)), "map", [long(30)]).told
 
 
 def test_samples_are_what_flink_stored():

@@ -8,6 +8,18 @@ from compat.check.findings import Fate, Level, Report, Verdict
 from tests.compat.savepoint.conftest import GOLDEN, SAVEPOINTS, pairs, saved
 
 NAMES = sorted(path.stem for path in SAVEPOINTS.glob("*.json"))
+UNTOLD = {
+    "all_states_hashmap_canonical",
+    "all_states_retained_checkpoint",
+    "all_states_rocksdb_native",
+    "backpressured_unaligned_checkpoint",
+    "broadcast_p2_native_files",
+    "max_parallelism_p3_canonical",
+    "small_file_merging_checkpoint",
+    "small_rocksdb_incremental_checkpoint",
+}
+"""Texts, maps and broadcast states may be of several types, and in a backend's own files no values are looked at."""
+
 LOST = {
     # Its keyed sum keeps the state under a name that PyFlink draws at every start.
     "windows_no_uid_p3_canonical": "CMP413"
@@ -26,9 +38,17 @@ def test_the_program_that_wrote_it_restores_it(name, check):
     assert isinstance(report, Report)
     if name in LOST:
         assert errors(report) == {LOST[name]}
-    else:
-        assert report.verdict is Verdict.COMPATIBLE, report.findings
-        assert {row.fate for row in report.mapping} == {Fate.RESTORED}
+        return
+    untold = {finding.old.id for finding in report.findings if finding.rule == "CMP504" and finding.old is not None}
+    assert bool(untold) == (name in UNTOLD)
+    assert report.verdict is (Verdict.UNKNOWN if untold else Verdict.COMPATIBLE), report.findings
+    fates = {row.old.id: row.fate for row in report.mapping if row.old is not None}
+    assert {id for id, fate in fates.items() if fate is Fate.UNKNOWN} == untold
+    assert {fate for id, fate in fates.items() if id not in untold} <= {Fate.RESTORED}
+    if untold:
+        named = check(case["path"], case["program"], options=case["configuration"], names=case["program"])
+        assert named.verdict is Verdict.COMPATIBLE, named.findings
+        assert {row.fate for row in named.mapping} == {Fate.RESTORED}
 
 
 @pytest.mark.parametrize(
