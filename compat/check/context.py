@@ -106,7 +106,8 @@ class Check:
     ) -> Finding:
         """A finding of ``rule``, at its usual level unless another one is given.
 
-        It has a place in both programs: the operators', else their neighbours', else the submitting lines.
+        It has a place in both programs: where the function asks for the state, else the operators', else their
+        neighbours', else the submitting lines.
         """
         return Finding(
             rule=rule.id,
@@ -116,8 +117,8 @@ class Check:
             reason=reason,
             old=old,
             new=new,
-            old_line=_line(old) or self._places_in_old.nearest(new),
-            new_line=_line(new) or self._places_in_new.nearest(old),
+            old_line=_state_line(old, state) or _line(old) or self._places_in_old.nearest(new),
+            new_line=_state_line(new, state) or _line(new) or self._places_in_new.nearest(old),
             state=state,
             fixes=fixes,
             silent=silent,
@@ -165,6 +166,12 @@ class _Places:
             operator = self._other.by_id.get(operator.inputs[0]) if operator.inputs else None
         self._known.update(dict.fromkeys(walked, line))
         return line
+
+
+def _state_line(operator: Operator | None, name: str | None) -> SourceLine | None:
+    """Where an operator asks for a state."""
+    states = () if operator is None or name is None else operator.states or ()
+    return next((state.source for state in states if state.name == name and not state.built_in), None)
 
 
 def _line(operator: Operator | None) -> SourceLine | None:

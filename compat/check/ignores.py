@@ -86,6 +86,9 @@ def apply_ignores(
         places = _new_places(finding)
         table = reasons if places else old_reasons
         keys = [(place, finding.rule) for place in places or _old_places(finding)]
+        beside = _operators_line(finding)
+        if places and beside is not None and (beside, finding.rule) in reasons:
+            keys = [(beside, finding.rule)]
         hits = [key for key in keys if key in table]
         used.update(hits)
         if keys and len(hits) == len(keys):
@@ -102,6 +105,11 @@ def _new_places(finding: Finding) -> list[SourceLine]:
     if finding.old is None and finding.new is None:
         return list(dict.fromkeys([*([line] if line is not None else []), *(place for _, place in finding.related)]))
     return [line] if line is not None else []
+
+
+def _operators_line(finding: Finding) -> SourceLine | None:
+    """The other line that may carry the comment: a finding about a state points at the state's."""
+    return finding.new.source if finding.state is not None and finding.new is not None else None
 
 
 def _old_places(finding: Finding) -> list[SourceLine]:

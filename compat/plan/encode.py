@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 from msgspec.structs import asdict
 
 from compat.compiler.configuration import JobSettings
@@ -16,7 +16,7 @@ from compat.compiler.streamgraph.model import StreamNode
 from compat.compiler.transformations.model import PhysicalTransformation
 from compat.plan import model
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
-from compat.plan.states import discover
+from compat.plan.states import Discovery, discover
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
             inputs=tuple([compilation.hashes[edge.source] for edge in graph.edges_in[id]]),
             source=_source(node.location, encoding),
             has_state=discovery.has_state,
-            states=discovery.states,
+            states=_states(discovery, encoding),
             states_unknown=discovery.unknown,
             merged=_merged(node, compilation, encoding),
             detail=detail,
@@ -174,6 +174,20 @@ def _merged(node: StreamNode, compilation: Compilation, encoding: Encoding) -> t
         model.Merged(name=part.name, uid=part.uid, source=_source(part.location, encoding))
         for part in (pipeline[id] for id in parts)
     )
+
+
+def _states(discovery: Discovery, encoding: Encoding) -> tuple[model.State, ...] | None:
+    """The states, with the places in the program as they are shown."""
+    if discovery.states is None:
+        return None
+    return tuple(
+        state if state.source is None else structs.replace(state, source=_shown(state.source, encoding))
+        for state in discovery.states
+    )
+
+
+def _shown(place: model.SourceLine, encoding: Encoding) -> model.SourceLine:
+    return structs.replace(place, file=encoding.show_path(place.file))
 
 
 def _source(location: Location | None, encoding: Encoding) -> model.SourceLine | None:

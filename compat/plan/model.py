@@ -81,6 +81,7 @@ class State(Record, frozen=True, kw_only=True):
     absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
     windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
     sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built.
+    ``source`` is where the function asks for the state, where that is known.
     """
 
     name: str
@@ -95,6 +96,7 @@ class State(Record, frozen=True, kw_only=True):
     keys: Long | None = None
     bytes: Long | None = None
     serializers: Serializers | None = None
+    source: SourceLine | None = None
 
 
 class Merged(Record, frozen=True, kw_only=True):

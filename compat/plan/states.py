@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+from compat.compiler.datastream._location import here
+from compat.compiler.errors import Location
 from compat.compiler.ours import is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
-from compat.plan.model import Detail, State, StateKind, StateScope
+from compat.plan.model import Detail, SourceLine, State, StateKind, StateScope
 from compat.state import names as framework
 from compat.state.time import milliseconds_of
 
@@ -226,7 +228,7 @@ def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> 
         function.open(context)
     except Exception as error:
         return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {error}"
-    states = [_described(descriptor, key, StateScope.KEYED) for descriptor in context.descriptors]
+    states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
     if any(value is context for value in vars(function).values() if hasattr(function, "__dict__")):
         return states, (
             f"{_function_name(function)} keeps its runtime context, so it may ask for state while it processes"
@@ -236,7 +238,7 @@ def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> 
     return states, None
 
 
-def _described(descriptor: Any, key: str | None, scope: StateScope) -> State:
+def _described(descriptor: Any, key: str | None, scope: StateScope, place: Location | None = None) -> State:
     ttl = descriptor.ttl_config
     return State(
         name=descriptor.name,
@@ -245,6 +247,7 @@ def _described(descriptor: Any, key: str | None, scope: StateScope) -> State:
         type=_text(descriptor.type_info),
         key_type=key,
         ttl=None if ttl is None else milliseconds_of(ttl.get_ttl()),
+        source=None if place is None else SourceLine(place.file, place.line, place.end),
     )
 
 
@@ -273,10 +276,10 @@ class _Recorder:
     """A runtime context that remembers the states it is asked for (PyFlink: ``RuntimeContext``)."""
 
     def __init__(self) -> None:
-        self.descriptors: list[Any] = []
+        self.descriptors: list[tuple[Any, Location | None]] = []
 
     def _record(self, descriptor: Any) -> _State:
-        self.descriptors.append(descriptor)
+        self.descriptors.append((descriptor, here()))
         return _State()
 
     get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _record
