@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 _LOADING = ("check", "explain", "plan")
@@ -9,10 +10,12 @@ _LOADING = ("check", "explain", "plan")
 
 def main() -> None:
     """Run the command line; if it is going to load programs, start the interpreter for them first of all."""
-    if sys.argv[1:2] and sys.argv[1] in _LOADING and any(argument.endswith(".py") for argument in sys.argv[2:]):
-        from compat.loader.interpreter import warm_up
+    if sys.argv[1:2] and sys.argv[1] in _LOADING:
+        gc.disable()  # the process lives for one command
+        if any(argument.endswith(".py") for argument in sys.argv[2:]):
+            from compat.loader.interpreter import warm_up
 
-        warm_up()
+            warm_up()
     from compat.cli import main as command
 
     command(prog_name="compat")

@@ -9,11 +9,11 @@ from typing import Any
 from compat.check.findings import Report
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
-from compat.compiler.frozen import frozen
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Refused
+from compat.state.frozen import frozen
 
 Job = str | os.PathLike[str]
 """A program (``job.py``), a topology file, a plan, or ``git:REF:path``; as OLD a savepoint too."""

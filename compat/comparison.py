@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
 from compat.sides import Job, Jobs, Kept, New, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
+from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SECOND_HASH_SEED = 4711
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Comparison:
     """What to compare and how.
 
@@ -57,7 +58,7 @@ class Comparison:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Outcomes:
     """One outcome a job, the texts of the programs' files by the names that findings call them, and the plans of OLD and
     NEW behind each report, None for a savepoint."""

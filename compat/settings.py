@@ -6,16 +6,16 @@ The command line wins over the file, key by key: :meth:`Settings.under`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
-from compat.compiler.frozen import frozen
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.loader.inputs import LoadOptions
 from compat.report import NAMES as FORMAT_NAMES
+from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -29,7 +29,7 @@ class SettingsError(ValueError):
     """A settings file that cannot be read, or a key of it that cannot be used; the message names both."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Output:
     """Where a report goes: a format, and a file or None for standard output."""
 
@@ -147,7 +147,7 @@ def _document(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: not valid TOML: nested too deeply") from error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _Table:
     """A table of a settings file; knows how to complain."""
 

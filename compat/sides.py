@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compat.plan.model import Plan, Refused
+from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.savepoint.load import OldSavepoint
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Jobs:
     """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one."""
 
@@ -19,21 +19,21 @@ class Jobs:
     rebuilt: tuple[Plan | Refused, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Kept:
     """The plan of one job, from a file."""
 
     plan: Plan | Refused
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Snapshot:
     """A checkpoint or savepoint of a job on Spark: the plan of that job, with the sizes of its states."""
 
     plan: Plan | Refused
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Savepoint:
     """A savepoint or checkpoint of Flink, and the names that were told with it."""
 

@@ -10,9 +10,10 @@ for one state either may get it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+
+from compat.state.frozen import frozen
 
 
 class Identity(Enum):
@@ -23,7 +24,7 @@ class Identity(Enum):
     NAME = "name"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Recorded:
     """An operator in a snapshot: its generated id, whether it holds anything, and whether some of it is keyed.
 
@@ -38,7 +39,7 @@ class Recorded:
     replayed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Claimant:
     """An operator of the program to restore, with the parallelism of its task.
 
@@ -55,7 +56,7 @@ class Claimant:
     replays: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Claim:
     """An operator that has an id of a state. ``place`` is the operator's among those of the program, from 0."""
 
@@ -73,7 +74,7 @@ class Refusal(Enum):
     MIXED = "the operators of a task with keyed state recorded different ones"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class MaxParallelismProblem:
     """A recorded max parallelism that the operator's task cannot run with.
 
@@ -87,7 +88,7 @@ class MaxParallelismProblem:
     other: Claim | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class MaxParallelism:
     """The recorded max parallelism that a task takes over where the program sets none, by task; and what is refused."""
 
@@ -95,7 +96,7 @@ class MaxParallelism:
     problems: tuple[MaxParallelismProblem, ...]
 
 
-@dataclass(frozen=True)
+@frozen(kw_only=False)
 class Assignment:
     """What goes where, and what is left over; all in the program's order, or the snapshot's.
 

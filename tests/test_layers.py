@@ -35,13 +35,13 @@ LAYERS = {
         {"datastream", "topology"},
         {"job", "shipping"},
         {"transformations"},
-        {"__init__", "configuration", "errors", "garbage", "frozen", "ours", "versions"},
+        {"__init__", "configuration", "errors", "garbage", "ours", "versions"},
     ),
     "state": (
         {"assignment", "compatibility", "delta", "flink"},
         {"serializers"},
         {"descriptors", "types"},
-        {"__init__", "key_groups", "names", "rows", "time", "ttl"},
+        {"__init__", "frozen", "key_groups", "names", "rows", "time", "ttl"},
     ),
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""

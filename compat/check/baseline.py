@@ -6,11 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from compat.check.findings import Finding
+from compat.state.frozen import frozen
 
 FORMAT = 1
 
@@ -19,7 +20,7 @@ class BaselineError(ValueError):
     """A baseline file that cannot be read or written; the message names the file, and what is wrong in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Baseline:
     """Known findings: fingerprint to what a person calls it. ``path`` is where they were read from."""
 

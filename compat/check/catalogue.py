@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -37,6 +36,8 @@ def find(text: str) -> Rule | None:
 
 def similar(text: str) -> list[str]:
     """Ids and names that ``text`` may have been meant for, the nearest first."""
+    from difflib import get_close_matches
+
     wanted = text.strip()
     ids = get_close_matches(wanted.upper().replace("O", "0"), RULES, n=3, cutoff=0.6)
     names = [rule.name for rule in RULES.values()]

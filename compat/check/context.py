@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from compat.check.findings import Direction, Finding, Fix, Level
@@ -14,9 +14,10 @@ from compat.check.similarity import find_successors
 from compat.check.writing import fresh_uid
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
+from compat.state.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class CheckOptions:
     """What the user decided: whether state may be left behind, the version of Flink to restore with, and which way."""
 
@@ -25,7 +26,7 @@ class CheckOptions:
     direction: Direction = "forward"
 
 
-@dataclass(frozen=True)
+@frozen(kw_only=False)
 class Check:
     """Two programs, where the state goes, and the options.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from compat.check.similarity import recorded
 from compat.plan.facts import Operator, Program
+from compat.state.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Step:
     """One operator on the way to the cause: OLD's, NEW's, and what is different about them."""
 

@@ -6,8 +6,8 @@ from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
-from compat.compiler.frozen import frozen
 from compat.plan.facts import Operator, Program, SourceLine
+from compat.state.frozen import frozen
 
 Direction = Literal["forward", "rollback"]
 """Whether the check is of the deployment, or of going back from it: then NEW's state is what OLD has to restore."""

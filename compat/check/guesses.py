@@ -7,11 +7,11 @@ are likely the same one, and with nothing else to go by an only candidate of its
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from compat.check.similarity import recorded, state_names
 from compat.plan.facts import Operator
 from compat.plan.families import family
+from compat.state.frozen import frozen
 
 _STATES, _PARALLELISM = 2, 1
 _MOST_CANDIDATES = 50
@@ -38,7 +38,7 @@ def guess_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dic
     return {id: new for id, new in choices.items() if wishes[new.id] == 1}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _Known:
     """An operator, and the names of its own states."""
 

@@ -14,12 +14,13 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compat.check.catalogue import RULES
 from compat.check.findings import Finding, Fix
 from compat.check.rules import cmp904, cmp905
 from compat.plan.facts import SourceLine
+from compat.state.frozen import frozen
 
 _COMMENT = re.compile(r"#\s*compat:\s*ignore(?P<brackets>\[(?P<ids>[^\]]*)\])?(?P<rest>.*)")
 _LIKELY = re.compile(r"compat:\s*ignore")
@@ -27,7 +28,7 @@ _LIKELY = re.compile(r"compat:\s*ignore")
 NO_REASON = "ignored in the source, no reason given"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Ignore:
     """An ignore comment: where it stands, the rules it names, the reason it gives. No rules: it is not valid."""
 
@@ -36,7 +37,7 @@ class Ignore:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class IgnoredRule:
     """A rule ignored by the settings: everywhere, or for the operators with one uid."""
 

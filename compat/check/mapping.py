@@ -4,20 +4,20 @@ the operators of both programs, and with the successors of those whose state nob
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors
 from compat.plan.claims import claimants, recorded_of
 from compat.plan.facts import Operator, Program
 from compat.state.assignment import Claim, Identity, Refusal, assign
+from compat.state.frozen import frozen
 
 BY_USER_HASH = "user hash"
 BY_UID = "uid"
 BY_GENERATED_ID = "generated id"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Pair:
     """An operator of OLD whose state an operator of NEW takes, and the kind of id that joined them."""
 
@@ -26,7 +26,7 @@ class Pair:
     by: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class MaxParallelismConflict:
     """A pair whose max parallelism Flink refuses, and for a mixed chain the pair that it is at odds with."""
 
@@ -35,7 +35,7 @@ class MaxParallelismConflict:
     other: Pair | None
 
 
-@dataclass(frozen=True)
+@frozen(kw_only=False)
 class StateMapping:
     """All pairs, and what is left over.
 

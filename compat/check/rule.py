@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from compat.check.findings import Fate, Finding, Level
-from compat.compiler.frozen import frozen
+from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.check.context import Check

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from compat.check.context import Check
 from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
 from compat.plan.facts import State, StateKind, StateScope
 from compat.state.compatibility import Compatibility, Dialect
+from compat.state.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class StateChange:
     """What became of the program's own states in one operator, and how they are kept.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compat.check.findings import Direction, Verdict
 from compat.loader.failure import Failure
+from compat.state.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Undecided:
     """The outcome of a check that failed before there was anything to compare. ``failures`` holds at least one."""
 

@@ -11,9 +11,9 @@ from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import parse_definitions, split
-from compat.compiler.frozen import frozen
 from compat.report import ReportContext
 from compat.settings import Output, Settings, SettingsError
+from compat.state.frozen import frozen
 
 MOST_JOBS = 99_999
 EXPLAINING = frozenset({"text", "json", "markdown"})

@@ -6,16 +6,16 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BytesIO
 
-from compat.compiler.frozen import frozen
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
 from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
+from compat.state.frozen import frozen
 
 
 class InputError(Exception):
@@ -53,7 +53,7 @@ class LoadOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Input:
     """A named input: what the user typed, the file behind it, and what it is: ``program``, ``topology``, ``plan`` or
     ``savepoint``."""

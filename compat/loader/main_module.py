@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from compat.compiler.frozen import frozen
+from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.compiler.job import Executor

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from msgspec import ValidationError
 from msgspec.structs import replace
 
-from compat.compiler.frozen import frozen
 from compat.compiler.ours import is_machinery
 from compat.loader import interpreter as interpreters
 from compat.loader.interpreter import Interpreter
 from compat.loader.request import Crash, Frame, Loaded, Request, requests_to_json
+from compat.state.frozen import frozen
 
 DEFAULT_TIMEOUT = 30.0
 MAX_RESULT = 2_000_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -14,6 +13,7 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.plan.fields import Record
 from compat.plan.model import Plan, Refused
 from compat.plan.writing import encoded
+from compat.state.frozen import frozen
 
 
 class Request(Record, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ def decoder() -> msgspec.json.Decoder[_Result]:
     return msgspec.json.Decoder(_Result)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Loaded:
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from compat.compiler.frozen import frozen
 from compat.plan.graphs import JobVertex
 from compat.plan.model import Operator, Plan, Settings, SourceLine, State, StateKind, StateScope
-from compat.state.flink.formats import KeyedFormat
+from compat.state.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.state.flink.formats import KeyedFormat
 
 
 @frozen

@@ -7,8 +7,8 @@ from dataclasses import field
 from pathlib import Path
 
 from compat.check.findings import Level
-from compat.compiler.frozen import frozen
 from compat.plan.model import Plan, Refused
+from compat.state.frozen import frozen
 
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from compat.escaping import code_line
 from compat.plan.facts import SourceLine
 from compat.report.context import ReportContext
+from compat.state.frozen import frozen
 
 _WIDEST = 160
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class FrameLine:
     """One line of a frame. ``marker`` is the number, ``^`` under the marked line's code or ``+`` for a line to add."""
 

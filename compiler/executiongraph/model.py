@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.model import JobVertex, ResultPartitionType
 from compat.compiler.streamgraph.model import StreamEdge
+from compat.state.frozen import frozen
 
 
 @dataclass(frozen=True, slots=True)

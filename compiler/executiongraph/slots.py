@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from compat.compiler.errors import illegal_state
-from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.model import JobVertex
+from compat.state.frozen import frozen
 
 
 @frozen

@@ -8,12 +8,12 @@ from enum import Enum
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
-from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.scheduling import SchedulerType, scheduler_type
 from compat.compiler.streamgraph.model import StreamEdge, Task
 from compat.compiler.streamgraph.resources import ResourceSpec
 from compat.compiler.transformations.operators import Operator
 from compat.compiler.transformations.partitioners import Partitioner, Ship
+from compat.state.frozen import frozen
 
 
 class ResultPartitionType(Enum):

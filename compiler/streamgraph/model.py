@@ -12,10 +12,10 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
-from compat.compiler.frozen import frozen
 from compat.compiler.streamgraph.resources import UNKNOWN, ResourceSpec
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
+from compat.state.frozen import frozen
 
 
 class Task(Enum):

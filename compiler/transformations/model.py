@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from compat.compiler.errors import Location
-from compat.compiler.frozen import frozen
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
+from compat.state.frozen import frozen
 
 PARALLELISM_DEFAULT = -1
 MAX_PARALLELISM_UNSET = -1

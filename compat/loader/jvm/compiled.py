@@ -14,7 +14,6 @@ from compat.compiler.configuration import JobSettings, RuntimeMode
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph
 from compat.compiler.executiongraph.model import ExecutionGraph
-from compat.compiler.frozen import frozen
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
 from compat.compiler.jobgraph.model import JobGraph
 from compat.compiler.streamgraph.hashing import generate_hashes
@@ -23,6 +22,7 @@ from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner, Ship
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.model import Edge, Job, Node
+from compat.state.frozen import frozen
 
 _SHIPS = {ship.flink_class: ship for ship in Ship}
 _UNSPECIFIED = "ForwardForUnspecifiedPartitioner"

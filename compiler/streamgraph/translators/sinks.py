@@ -6,7 +6,6 @@ A sink of the second kind is expanded into the operators of its topology while t
 from __future__ import annotations
 
 from compat.compiler.errors import illegal_state, unsupported
-from compat.compiler.frozen import frozen
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.streamgraph.translators.context import Context
 from compat.compiler.transformations.model import (
@@ -19,6 +18,7 @@ from compat.compiler.transformations.model import (
 )
 from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.partitioners import FORWARD, GLOBAL, ExchangeMode, Partitioner
+from compat.state.frozen import frozen
 
 
 @frozen

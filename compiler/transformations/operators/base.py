@@ -7,7 +7,7 @@ from dataclasses import field, fields
 from enum import Enum
 from typing import Any
 
-from compat.compiler.frozen import frozen
+from compat.state.frozen import frozen
 
 
 class ChainingStrategy(Enum):

@@ -7,8 +7,8 @@ from dataclasses import field
 from enum import Enum
 from typing import Any
 
-from compat.compiler.frozen import frozen
 from compat.compiler.transformations.operators.base import Operator
+from compat.state.frozen import frozen
 
 
 class Call(Enum):

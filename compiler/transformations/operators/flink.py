@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
-from compat.compiler.frozen import frozen
 from compat.compiler.transformations.operators.base import Operator
+from compat.state.frozen import frozen
 
 # Sources
 

@@ -7,8 +7,8 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from compat.compiler.frozen import frozen
 from compat.compiler.transformations.operators.base import Operator, PythonOperator
+from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.state.descriptors import MapStateDescriptor, StateDescriptor

@@ -177,7 +177,7 @@ def test_unknown_formats_and_empty_failures_are_refused() -> None:
 def test_importing_the_package_imports_no_format() -> None:
     code = (
         "import sys, compat.report; print([n for n in sys.modules if n.split('.')[0] in ('rich', 'click') "
-        "or n.startswith('compat.compiler.') and n != 'compat.compiler.frozen'])"
+        "or n.startswith('compat.compiler.') and n != 'compat.state.frozen'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

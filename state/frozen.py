@@ -7,15 +7,31 @@ data classes. The functions of :mod:`dataclasses` (``replace``, ``fields``, ``as
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 
 
+@overload
+def frozen(cls: type[T]) -> type[T]: ...
+@overload
+def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
-def frozen(cls: type[T]) -> type[T]:
-    """Make ``cls`` a frozen record of its annotated fields and those of its bases; fields are given by name."""
+def frozen(cls: type[T] | None = None, *, kw_only: bool = True) -> type[T] | Callable[[type[T]], type[T]]:
+    """Make ``cls`` a frozen record of its annotated fields and those of its bases.
+
+    Fields are given by name, or also by place with ``kw_only=False``.
+    """
+
+    def make(cls: type[T]) -> type[T]:
+        return _made(cls, _init if kw_only else _init_by_place)
+
+    return make if cls is None else make(cls)
+
+
+def _made(cls: type[T], init: Callable[..., None]) -> type[T]:
     fields: dict[str, dataclasses.Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):
         fields.update(getattr(base, "__dataclass_fields__", {}))
@@ -29,7 +45,7 @@ def frozen(cls: type[T]) -> type[T]:
             (name, field.default_factory) for name, field in fields.items() if field.default_factory is not MISSING
         ),
         "_compared": tuple(name for name, field in fields.items() if field.compare),
-        "__init__": _init,
+        "__init__": init,
         "__setattr__": _refuse,
         "__delattr__": _refuse,
         "__eq__": _equal,
@@ -65,6 +81,15 @@ def _init(self: Any, **values: Any) -> None:
         unknown = [name for name in values if name not in known]
         raise TypeError(f"{type(self).__name__} misses {missing} and does not know {unknown}")
     self.__dict__.update(state)
+
+
+def _init_by_place(self: Any, *places: Any, **values: Any) -> None:
+    if places:
+        names = list(self.__dataclass_fields__)[: len(places)]
+        if len(names) < len(places) or not values.keys().isdisjoint(names):
+            raise TypeError(f"{type(self).__name__} takes {len(self.__dataclass_fields__)} fields, each once")
+        values.update(zip(names, places, strict=True))
+    _init(self, **values)
 
 
 def _refuse(self: Any, name: str, *_: Any) -> None:
