@@ -1,4 +1,4 @@
-"""What ``import compat`` offers: the check, the plan and the inspection as functions that give typed results."""
+"""The public interface of ``import compat``: the check, the plan and the inspection as functions that give typed results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StoredOperator:
 
 @frozen
 class Inspection:
-    """What is in a snapshot. ``format`` is the version of Flink's metadata, or ``delta`` for a job on Spark.
+    """The contents of a snapshot. ``format`` is the version of Flink's metadata, or ``delta`` for a job on Spark.
 
     ``missing_files`` are those without which it cannot be restored here; ``bytes`` is the size of all state.
     """
@@ -130,7 +130,7 @@ def plan(
 
 
 def inspect(snapshot: str | os.PathLike[str]) -> Inspection:
-    """What is in a savepoint or checkpoint, of Flink or of a job on Spark. Raises InputError where it cannot be read.
+    """The contents of a savepoint or checkpoint, of Flink or of a job on Spark. Raises InputError where it cannot be read.
 
     ``compat.inspect("savepoint-1a2b3c").operators`` are its operators, each with its id, states and bytes.
     """

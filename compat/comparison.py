@@ -27,7 +27,7 @@ SECOND_HASH_SEED = 4711
 
 @frozen(kw_only=False)
 class Comparison:
-    """What to compare and how.
+    """The inputs to compare, and how.
 
     ``names`` is where the names of a savepoint's operators come from; ``known`` are inputs that are at
     hand already, by argument. In a rollback ``old`` is the later program, and ``new`` the one before it.
@@ -151,7 +151,7 @@ def _load_all(
     failures: list[Failure],
     meanwhile: Callable[[], object] | None,
 ) -> dict[Side, Old]:
-    """What the sides are; programs are built a second time with another hash seed, if they could differ in it."""
+    """The sides, loaded; programs are built a second time with another hash seed, if they could differ in it."""
     load = comparison.load
     running = [side for side, given in inputs.items() if given.kind not in ("plan", "savepoint")]
     batch = start([request_for(inputs[side], load) for side in running], timeout=load.timeout) if running else None

@@ -64,7 +64,7 @@ def _code(error: Refusal) -> tuple[str, str]:
 
 
 def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tuple[Fix, ...]:
-    """What to do about the refusal."""
+    """The fixes for the refusal."""
     if rule is cmp105.RULE:
         return _apart(plan, name, old) or (Fix(text="Give each operator a uid of its own."),)
     if rule is cmp109.RULE:

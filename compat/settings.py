@@ -39,7 +39,7 @@ class Output:
 
 @frozen
 class Settings:
-    """What can be set; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
+    """The settings that can be made; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
 
     fail_on: Level | None = None
     allow_unknown: bool | None = None

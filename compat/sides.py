@@ -1,4 +1,4 @@
-"""What a side of a check can be: the jobs of a program, a snapshot of a job on Spark, or a savepoint of Flink."""
+"""The sides that a check can have: the jobs of a program, a snapshot of a job on Spark, or a savepoint of Flink."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Savepoint:
 New = Jobs | Kept | Snapshot
 Old = New | Savepoint
 Job = Plan | Refused | Savepoint
-"""What one job is checked against, or as."""
+"""One job of a side, which is checked or checked against."""
 
 
 def job_count(side: Old, other: Old) -> int | None:

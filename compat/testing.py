@@ -16,7 +16,7 @@ from compat.report import ReportContext, render
 from compat.settings import Settings, find
 
 Job = str | os.PathLike[str]
-"""What ``compat check`` takes: a program, a topology file, a plan, ``git:REF:path``; as OLD a savepoint too."""
+"""A job as ``compat check`` takes it: a program, a topology file, a plan, ``git:REF:path``; as OLD a savepoint too."""
 
 
 class IncompatibleError(AssertionError):

@@ -1,4 +1,4 @@
-"""What a rule may look at, and how it says what it found."""
+"""The facts that a rule may look at, and how it says what it found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compat.state.frozen import frozen
 
 @frozen(kw_only=False)
 class CheckOptions:
-    """What the user decided: whether state may be left behind, the version of Flink to restore with, and which way."""
+    """The user's decisions: whether state may be left behind, the version of Flink to restore with, and which way."""
 
     allow_non_restored: bool = False
     flink: str = LATEST_FLINK

@@ -1,4 +1,4 @@
-"""What is different between two programs, as data: settings, operators, their states, and types down to their fields."""
+"""The differences between two programs, as data: settings, operators, their states, and types down to their fields."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _change(kind: str, level: DiffLevel) -> Change:
 
 
 def _operator(operator: Operator) -> dict[str, Any]:
-    """What an operator is, without where it stands in the program."""
+    """The facts of an operator, without where it stands in the program."""
     facts: dict[str, Any] = {
         "operator_id": operator.id,
         "user_hash": operator.user_hash,

@@ -59,7 +59,7 @@ def why_moved(old: Operator, new: Operator, old_program: Program, new_program: P
 
 
 def common_cause(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str | None:
-    """What moved the ids of this operator and of others, said of all of them; None where nothing is known to.
+    """The cause that moved the ids of this operator and of others, said of all of them; None where none is known.
 
     Operators that moved only because others were put in before them have that in common; those behind an operator that is
     another one now have that.

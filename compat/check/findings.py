@@ -1,4 +1,4 @@
-"""What a check says: findings, the verdict, and where each state goes."""
+"""The results of a check: findings, the verdict, and where each state goes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Verdict(Enum):
 
 
 class Fate(Enum):
-    """What becomes of an operator's state at the restore."""
+    """The fate of an operator's state at the restore."""
 
     RESTORED = "restored"
     MIGRATED = "migrated"
@@ -96,7 +96,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same when lines move: rule, operators by uid or name and id, state, subject. For baselines.
+        """The text that stays the same when lines move: rule, operators by uid or name and id, state, subject. For baselines.
 
         A finding about no operator at all is told from its like by its title.
         """
@@ -123,7 +123,7 @@ class MappingRow:
 
 @frozen
 class Passage:
-    """What becomes of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
+    """The fate of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
 
     ``way`` is what moved its id: the operator itself, then the inputs, up to where it began.
     """
@@ -147,7 +147,7 @@ class Change:
 
 @frozen
 class OperatorChanges:
-    """What is different about an operator."""
+    """The differences between an operator in OLD and in NEW."""
 
     old: Operator
     new: Operator
@@ -156,7 +156,7 @@ class OperatorChanges:
 
 @frozen
 class Difference:
-    """What is different between two programs, as data. ``removed`` and ``added`` are operators without a partner."""
+    """The differences between two programs, as data. ``removed`` and ``added`` are operators without a partner."""
 
     settings: tuple[Change, ...]
     operators: tuple[OperatorChanges, ...]

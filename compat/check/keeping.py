@@ -23,7 +23,7 @@ _ONE_VALUE = frozenset({StateKind.VALUE, StateKind.REDUCING, StateKind.AGGREGATI
 
 
 class KindChange(Enum):
-    """What becomes of the values of a state whose kind changed."""
+    """The fate of the values of a state whose kind changed."""
 
     NONE = "nothing"
     READ = "are read"
@@ -49,7 +49,7 @@ def dialect_of(check: Check, pair: Pair) -> Dialect | None:
 
 
 def kind_change(old: State, new: State, dialect: Dialect) -> KindChange:
-    """What a state of another kind makes of the old one's values.
+    """How a state of another kind reads the old one's values.
 
     In process mode PyFlink keeps all but maps as lists, of which the states of one value read the first element.
     """
@@ -82,7 +82,7 @@ def type_change(old: State, new: State, dialect: Dialect) -> Compatibility | Non
 
 
 def _element(type_info: TypeInformation, state: State) -> TypeInformation:
-    """What one value of a state is: of a list state, an element."""
+    """The type of one value of a state: of a list state, an element's."""
     of_list = state.kind is StateKind.LIST and isinstance(type_info, ListTypeInfo)
     return type_info.element_type if of_list else type_info  # type: ignore[attr-defined]
 

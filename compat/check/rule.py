@@ -1,4 +1,4 @@
-"""What a rule of the check is: one record that says what it means and how it finds."""
+"""A rule of the check: one record that says what it means and how it finds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Family(Enum):
-    """What a rule is about: the first digit of its id, and the heading of its family in the catalogue."""
+    """The subject of a rule: the first digit of its id, and the heading of its family in the catalogue."""
 
     IDENTITY = "1", "Identity of operators"
     SHAPE = "2", "Shape of the job"

@@ -110,7 +110,7 @@ class Index:
 
 
 def _keys(operator: Operator) -> list[tuple[object, ...]]:
-    """What an operator can be found by: name and function, name, function, declared states, sort."""
+    """The keys by which an operator can be found: name and function, name, function, declared states, sort."""
     sort, name, function, states = family(operator), own_name(operator), own_function(operator), state_names(operator)
     keys: list[tuple[object, ...]] = []
     if name is not None and function is not None:

@@ -1,4 +1,4 @@
-"""What the rules about states share: pairing the states of two versions of an operator."""
+"""The groundwork that the rules about states share: pairing the states of two versions of an operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compat.state.frozen import frozen
 
 @frozen(kw_only=False)
 class StateChange:
-    """What became of the program's own states in one operator, and how they are kept.
+    """Changes of the program's own states in one operator, and how they are kept.
 
     ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW.
     """

@@ -79,7 +79,7 @@ def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
 
 
 def _problems(report: Report) -> dict[str, list[str]]:
-    """What findings say of the states themselves, by the operator's id in OLD."""
+    """The problems that findings tell of the states themselves, by the operator's id in OLD."""
     of_the_job = [
         _problem(finding)
         for finding in report.findings

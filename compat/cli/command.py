@@ -1,4 +1,4 @@
-"""What a command line of ``compat check`` asks for: one record, made once."""
+"""The request that a command line of ``compat check`` makes: one record, made once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CheckCommand:
 
     @property
     def context(self) -> ReportContext:
-        """What counts as failed."""
+        """The context of the reports: which findings count as failed."""
         settings = self.settings
         return ReportContext(fail_on=settings.fail_on or Level.ERROR, allow_unknown=bool(settings.allow_unknown))
 

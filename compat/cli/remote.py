@@ -52,7 +52,7 @@ class Server:
         return self._call(path, None)
 
     def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        """What the server answers to a JSON value."""
+        """The server's answer to a JSON value."""
         return self._call(path, encoded(value))
 
     def page(self, path: str) -> str:

@@ -70,7 +70,7 @@ class _Result(Record, frozen=True, kw_only=True):
 
 @cache
 def decoder() -> msgspec.json.Decoder[_Result]:
-    """What reads results. It takes some milliseconds to make: best done while the programs run."""
+    """The decoder of results. It takes some milliseconds to make: best done while the programs run."""
     return msgspec.json.Decoder(_Result)
 
 
@@ -86,14 +86,14 @@ class Loaded:
     steady: bool = False
 
     def to_json(self) -> bytes:
-        """What a child process writes."""
+        """The result as a child process writes it."""
         jobs = tuple(_Job(plan=plan) if isinstance(plan, Plan) else _Job(refused=plan) for plan in self.plans)
         return encoded(_Result(jobs=jobs, crash=self.crash, steady=self.steady))
 
     @classmethod
     @collection_paused()
     def from_json(cls, text: bytes) -> Loaded:
-        """What a child process wrote. Raises ValueError for anything else."""
+        """The result that a child process wrote. Raises ValueError for anything else."""
         try:
             result = decoder().decode(text)
         except msgspec.ValidationError:
@@ -105,12 +105,12 @@ class Loaded:
 
 
 def requests_to_json(requests: list[Request]) -> bytes:
-    """What the parent writes."""
+    """The requests as the parent writes them."""
     return encoded(requests)
 
 
 def requests_from_json(text: bytes) -> list[Request]:
-    """What the child reads. Raises ValueError for anything else."""
+    """The requests as the child reads them. Raises ValueError for anything else."""
     try:
         return msgspec.json.decode(text, type=list[Request])
     except msgspec.DecodeError:

@@ -18,7 +18,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """What flows from one box to another, and how."""
+    """An arrow from one box to another; the label tells what flows, and how."""
 
     source: str
     target: str

@@ -1,4 +1,4 @@
-"""What the checker knows of a program or a snapshot: the operators of its plan, and what matters of the rest.
+"""The facts that the checker knows of a program or a snapshot: the operators of its plan, and what matters of the rest.
 
 Nothing here knows how a plan was made; a plan compiled a moment ago and one read from a file give the same facts.
 """
@@ -45,7 +45,7 @@ class StateFile:
 
 @frozen
 class Snapshot:
-    """What a savepoint or checkpoint is beside its operators.
+    """The facts of a savepoint or checkpoint beside its operators.
 
     ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
     any. ``types_known`` is true if the states' declared types were told from elsewhere.

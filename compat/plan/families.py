@@ -31,5 +31,5 @@ FAMILIES = {
 
 
 def family(operator: Operator) -> str:
-    """What sort of operator it is, as far as the state that it keeps is concerned."""
+    """The sort of operator it is, as far as the state that it keeps is concerned."""
     return FAMILIES.get(operator.kind, operator.kind)

@@ -1,4 +1,4 @@
-"""What the fields of a plan have in common: their bounds, and which of them are written even where they say nothing."""
+"""The common properties of the fields of a plan: their bounds, and which of them are written even where they say nothing."""
 
 from __future__ import annotations
 

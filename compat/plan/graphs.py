@@ -77,7 +77,7 @@ class OperatorIds(Record, frozen=True, kw_only=True):
 
 
 class JobEdge(Record, frozen=True, kw_only=True):
-    """What a vertex reads. ``data_set`` is None where Flink draws the data set's id at random."""
+    """An input of a vertex. ``data_set`` is None where Flink draws the data set's id at random."""
 
     source: Id
     target: Id
@@ -94,7 +94,7 @@ class JobEdge(Record, frozen=True, kw_only=True):
 
 
 class DataSet(Record, frozen=True, kw_only=True):
-    """What a vertex hands to others (Flink: ``IntermediateDataSet``)."""
+    """The output that a vertex hands to others (Flink: ``IntermediateDataSet``)."""
 
     data_set_index: Index
     data_set: str | None = written(None)
@@ -168,7 +168,7 @@ class ExecutionEdge(Record, frozen=True, kw_only=True):
 
 
 class IntermediateResult(Record, frozen=True, kw_only=True):
-    """What the subtasks of a vertex produce, in as many partitions."""
+    """The output of the subtasks of a vertex, in as many partitions."""
 
     data_set_index: Index
     result_partition_type: str

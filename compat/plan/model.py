@@ -18,11 +18,11 @@ FORMAT = 1
 """The version of the plan's JSON. It changes when a reader of the old one could misread the new one."""
 
 Language = Literal["python", "java", "sql", "topology"]
-"""What a job is written in."""
+"""The languages in which a job can be written."""
 
 
 class StateKind(Enum):
-    """What holds a state's values."""
+    """The kinds of state: what holds the values."""
 
     VALUE = "value"
     LIST = "list"
@@ -134,9 +134,9 @@ Detail = TypedDict(
     },
     total=False,
 )
-"""What only some operators have: a function's class and whether it registers timers, a window's assigner, clock and trigger,
-settings of its own. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where
-records were in flight, and what its serializers say against the declared types."""
+"""Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock and
+trigger, settings of its own. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished,
+where records were in flight, and what its serializers say against the declared types."""
 
 
 class Operator(Record, frozen=True, kw_only=True):
@@ -234,7 +234,7 @@ class Statement(Record, frozen=True, kw_only=True):
 
 
 class _Job(Record, frozen=True, kw_only=True):
-    """What is known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is."""
+    """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is."""
 
     file: str | None = None
     job: Index | None = None

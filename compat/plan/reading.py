@@ -21,7 +21,7 @@ _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 
 
 class PlanError(ValueError):
-    """What is not a plan of a format that this version reads.
+    """The input is not a plan of a format that this version reads.
 
     ``field`` is where in it, empty for the whole. ``misshapen`` tells a field that is missing or of another type from one
     whose value no plan has.
@@ -34,7 +34,7 @@ class PlanError(ValueError):
 
 
 class _Head(Record, frozen=True, kw_only=True):
-    """What decides how the rest is read."""
+    """The fields that decide how the rest is read."""
 
     format: Any = None
     error: Any = None

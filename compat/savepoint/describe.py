@@ -1,4 +1,4 @@
-"""What is in a snapshot of any kind, as ``compat inspect`` shows it."""
+"""The contents of a snapshot of any kind, as ``compat inspect`` shows them."""
 
 from __future__ import annotations
 

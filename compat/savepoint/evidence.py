@@ -41,7 +41,7 @@ class _Untold(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What stored values say of a declared type: why they cannot be of it, or that they are of no other one."""
+    """The evidence of stored values about a declared type: why they cannot be of it, or that they are of no other one."""
 
     contradiction: str | None = None
     told: bool = False
@@ -63,7 +63,7 @@ class _Witness:
 
 
 def judge(declared: str | None, container: str, values: Iterable[bytes]) -> Evidence:
-    """What ``values`` say of the declared type.
+    """The evidence of ``values`` about the declared type.
 
     ``container`` is the kind of state (``value``, ``list``, ``map``, …): of a list and a map, a value is an element's. The keys
     of a map are not looked at, so that its type is never told.

@@ -184,7 +184,7 @@ class _Translation:
         return found
 
     def evidence(self, state: RecordedState, twin: State) -> Evidence:
-        """What the stored bytes of a state say of the type that NEW declares under the same name.
+        """The evidence of a state's stored bytes about the type that NEW declares under the same name.
 
         Where nothing is stored, nothing can be read wrongly.
         """

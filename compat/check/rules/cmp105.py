@@ -75,7 +75,7 @@ def _place(operator: Operator) -> _Place | None:
 
 
 def _fix_of_a_loop(uid: str, times: int) -> Fix:
-    """What to write where an edit of the call would give all operators that it makes the same uid again."""
+    """The fix where an edit of the call would give all operators that it makes the same uid again."""
     pattern = uid.replace("{", "{{").replace("}", "}}") + "-{number}"
     return Fix(
         text=f"One line makes {times} operators, of which one should not have the uid {uid!r}: give each a uid of its own.",

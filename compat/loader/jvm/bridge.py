@@ -142,7 +142,7 @@ def causes(error: Java) -> Iterator[Java]:
 
 
 def crash(error: Java, wrappers: tuple[str, ...] = ()) -> Crash:
-    """What an exception tells, without the ``wrappers`` around it; the frames are those of the innermost that has some."""
+    """The crash in an exception, without the ``wrappers`` around it; the frames are those of the innermost that has some."""
     chain = list(causes(error))
     while len(chain) > 1 and str(chain[0].getClass().getName()) in wrappers:
         chain.pop(0)

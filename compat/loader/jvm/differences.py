@@ -1,4 +1,4 @@
-"""What differs between two serializers, in words: the field, the constant, the class, found in the snapshots they wrote."""
+"""The differences between two serializers, in words: the field, the constant, the class, found in the snapshots they wrote."""
 
 from __future__ import annotations
 

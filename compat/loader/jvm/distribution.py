@@ -29,7 +29,7 @@ _ARTIFACTS = (
     "flink-table-planner-loader",
     "flink-table-runtime",
 )
-"""What a distribution of Flink has on its class path."""
+"""The artifacts that a distribution of Flink has on its class path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

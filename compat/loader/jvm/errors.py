@@ -1,4 +1,4 @@
-"""What keeps a job from being built before any of its code runs."""
+"""The error that keeps a job from being built before any of its code runs."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
 
 
 def _flag(target: Java, name: str, default: bool) -> bool:
-    """What a method says that not every version of Flink has."""
+    """The answer of a method that not every version of Flink has."""
     return bool(getattr(target, name)()) if hasattr(target, name) else default
 
 
@@ -129,7 +129,7 @@ def _group(edge: Java, partitioners: list[Java]) -> int:
 
 
 def graph_settings(graph: Java) -> GraphSettings:
-    """What holds for a StreamGraph as a whole."""
+    """The settings of a StreamGraph as a whole."""
     config = graph.getExecutionConfig()
     checkpoints = graph.getCheckpointConfig()
     return GraphSettings(

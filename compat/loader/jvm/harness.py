@@ -38,7 +38,7 @@ class Bounds:
 
 
 def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
-    """What ``work`` gives, done in a thread that is left behind when it takes too long. Raises OperatorFailed."""
+    """The result of ``work``, done in a thread that is left behind when it takes too long. Raises OperatorFailed."""
     result: list[T] = []
     failure: list[BaseException] = []
     started: list[Java] = []

@@ -1,4 +1,4 @@
-"""What the JVM tells of a program: its jobs as Flink compiled them, with the states that Flink's operators keep.
+"""The JVM's account of a program: its jobs as Flink compiled them, with the states that Flink's operators keep.
 
 Graphs carry Flink's names for Flink's things. All records travel from the child process as JSON.
 """
@@ -50,7 +50,7 @@ class UserClass(Struct, frozen=True, kw_only=True):
 
 
 class StateUse(Struct, frozen=True, kw_only=True):
-    """What an operator does with a state and no snapshot tells: its time to live in milliseconds, what folds into it."""
+    """An operator's use of a state, which no snapshot tells: its time to live in milliseconds, what folds into it."""
 
     ttl: int | None = None
     function: UserClass | None = None
@@ -173,7 +173,7 @@ class Statement(Struct, frozen=True, kw_only=True):
 
 
 class GraphSettings(Struct, frozen=True, kw_only=True):
-    """What holds for a StreamGraph as a whole, as Flink settled it; ``checkpoint_interval`` in milliseconds."""
+    """The settings of a StreamGraph as a whole, as Flink settled it; ``checkpoint_interval`` in milliseconds."""
 
     batch: bool
     dynamic: bool
@@ -273,7 +273,7 @@ class StateRestore(Struct, frozen=True, kw_only=True):
 
 
 class RestoreFailure(Struct, frozen=True, kw_only=True):
-    """What Flink threw: the exception that tells most, and the innermost one if that is another."""
+    """The failure as Flink threw it: the exception that tells most, and the innermost one if that is another."""
 
     type: str
     message: str
@@ -294,7 +294,7 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
 
 
 class OperatorRestore(Struct, frozen=True, kw_only=True):
-    """What became of OLD's state in the operator of NEW that has its id."""
+    """The restore of OLD's state in the operator of NEW that has its id."""
 
     node: int
     operator_id: str
@@ -338,7 +338,7 @@ Program = JarProgram | SqlScript | CompiledPlan
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the child is to build, one program after the other, with which Flink.
+    """The programs that the child is to build, one after the other, with which Flink.
 
     ``options`` are those of ``-D``. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
@@ -359,7 +359,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Restore(Struct, frozen=True, kw_only=True):
-    """What the child is to do next: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
+    """The child's next task: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
 
     ``program`` is its place in the request, ``job`` its place among the jobs of the program.
     """

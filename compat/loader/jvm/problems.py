@@ -1,4 +1,4 @@
-"""What a restore by Flink's own classes says, operator by operator: what failed and why, what is migrated, what is missing."""
+"""The outcome of a restore by Flink's own classes, by operator: what failed and why, what is migrated, what is missing."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class JvmOptions:
 
 
 class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program did: the jobs it submitted, in order, and how it failed, if it did.
+    """The outcome of a program: the jobs it submitted, in order, and how it failed, if it did.
 
     ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then.
     """
@@ -212,7 +212,7 @@ def _ended_itself(pipes: Pipes, code: int | None, submitted: bool) -> Crash | No
 
 
 def _jvm_options(java: Java) -> tuple[str, ...]:
-    """What Flink's classes need opened, and a JVM that is quick to start."""
+    """The options that open what Flink's classes need, and make the JVM quick to start."""
     opened = ("lang", "lang.invoke", "lang.reflect", "io", "math", "net", "nio", "text", "time", "util")
     packages = (*opened, "util.concurrent", "util.concurrent.atomic", "util.concurrent.locks")
     quiet = ("--sun-misc-unsafe-memory-access=allow", "-Dio.netty.noUnsafe=false") if java.major >= 24 else ()

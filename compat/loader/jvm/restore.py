@@ -56,7 +56,7 @@ class Built:
 
 
 def restore(built: Built, metadata: bytes, folder: str) -> list[OperatorRestore]:
-    """What becomes of each operator of NEW that finds state of its id in OLD's ``_metadata``; ``folder`` is where that lies."""
+    """The restore of each operator of NEW that finds state of its id in OLD's ``_metadata``; ``folder`` is where that lies."""
     states = _operator_states(metadata, folder, built.loader)
     results = []
     for operator in built.operators:
@@ -131,7 +131,7 @@ def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> dict[str, int]
 
 
 def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) -> _Old | None:
-    """What RocksDB writes of the state after it restored it; None for asynchronous state, of which it writes nothing here."""
+    """The state as RocksDB writes it after it restored it; None for asynchronous state, of which it writes nothing here."""
     made = harness(operator, loader, old.max_parallelism, backend)
     try:
         made.initializeState(old.state)
@@ -185,7 +185,7 @@ def _backends(merged: Java) -> Iterator[tuple[Backend, Java]]:
 
 
 def _failure(error: OperatorFailed) -> RestoreFailure:
-    """What Flink threw, by the innermost of its exceptions."""
+    """The failure as Flink threw it, by the innermost of its exceptions."""
     if error.error is None:
         return RestoreFailure(type="TimedOut", message=str(error))
     chain = [error.error]

@@ -158,7 +158,7 @@ def modes_of(script: SqlScript) -> dict[str, str]:
 
 
 def _crash(error: Java, statement: Statement, version: str) -> Crash:
-    """What is wrong with a statement: Flink says it in the innermost of its exceptions."""
+    """The error in a statement: Flink says it in the innermost of its exceptions."""
     found = crash_of(error, None, version)
     messages = [said for one in causes(error) if (said := text_or_none(one.getMessage()))]
     missing = next((said for said in messages if "Could not find any factory for identifier" in said), None)

@@ -111,7 +111,7 @@ class PlanStatement:
 
 
 def plan_statement(text: str) -> PlanStatement | None:
-    """What a statement does with a compiled plan; None for any other statement."""
+    """The statement that compiles or executes a plan; None for any other statement."""
     if (match := _EXECUTE.match(text)) is not None:
         return PlanStatement(match["path"].replace("''", "'"), None, execute=True, keep=True)
     if (match := _COMPILE.match(text)) is not None:

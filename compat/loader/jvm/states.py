@@ -74,7 +74,7 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
 
 
 def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
-    """What the keyed states of an open operator do that no snapshot tells: their time to live, and what folds into them."""
+    """The uses of an open operator's keyed states, which no snapshot tells: their time to live, and what folds into them."""
     backend = operator.getKeyedStateBackend()
     if backend is None or not is_a(backend, _KEYED_BACKEND):
         return
@@ -108,7 +108,7 @@ def canonical_snapshot(made: Java) -> Java:
 
 
 def _operator_state(operator: Java) -> Java:
-    """What an operator registered in its operator state; its own snapshot would need it to be open."""
+    """The operator state that an operator registered; its own snapshot would need it to be open."""
     backend = operator.getOperatorStateBackend()
     options = flink("runtime.checkpoint.CheckpointOptions").forCheckpointWithDefaultLocation()
     factory = flink("runtime.state.memory.MemCheckpointStreamFactory")(_STREAM_LIMIT)
@@ -140,7 +140,7 @@ class Infos:
 
 
 def infos(subtask: Java, loader: Java) -> Infos:
-    """What the headers of an ``OperatorSubtaskState`` tell of its states."""
+    """The states of an ``OperatorSubtaskState``, as its headers tell of them."""
     found = Infos()
     for handle in subtask.getManagedKeyedState():
         opened = handle if hasattr(handle, "openInputStream") else handle.getMetaDataStateHandle()
