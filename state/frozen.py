@@ -22,7 +22,7 @@ def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
 def frozen(cls: type[T] | None = None, *, kw_only: bool = True) -> type[T] | Callable[[type[T]], type[T]]:
     """Make ``cls`` a frozen record of its annotated fields and those of its bases.
 
-    Fields are given by name, or also by place with ``kw_only=False``.
+    Fields are given by name, or also by place with ``kw_only=False``; a method ``__post_init__`` may refuse them.
     """
 
     def make(cls: type[T]) -> type[T]:
@@ -44,6 +44,7 @@ def _made(cls: type[T], init: Callable[..., None]) -> type[T]:
         "_factories": tuple(
             (name, field.default_factory) for name, field in fields.items() if field.default_factory is not MISSING
         ),
+        "_checks": hasattr(cls, "__post_init__"),
         "_compared": tuple(name for name, field in fields.items() if field.compare),
         "__init__": init,
         "__setattr__": _refuse,
@@ -81,6 +82,8 @@ def _init(self: Any, **values: Any) -> None:
         unknown = [name for name in values if name not in known]
         raise TypeError(f"{type(self).__name__} misses {missing} and does not know {unknown}")
     self.__dict__.update(state)
+    if self._checks:
+        self.__post_init__()
 
 
 def _init_by_place(self: Any, *places: Any, **values: Any) -> None:
