@@ -115,7 +115,7 @@ def parse_integer(key: str, text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What holds for the whole job, read from its options. ``options`` are all of them, as text."""
+    """The settings that hold for the whole job, read from its options. ``options`` are all of them, as text."""
 
     job_name: str | None = None
     parallelism: int = 1

@@ -37,7 +37,7 @@ class Location:
 
 
 class ErrorCode(Enum):
-    """What is wrong with a program; the value is what plans say in ``error.code``.
+    """The kinds of error in a program; plans give the value in ``error.code``.
 
     The first four tell the kind of error, the others name one condition each, which the check knows a rule for.
     """
@@ -53,7 +53,7 @@ class ErrorCode(Enum):
 
 
 class Where(TypedDict, total=False):
-    """What an error may say besides its message; see :class:`ProgramError`."""
+    """The details that an error may give besides its message; see :class:`ProgramError`."""
 
     code: ErrorCode
     value: str | None

@@ -1,4 +1,4 @@
-"""What a program hands over when it calls ``execute``: one job, before any graph is made."""
+"""The job that a program hands over when it calls ``execute``, before any graph is made."""
 
 from __future__ import annotations
 

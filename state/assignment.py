@@ -17,7 +17,7 @@ from compat.state.frozen import frozen
 
 
 class Identity(Enum):
-    """What joined an operator to a state. A name joins only sources that are read anew."""
+    """The identity that joined an operator to a state. A name joins only sources that are read anew."""
 
     USER_HASH = "user hash"
     GENERATED_ID = "generated id"
@@ -98,7 +98,7 @@ class MaxParallelism:
 
 @frozen(kw_only=False)
 class Assignment:
-    """What goes where, and what is left over; all in the program's order, or the snapshot's.
+    """The state that goes to each operator, and the state that is left over; all in the program's order, or the snapshot's.
 
     ``claims`` has for each operator that finds anything the state that it asks for first, ``handed`` what each one gets if
     all ask in the program's order: every state at most once. ``contested`` has, by the state's id, the claims of states
@@ -127,7 +127,7 @@ class Assignment:
 
     @cached_property
     def max_parallelism(self) -> MaxParallelism:
-        """What the tasks do about the recorded max parallelism of the operators that they have an id of."""
+        """The tasks' handling of the recorded max parallelism of the operators that they have an id of."""
         handed = {claim.place: claim for claim in self.handed if claim.identity is not Identity.NAME}
         fallbacks = [handed[claim.place] for claim in self.claims if handed.get(claim.place, claim) != claim]
         left = [claim for claim in self.passed_over if handed.get(claim.place) != claim]
@@ -152,7 +152,7 @@ def assign(recorded: Iterable[Recorded], operators: Sequence[Claimant]) -> Assig
 
 
 def _wishes(known: Mapping[str, Recorded], place: int, operator: Claimant) -> list[Claim]:
-    """What an operator asks for, in order."""
+    """The states that an operator asks for, in order."""
     ids = {} if operator.user_hash is None else {operator.user_hash: Identity.USER_HASH}
     ids.setdefault(operator.id, Identity.GENERATED_ID)
     return [Claim(known[id], operator, place, identity) for id, identity in ids.items() if id in known]
@@ -207,7 +207,7 @@ def _contested(wishes: Iterable[list[Claim]]) -> dict[str, tuple[Claim, ...]]:
 def _with_replayed(
     known: Mapping[str, Recorded], operators: Sequence[Claimant], handed: Iterable[Claim]
 ) -> tuple[Claim, ...]:
-    """What is handed out, with the positions of sources that Flink would read anew.
+    """The states that are handed out, with the positions of sources that Flink would read anew.
 
     Only such a source has a use for them; one whose id moved is found again by its name.
     """

@@ -35,10 +35,10 @@ OF_OPERATORS = frozenset(
         SLIDING_COUNT,
     }
 )
-"""What Flink's own operators keep."""
+"""The names of the states that Flink's own operators keep."""
 
 OF_TRIGGERS = frozenset({"count", "fire-time"})
-"""What the triggers of windows keep for each window."""
+"""The names of the states that the triggers of windows keep for each window."""
 
 OF_CONNECTORS = frozenset(
     {
@@ -58,7 +58,10 @@ OF_CONNECTORS = frozenset(
         "topic-partition-offset-states",
     }
 )
-"""What sources, sinks and joins of Flink's libraries keep in operators that run functions. A program may use such a name."""
+"""The names of the states that sources, sinks and joins of Flink's libraries keep in operators that run functions.
+
+A program may use such a name.
+"""
 
 PYTHON_TIMERS = "_timer_state/user-timers"
 """The timers of an operator that runs in Python."""

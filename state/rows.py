@@ -13,7 +13,7 @@ _OWN = frozenset({"_fields", "_from_dict", "_row_kind", "_values"})
 
 
 class RowKind(Enum):
-    """What a row says about a change (Flink: ``RowKind``)."""
+    """The kind of change that a row tells of (Flink: ``RowKind``)."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -56,7 +56,7 @@ class Row:
         return row
 
     def get_row_kind(self) -> RowKind:
-        """What the row says about a change."""
+        """The kind of change that the row tells of."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:

@@ -180,7 +180,7 @@ class BroadcastConnectedStream:
 
 
 def _key_selector(stream: DataStream) -> Any:
-    """What gives the keys of a keyed stream; None for any other."""
+    """The key selector of a keyed stream; None for any other."""
     return stream._key_selector if isinstance(stream, KeyedStream) else None
 
 

@@ -90,7 +90,7 @@ def _partition_type(edge: StreamEdge, graph: StreamGraph, blocking: set[int]) ->
 
 
 def _kept(type: ResultPartitionType, edge: StreamEdge) -> ResultPartitionType:
-    """What is written to the end before it is read, and that a cache keeps, outlives the job."""
+    """The partition's type; one that is written to the end before it is read, and that a cache keeps, outlives the job."""
     kept = edge.data_set and type is ResultPartitionType.BLOCKING
     return ResultPartitionType.BLOCKING_PERSISTENT if kept else type
 

@@ -69,7 +69,7 @@ class NonChainedOutput:
 
 @frozen
 class StreamConfig:
-    """What a task has to know to run one operator of its chain. Flink: ``StreamConfig``.
+    """The configuration that a task needs to run one operator of its chain. Flink: ``StreamConfig``.
 
     ``index`` counts from 1 at the head; 0 is a source inside the head. ``start`` marks the head and ``end`` an operator
     after which nothing is chained. ``chained_outputs`` are the edges to the next operators of the chain and

@@ -1,4 +1,4 @@
-"""What an operator needs to run. Flink: ``ResourceSpec``."""
+"""The resources that an operator needs to run. Flink: ``ResourceSpec``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a program's calls built, before any graph: frozen transformations in a pipeline."""
+"""The pipeline that a program's calls built, before any graph: frozen transformations."""

@@ -19,7 +19,7 @@ MAX_PARALLELISM_UNSET = -1
 
 @frozen
 class Transformation:
-    """What all kinds share. Unset numbers are -1, unset text is None, as in Flink.
+    """The attributes that all kinds of transformation share. Unset numbers are -1, unset text is None, as in Flink.
 
     ``parallelism_configured`` tells a parallelism that the program set on this operator from one it took from the job.
     ``buffer_timeout`` is in milliseconds. ``location`` is the line of the program that made the transformation.

@@ -64,7 +64,7 @@ class Pipeline:
 
     @property
     def next_id(self) -> int:
-        """What :meth:`new_id` gives next."""
+        """The id that :meth:`new_id` gives next."""
         return self._counter.next_id
 
     def catch_up(self) -> None:

@@ -33,7 +33,7 @@ class Position:
 
 
 class Reader(Protocol):
-    """What the operators of a task need of its replica."""
+    """The interface that the operators of a task need of its replica."""
 
     def get(self, key: bytes) -> bytes | None:
         """The entry of a key, or None."""
@@ -63,7 +63,7 @@ class Replica(Reader, Protocol):
 
 
 def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
-    """What the keys of all entries of a state begin with."""
+    """The prefix of the keys of all entries of a state."""
     return b"s" + hashlib.blake2b(f"{operator_id}\0{kind}\0{state}".encode(), digest_size=7).digest()
 
 
@@ -107,7 +107,7 @@ def timer_key(prefix: bytes, timestamp: int, key: bytes, namespace: bytes) -> by
 
 
 def timer_value(key: bytes, namespace: bytes) -> bytes:
-    """What a timer's entry holds: its encoded key and its namespace."""
+    """The value of a timer's entry: its encoded key and its namespace."""
     return struct.pack(">I", len(key)) + key + namespace
 
 

@@ -17,7 +17,7 @@ STREAM = bytes.fromhex("aced0005")
 
 
 class _Code(IntEnum):
-    """What comes next in a stream."""
+    """The codes that tell what comes next in a stream."""
 
     NULL = 0x70
     REFERENCE = 0x71
@@ -81,7 +81,7 @@ class JavaArray:
 
 
 JavaValue = JavaObject | JavaEnum | JavaArray | JavaClass | str | bytes | None
-"""What a field can hold; ``bytes`` are primitive values as they are written."""
+"""The values that a field can hold; ``bytes`` are primitive values as they are written."""
 
 
 def read_java_object(reader: ByteReader) -> JavaValue:
@@ -222,7 +222,7 @@ class _Stream:
         return made
 
     def _part(self, part: JavaClass, made: JavaObject) -> None:
-        """What one class of an object's lineage wrote."""
+        """Read the data that one class of an object's lineage wrote."""
         if part.flags & _SERIALIZABLE:
             for kind, name in part.fields:
                 made.fields[name] = self._field_value(kind)
@@ -239,7 +239,7 @@ class _Stream:
         return self.value()
 
     def _data(self, found: list[JavaValue]) -> None:
-        """What a class writes by itself: blocks of bytes and objects, up to their end."""
+        """Read the data that a class writes by itself: blocks of bytes and objects, up to their end."""
         while (code := self._code()) != _Code.END_OF_BLOCKS:
             if code == _Code.BLOCK:
                 found.append(self._reader.raw(self._reader.byte(), "a block of data"))

@@ -9,7 +9,7 @@ from compat.compiler.spark.connectors.splits import Split, SplitEnumerator
 
 
 def as_enumerator(given: Any) -> SplitEnumerator:
-    """What a source's ``create_enumerator`` made, with defaults for what it does not say."""
+    """The enumerator that a source's ``create_enumerator`` made, with defaults for the methods that it lacks."""
     return given if isinstance(given, SplitEnumerator) else _OwnEnumerator(given)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class WriterContext:
-    """What a writer is told. ``folder`` is the job's, for what is not to be seen before it is published."""
+    """The context that a writer is given. ``folder`` is the job's, for output that is not to be seen before it is published."""
 
     operator_id: str
     subtask: int

@@ -171,7 +171,10 @@ def _delta_reader(source: Any) -> SourceReader:
 
 @dataclass(frozen=True, slots=True)
 class _Connector:
-    """What reads the sources of a connector; ``refusal`` tells why one of them cannot be run, None for one that can."""
+    """The parts that read the sources of a connector.
+
+    ``refusal`` tells why one of the sources cannot be run, None for one that can.
+    """
 
     enumerator: Callable[[Any, int], SplitEnumerator]
     reader: Callable[[Any], SourceReader]

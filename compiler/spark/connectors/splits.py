@@ -1,4 +1,4 @@
-"""What a source is made of. Flink: FLIP-27 (``SplitEnumerator``, ``SourceReader``, ``SourceSplit``)."""
+"""The parts of a source. Flink: FLIP-27 (``SplitEnumerator``, ``SourceReader``, ``SourceSplit``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Split = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reader made of a split: records, their timestamps (or None), the split as it is now, and whether it is done."""
+    """The result of reading a split: records, their timestamps (or None), the split as it is now, and whether it is done."""
 
     values: list[Any]
     timestamps: list[int | None] | None
@@ -60,7 +60,7 @@ class SourceReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceWork:
-    """What a source's subtask is to do in an epoch; ``last`` when nothing follows for it."""
+    """The work of a source's subtask in an epoch; ``last`` when nothing follows for it."""
 
     splits: tuple[Split, ...]
     limit: int

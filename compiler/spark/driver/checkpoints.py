@@ -1,4 +1,4 @@
-"""What the driver keeps of a job between epochs, and its way into and out of the snapshot log.
+"""The state of a job that the driver keeps between epochs, and its way into and out of the snapshot log.
 
 Flink: ``CheckpointCoordinator``.
 """
@@ -35,7 +35,7 @@ STATES = "states"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What an operator's writers wrote in the last epoch, to be published under the name of a transaction."""
+    """The output that an operator's writers wrote in the last epoch, to be published under the name of a transaction."""
 
     operator_id: str
     transaction: str
@@ -219,7 +219,7 @@ class CheckpointCoordinator:
 
 
 def new_token() -> str:
-    """What tells one attempt at an epoch from another."""
+    """A new token, which tells one attempt at an epoch from another."""
     return uuid.uuid4().hex[:16]
 
 

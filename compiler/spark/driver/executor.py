@@ -174,7 +174,7 @@ class SparkExecutor:
         find_java()
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
-        """What runs the epochs of a plan."""
+        """The runner of a plan's epochs."""
         from compat.compiler.spark.driver.runner import SparkRunner
         from compat.compiler.spark.driver.session import Spark
 

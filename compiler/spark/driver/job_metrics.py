@@ -1,4 +1,4 @@
-"""What a job measured so far, over all of its subtasks and epochs. Flink: the metrics that a ``JobManager`` shows."""
+"""The metrics of a job so far, over all of its subtasks and epochs. Flink: the metrics that a ``JobManager`` shows."""
 
 from __future__ import annotations
 

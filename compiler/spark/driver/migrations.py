@@ -27,7 +27,7 @@ class Unreadable(Exception):
 def find_migrations(
     saved: Mapping[str, Iterable[dict[str, Any]]], operators: Mapping[str, str], plan: Mapping[str, Any]
 ) -> Migrations:
-    """What to convert of a snapshot, for the program of this plan.
+    """The conversions that a snapshot needs for the program of this plan.
 
     ``saved`` are the recorded states of each operator, ``operators`` new operator ids by old ones. States that the plan
     does not know are left alone: they are looked at when the program asks for them. Raises Unreadable.

@@ -1,4 +1,4 @@
-"""What the sources and the loops of a job have to do in the next epoch."""
+"""The work of a job's sources and loops in the next epoch."""
 
 from __future__ import annotations
 

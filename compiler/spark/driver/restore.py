@@ -47,7 +47,7 @@ class SavedOperator:
 
     @property
     def recorded(self) -> Recorded:
-        """What a restore asks of it."""
+        """The facts about the operator that a restore asks for."""
         return Recorded(
             id=self.id,
             has_state=self.stateful and not self.replayed,
@@ -180,7 +180,10 @@ class Snapshot:
 
 
 def find_snapshot(path: str) -> Snapshot:
-    """What a path names: a savepoint, a job of a store, its state, or one checkpoint (``…/state@12``). Raises StoreError."""
+    """The state that a path names: a savepoint, a job of a store, its state, or one checkpoint (``…/state@12``).
+
+    Raises StoreError.
+    """
     text, at, epoch = path.rpartition("@")
     text, number = (text, int(epoch)) if at and epoch.isdigit() else (path, None)
     directory = Path(text.removeprefix("file://"))
@@ -242,7 +245,7 @@ def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options
 def _migrations(
     saved: Mapping[str, SavedOperator], mapping: Mapping[str, str], new_plan: dict[str, Any] | None
 ) -> Migrations:
-    """What is to be converted. Raises RestoreRefused for states that the new types cannot read."""
+    """The conversions that the states need. Raises RestoreRefused for states that the new types cannot read."""
     try:
         return find_migrations({id: saved[id].states for id in mapping}, mapping, new_plan or {})
     except Unreadable as error:

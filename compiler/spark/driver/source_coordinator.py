@@ -39,7 +39,7 @@ class SourceCoordinator:
         return bool(self._changed) or any(map(self._enumerator.ready, self._live()))
 
     def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
-        """What each subtask reads in the next epoch, at most ``bound`` records in all."""
+        """The work of each subtask in the next epoch: at most ``bound`` records in all."""
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
         for number, (split, done) in enumerate(self._splits.values()):
@@ -73,7 +73,7 @@ class SourceCoordinator:
         return rows
 
     def notify_checkpoint_complete(self) -> None:
-        """What the last epoch read is committed."""
+        """Tell the enumerator that the splits are committed as the last epoch left them."""
         self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
 
     def restore(self, rows: dict[bytes, bytes]) -> None:

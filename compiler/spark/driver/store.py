@@ -187,7 +187,7 @@ class JobStore:
         return {"error": f"Job {job_id} gave no answer within {timeout:.0f} s."}
 
     def requests(self, job_id: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """What is asked of a job, with where the answer goes."""
+        """The requests to a job, each with the place where its answer goes."""
         for file in sorted((self.directory(job_id) / "mailbox").glob("*.request")):
             data = json.loads(file.read_text())
             file.unlink()

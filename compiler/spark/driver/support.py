@@ -1,4 +1,4 @@
-"""What a plan asks for that cannot be run, told before anything runs."""
+"""The parts of a plan that cannot be run, told before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every operator has. Flink: ``AbstractStreamOperator``, ``Output``, ``StreamingRuntimeContext``."""
+"""The parts that every operator has. Flink: ``AbstractStreamOperator``, ``Output``, ``StreamingRuntimeContext``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UserFunctionError(Exception):
 
 @dataclass(slots=True)
 class Opened:
-    """What functions were given when they were opened, and hold on to: it serves the epochs that follow, as they do."""
+    """The objects that open functions were given and hold on to: they serve later epochs, as the functions do."""
 
     backend: KeyedBackend | None = None
     runtime: TaskRuntimeContext | None = None
@@ -44,7 +44,7 @@ class Opened:
 
 @dataclass(slots=True)
 class OperatorContext:
-    """What an operator is given by its task. ``watermark`` is the one that it had reached in the epoch before.
+    """The context that an operator is given by its task. ``watermark`` is the one that it had reached in the epoch before.
 
     ``opened`` says whether its functions were opened in an earlier epoch, and with what.
     """
@@ -120,7 +120,7 @@ class StreamOperator:
     """An operator in a task: initialize_state, open, records and watermarks, finish, snapshot_state, close."""
 
     published: Sequence[Published] = ()
-    """What leaves the job with the epoch."""
+    """The output that leaves the job with the epoch."""
 
     def __init__(self, context: OperatorContext, output: Output) -> None:
         self.context = context

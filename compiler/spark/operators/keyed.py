@@ -43,7 +43,7 @@ Keyed = TypeVar("Keyed", bound=ops.Operator)
 
 
 class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
-    """What operators on keyed streams share: a backend, timers, and records that are (key, value)."""
+    """The base of operators on keyed streams: a backend, timers, and records that are (key, value)."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: Keyed) -> None:
         super().__init__(context, output, operator)
@@ -85,7 +85,7 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
         self.emitter.flush()
 
     def handler(self, input: int) -> Handler:
-        """What is done with a record of an input whose key is set."""
+        """The function that handles a record of an input whose key is set."""
         raise NotImplementedError
 
     def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:

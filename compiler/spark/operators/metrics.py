@@ -1,4 +1,4 @@
-"""What operators and functions measure. Flink: ``MetricGroup`` and its kinds of metrics, as PyFlink offers them.
+"""The metrics of operators and functions. Flink: ``MetricGroup`` and its kinds of metrics, as PyFlink offers them.
 
 A metric counts since the functions of its subtask were opened, and within one epoch where nothing stays open. Its report
 goes to the driver with the task's, which adds them up (:mod:`compat.compiler.spark.driver.job_metrics`).
@@ -108,7 +108,7 @@ class Metrics:
         self._by_name[name] = Gauge(read)
 
     def report(self) -> dict[str, Any]:
-        """What was measured, by name."""
+        """The measurements, by name."""
         return {name: metric.report() for name, metric in self._by_name.items()}
 
 

@@ -22,7 +22,7 @@ from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Value
 from compat.compiler.transformations import operators as ops
 
 Handler = Callable[[Any, int | None], None]
-"""What is done with a record and its timestamp."""
+"""The function that handles a record and its timestamp."""
 
 Kind = TypeVar("Kind", bound=ops.Operator)
 
@@ -141,7 +141,7 @@ class PlainContext:
 
 
 class ProcessOperator(FunctionOperator[ops.Process]):
-    """What a process function yields."""
+    """The operator that emits the records a process function yields."""
 
     method = "process_element"
 

@@ -12,7 +12,7 @@ _ARRAYS = ("BASIC_ARRAY", "OBJECT_ARRAY", "PRIMITIVE_ARRAY")
 
 
 def text_of(type_info: Any) -> Callable[[Any], str]:
-    """What makes the text of a record of a type; Python's own text where the type says nothing."""
+    """The function that makes the text of a record of a type; Python's own text where the type says nothing."""
     inner = _inner(type_info)
     return lambda value: "null" if value is None else inner(value)
 

@@ -331,7 +331,7 @@ class WindowOperator(KeyedOperator[Window]):
 
 
 def _windows_at(assigner: Any) -> Callable[[Any], list[tuple[int, int]]] | None:
-    """What gives start and end of a timestamp's windows; None for windows that depend on more than the timestamp."""
+    """The function that gives start and end of a timestamp's windows; None if they depend on more than the timestamp."""
     if type(assigner) is TumblingEventTimeWindows:
         size, offset = assigner.arguments
 
@@ -393,7 +393,7 @@ class _AssignerContext(WindowAssigner.WindowAssignerContext):
 
 
 class _TriggerContext(Trigger.OnMergeContext):
-    """What triggers ask; state and timers are those of the selected window."""
+    """The context that triggers ask; state and timers are those of the selected window."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._operator = operator

@@ -35,7 +35,7 @@ Address = tuple[int, bytes, bytes, bytes]
 
 
 class Cells(State):
-    """What the kinds of state share. ``entry`` addresses a slot in the replica."""
+    """The base of the kinds of state. ``entry`` addresses a slot in the replica."""
 
     kind = Kind.VALUE
 

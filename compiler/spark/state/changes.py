@@ -1,4 +1,4 @@
-"""What an epoch changed in a subtask: for the log as rows and as whole columns, for the replica as entries."""
+"""The changes of an epoch in a subtask: for the log as rows and as whole columns, for the replica as entries."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What runs on a worker: hosts, subtasks, and what flows between them."""
+"""The part that runs on a worker: hosts, subtasks, and the elements that flow between them."""

@@ -23,7 +23,7 @@ from compat.compiler.transformations.partitioners import Ship
 
 
 class _Channel:
-    """What goes to one subtask: elements that are done, and the records after them."""
+    """The output for one subtask: elements that are done, and the records after them."""
 
     def __init__(self) -> None:
         self.elements: list[Element] = []

@@ -1,4 +1,4 @@
-"""What Spark forks its Python workers from: it has loaded what each of them needs, so that none begins with that."""
+"""The process that Spark forks its Python workers from: it has loaded the modules that each needs, so that none has to."""
 
 from __future__ import annotations
 

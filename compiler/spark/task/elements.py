@@ -1,4 +1,4 @@
-"""What flows between operators. Flink: ``StreamElement`` and its subclasses, and network buffers.
+"""The elements that flow between operators. Flink: ``StreamElement`` and its subclasses, and network buffers.
 
 Inside a task records are handed over many at a time, as a list of values and a list of their timestamps (or None where
 no record has one). Between tasks the elements of a channel are packed into buffers.

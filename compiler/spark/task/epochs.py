@@ -35,7 +35,7 @@ INLINE_ROWS = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochSpec:
-    """What all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids."""
+    """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids."""
 
     job_id: str
     epoch: int
@@ -65,7 +65,7 @@ class TaskFailure:
 
 
 Parcel = Buffer | TaskReport | TaskFailure
-"""What a partition of a level gives to one of the next."""
+"""An item that a partition of a level gives to one of the next."""
 
 
 class EpochLost(Exception):
@@ -149,7 +149,7 @@ def _keeps_state(spec: OperatorSpec, operator: Operator) -> bool:
 
 
 Ran = tuple[list[Buffer], TaskReport | TaskFailure]
-"""What became of a subtask in an epoch: the buffers that it wrote, and what it says."""
+"""The outcome of a subtask in an epoch: the buffers that it wrote, and its report or failure."""
 
 RunSubtask = Callable[[EpochSpec, int, int, list[Buffer]], Ran]
 """Runs a subtask: the epoch, the vertex, the subtask's number, and the buffers for it."""

@@ -1,8 +1,8 @@
 """Processes in which functions stay open. Flink: the slots of a ``TaskManager``, whose tasks live as long as the job.
 
-Spark hands its Python workers out anyhow: a subtask is met by another one in the next epoch. So the subtasks with function
-objects run in a process of their slot's, which a worker reaches through a socket in a folder that only this user may enter:
-it forwards the epoch and the buffers, and gets back what became of them. A host ends with its job, with the Python daemon of
+Spark gives a subtask any of its Python workers, often a different one in each epoch. The subtasks with function
+objects therefore run in a process of their slot's, which a worker reaches through a socket in a folder that only this user
+may enter: it forwards the epoch and the buffers, and gets back the outcome. A host ends with its job, with the Python daemon of
 the executor that started it, or when nobody asked it for anything for long.
 """
 
@@ -48,7 +48,7 @@ class HostLost(Exception):
 
 
 class HostLoad(NamedTuple):
-    """What a host starts with, pickled: what is called before the plan is loaded, or None, and the plan."""
+    """The input that a host starts with, pickled: the function to call before the plan is loaded, or None, and the plan."""
 
     setup: bytes
     plan: bytes
@@ -201,7 +201,7 @@ def _answer(subtasks: Subtasks, request: bytes) -> bytes:
 
 
 def _wait(listening: socket.socket, parent: int) -> Callable[[float], bool]:
-    """What waits for a request: False after the given seconds, or when the parent has ended."""
+    """The function that waits for a request: False after the given seconds, or when the parent has ended."""
     watched: list[Any] = [listening]
     if hasattr(os, "pidfd_open"):
         try:

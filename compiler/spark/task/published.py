@@ -1,4 +1,4 @@
-"""What leaves a job: it travels to the driver with a task's report, and out only after the epoch is committed."""
+"""The output that leaves a job: it travels to the driver with a task's report, and out only after the epoch is committed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SentBack(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What an operator's writers wrote and its committer is to publish."""
+    """The output that an operator's writers wrote and its committer is to publish."""
 
     operator_id: str
     committables: list[Any]

@@ -16,7 +16,7 @@ from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
 
 
 def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
-    """What gives records the form of their type, as the coders of PyFlink do; None where nothing is to be done.
+    """The function that gives records the form of their type, as PyFlink's coders do; None where nothing is to be done.
 
     Rows where rows are declared and tuples where tuples are; whole numbers without a fraction, floats of 32 bits, times
     of whole milliseconds. A TypeError for what is no number where one is declared.
@@ -134,7 +134,7 @@ def _to_row(type_info: RowTypeInfo) -> Callable[[Any], Row]:
 
 
 def from_internal(type_info: Any) -> Callable[[Any], Any]:
-    """What makes a record of the stored form that ``to_internal_type`` gave."""
+    """The function that makes a record of the stored form that ``to_internal_type`` gave."""
     if type_info is None or not type_info.need_conversion():
         return lambda value: value
     if isinstance(type_info, RowTypeInfo):

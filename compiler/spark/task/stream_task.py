@@ -38,7 +38,7 @@ from compat.state.serializers import dump, load
 
 @dataclass(slots=True)
 class OpenTask:
-    """What a subtask has in a process from epoch to epoch, while nothing fails: its own copies of the operators, by node.
+    """The things a subtask keeps in a process between epochs, while nothing fails: its own copies of the operators, by node.
 
     Their functions are open, and metrics count since then. ``ran`` is the epoch that it ran last, and in which attempt of the
     job: if another one was committed, or the job was restarted since, what it has is worth nothing.
@@ -59,7 +59,7 @@ class OpenTask:
 
 @dataclass(slots=True, kw_only=True)
 class TaskEnvironment:
-    """What a subtask is given for an epoch. ``runtime`` is what it reported after the one before, None for a new one."""
+    """The input of a subtask for an epoch. ``runtime`` is what it reported after the one before, None for a new one."""
 
     subtask: int
     epoch: int
@@ -77,7 +77,7 @@ class TaskEnvironment:
 
 @dataclass(slots=True, kw_only=True)
 class TaskReport:
-    """What a subtask says at the barrier."""
+    """The report of a subtask at the barrier."""
 
     vertex: int
     subtask: int
@@ -225,7 +225,7 @@ class StreamTask:
         )
 
     def report(self, count: int, runtime: bytes) -> TaskReport:
-        """What the driver is told."""
+        """The report to the driver."""
         sources = [operator for operator in self._in_order if isinstance(operator, SourceOperator)]
         timers = [timer for operator in self._in_order if (timer := operator.next_timer()) is not None]
         return TaskReport(
@@ -320,5 +320,5 @@ class StreamTask:
 
 
 def load_runtime(data: bytes | None) -> Any:
-    """What :meth:`StreamTask.snapshot_state` gave."""
+    """The runtime state that :meth:`StreamTask.snapshot_state` gave."""
     return None if data is None else load(data)

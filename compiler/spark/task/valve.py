@@ -60,7 +60,7 @@ class WatermarkValve:
         return all(mark == MAX_WATERMARK for mark in self._watermarks.values())
 
     def snapshot(self) -> Any:
-        """What :meth:`restore` takes."""
+        """The state of the valve, in the form that :meth:`restore` takes."""
         return self._watermarks, self._idle, self.watermark, self.idle
 
     def restore(self, snapshot: Any) -> None:

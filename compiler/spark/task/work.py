@@ -1,4 +1,4 @@
-"""What the driver gives a source or the head of a loop to do in an epoch."""
+"""The work that the driver gives a source or the head of a loop for an epoch."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Operator:
         return ()
 
     def parameters(self) -> Iterator[tuple[str, Any]]:
-        """What the operator was given besides its function, by name."""
+        """The parameters that the operator was given besides its function, by name."""
         for each in fields(self):
             if each.name not in _TRAITS:
                 yield each.name, getattr(self, each.name)

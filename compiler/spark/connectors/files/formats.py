@@ -21,7 +21,7 @@ ReadFile = Callable[[str, int, int], Part]
 
 
 def reader_of_format(format: Any) -> ReadFile | None:
-    """What reads files of a format; None for a format that is not known."""
+    """The function that reads files of a format; None for a format that is not known."""
     name = format.name
     produced = format.get_produced_type()
     row_type = produced.type_info if isinstance(produced, ExternalTypeInfo) else produced

@@ -1,4 +1,4 @@
-"""What the driver asks Kafka's brokers: partitions, offsets, where a group stands."""
+"""The questions that the driver asks Kafka's brokers: partitions, offsets, where a group stands."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class KafkaCluster:
         self._consumer.commit(offsets=places, asynchronous=True)
 
     def _offsets(self, partitions: Sequence[Partition], wanted: Any) -> dict[Partition, int]:
-        """What each partition's leader says; one that has none at the moment, as after a crash, is asked again."""
+        """The offsets that the partitions' leaders tell; one without a leader for now, as after a crash, is asked again."""
         from confluent_kafka import TopicPartition
 
         found: dict[Partition, int] = {}

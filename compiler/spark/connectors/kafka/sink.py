@@ -31,7 +31,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """What a program wants to write. Without a ``topic``, records are rows of a topic and what goes there."""
+    """The output that a program wants to write. Without a ``topic``, records are rows of a topic and the value for it."""
 
     properties: Mapping[str, str]
     topic: str | None
@@ -267,7 +267,7 @@ def _abort(producer: Any) -> None:
 
 
 def _messages(path: str) -> Iterator[tuple[Any, ...]]:
-    """What a task wrote. Raises FileNotFoundError where somebody removed it."""
+    """The messages that a task wrote. Raises FileNotFoundError where somebody removed it."""
     import pyarrow as pa
 
     with open(path, "rb") as file, pa.ipc.open_stream(file) as batches:

@@ -31,7 +31,10 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """What a program wants to read. ``interval`` is seconds between two looks for new partitions, 0 for one look only."""
+    """The input that a program wants to read.
+
+    ``interval`` is seconds between two looks for new partitions, 0 for one look only.
+    """
 
     properties: Mapping[str, str]
     deserializer: DeserializationSchema
