@@ -90,12 +90,10 @@ def run_parts(folder: Path, times: int) -> None:
     """The same without us: what Spark and Delta cost."""
     sys.path.insert(0, str(ROOT))
     from compat.compiler.spark.driver.session import Spark
-    from compat.compiler.spark.plan import PhysicalPlan
     from compat.state.delta.log import SnapshotLog
     from compat.state.delta.rows import Kind, Row, write_rows
 
-    plan = PhysicalPlan(job_name="", bounded=True, batch=False, tasks=(), partitions=(2, 2))
-    spark = Spark(None, plan, (), str(folder / "spark.log"))
+    spark = Spark(None, None, (), str(folder / "spark.log"))
     spread("a SparkContext", timed(lambda: spark.context, 1))
     base = spark.context.parallelize(range(2), 2)
     empty = base.map(lambda n: (n, n)).partitionBy(2, lambda n: n).values()
