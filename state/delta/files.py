@@ -13,12 +13,3 @@ def sync_directory(path: str | Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def sync_file(path: str | Path) -> None:
-    """Have the contents of a file survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
