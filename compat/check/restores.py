@@ -44,7 +44,9 @@ def unreadable(check: Check) -> Iterator[tuple[Pair, StateChange, RestoreProblem
 
 def consequence(check: Check, problem: RestoreProblem) -> str:
     """When the failure shows, and on which state backends."""
-    when = "The job starts, and fails when it reads a value" if problem.at_first_read else "The task fails when it starts"
+    when = (
+        "The job starts, and fails when it reads a value" if problem.at_first_read else "The task fails when it starts"
+    )
     if check.new.settings.get(BACKEND) in _SHOWN or set(problem.backends) in ({"any"}, set(_SHOWN)):
         return f"{when}."
     return f"{when}, with state on {' and on '.join(_SHOWN[one] for one in problem.backends if one in _SHOWN)}."

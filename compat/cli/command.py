@@ -26,7 +26,8 @@ class CheckCommand:
     """A call of ``compat check``: which way, of what, how, and what besides.
 
     ``files`` are the programs and snapshots that were named, in order. ``settings`` are the project's with those of the
-    command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job, ``job_name`` its name in a registry.
+    command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job,
+    ``job_name`` its name in a registry.
     """
 
     mode: Mode

@@ -43,6 +43,9 @@ _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
 _NAMES = "it gives names to a savepoint, and OLD is not one"
 
+_JARS = ("classpath", "flink_home", "flink_version", "main_class")
+_JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
+
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
     Mode.AGAINST: _NOT_RECORDED | {"dry_run": _DRY_RUN, "fix": _FIX, "others": _ALSO, "names": _NAMES},
@@ -53,6 +56,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "others": _ALSO,
         "old_args": _NO_PROGRAM,
         "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
+        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
     | {
@@ -67,6 +71,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "dry_run": _DRY_RUN,
         "names": _NAMES,
         "old_args": _NO_PROGRAM,
+        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
         "others": "the service keeps one version as the one that runs; " + _ALSO,
         "rollback": "OLD is a plan that the service keeps; name the program: compat check OLD NEW --rollback",
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",
@@ -77,8 +82,6 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
 _NOT_STARTED = frozenset(
     {InputKind.TOPOLOGY, InputKind.PLAN, InputKind.SAVEPOINT, InputKind.SQL, InputKind.COMPILED_PLAN}
 )
-_JARS = ("classpath", "flink_home", "flink_version", "main_class")
-_JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
 _NOT_WRITTEN = "the findings go to the baseline, and no report is made: call it once more without --write-baseline"
 _WITH: Mapping[str, Mapping[str, str]] = {
     "write_baseline": {
@@ -129,7 +132,8 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
             raise click.UsageError(f"{_flag(context, name)} has no effect here: no program is started for {those}.")
     if _given(context, "definitions") and {*kinds, _kind(new)} <= {InputKind.PLAN, InputKind.SAVEPOINT}:
         raise click.UsageError("-D has no effect here: both plans are made already. Give it to compat plan.")
-    for jars, sides, those in ((_JARS, {*kinds, _kind(new)}, "OLD and NEW are"), (_JARS_OF_OLD, kinds, "OLD is")):
+    chosen = {*kinds, _kind(new)}
+    for jars, sides, those in ((_JARS, chosen, "OLD and NEW are"), (_JARS_OF_OLD, kinds, "OLD is")):
         named = next((name for name in jars if _given(context, name)), None)
         if named is not None and not any(kind is None or kind.built_by_flink for kind in sides):
             raise click.UsageError(

@@ -36,9 +36,7 @@ def loading(function: F) -> F:
     """The options of how programs are loaded: -D, --flink, --timeout, --no-open, and where Flink's jars come from."""
     for option in (
         click.option("--main-class", metavar="CLASS", help="The class of a jar to run (default: its manifest's)."),
-        click.option(
-            "--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."
-        ),
+        click.option("--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."),
         click.option(
             "--flink-home", metavar="DIR", help="For jars and SQL: where Flink is installed (default: FLINK_HOME)."
         ),

@@ -10,8 +10,8 @@ from compat.loader.jvm.model import (
     Node,
     OperatorRestore,
     Part,
-    Restored,
     RestoreAttempt,
+    Restored,
     RestoreFailure,
     Scope,
     StateRestore,
@@ -62,11 +62,13 @@ class RestoreProblem:
 class Answer:
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
-    ``entries`` are the values of each keyed state that were read, on the backend that read most.
+    ``missing`` are OLD's states that NEW does not declare, ``entries`` the values of each keyed state that were read, on the
+    backend that read most.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
     migrations: tuple[StateChange, ...] = ()
+    missing: tuple[StateRestore, ...] = ()
     entries: Mapping[str, int]
 
 
@@ -101,6 +103,7 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
     return Answer(
         problems=found,
         migrations=tuple(change for _, change in migrations((restored,))),
+        missing=tuple(state for _, state in missing((restored,))),
         entries=max((attempt.entries for attempt in restored.attempts), key=lambda one: sum(one.values())),
     )
 
