@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compat.check import serializers
 from compat.check.context import Check
 from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
@@ -87,6 +86,10 @@ def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]
 
 def _told(old: State, new: State) -> Compatibility | None:
     """What Flink's snapshots of two states' serializers tell; None where they tell nothing."""
+    if old.serializers is None or new.serializers is None:
+        return None
+    from compat.check import serializers
+
     answer = serializers.of_states(old, new)
     if answer is None or answer[0] is serializers.Told.UNKNOWN:
         return None
@@ -98,8 +101,13 @@ def undecided(change: StateChange) -> Iterator[tuple[State, tuple[str, ...]]]:
     """The states of OLD whose serializers differ in a way that only Flink's own classes can judge, with what differs."""
     if change.asked:
         return
+    both = [(old, new) for old, new in (*change.kept, *change.elements) if old.serializers and new.serializers]
+    if not both:
+        return
+    from compat.check import serializers
+
     unreadable = {old.name for old, _, found in retyped(change) if not found.readable}
-    for old, new in (*change.kept, *change.elements):
+    for old, new in both:
         for answer in (serializers.of_states(old, new), serializers.placed(old, new)):
             if answer is not None and answer[0] is serializers.Told.UNKNOWN and old.name not in unreadable:
                 yield old, answer[1]
