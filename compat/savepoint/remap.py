@@ -1,0 +1,237 @@
+"""Which operators of a savepoint get which ids: what a person writes as names, or what the report of a check tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from compat.compiler.streamgraph.hashing import uid_hash
+from compat.savepoint.names import Names
+from compat.state.flink import NewId, OperatorState, Savepoint
+from compat.state.frozen import frozen
+
+LARGEST_REPORT = 256 * 1024 * 1024
+LONGEST_UID = 0xFFFF // 3
+"""Characters of a uid that Flink can write into its metadata, whichever they are."""
+_NEAREST = 3
+_ID = re.compile(r"[0-9a-fA-F]{32}")
+
+
+class RemapError(ValueError):
+    """What was asked for cannot be done with this savepoint; the message says why and what to do."""
+
+
+@frozen
+class Move:
+    """An operator of the savepoint, the name that a person knows it by, and the id that it is to have."""
+
+    operator: OperatorState
+    label: str
+    new: NewId
+
+
+@frozen
+class Advice:
+    """A report's advice: the ids of OLD with the new ones, and the operators that it has none for, each with the reason."""
+
+    ids: dict[str, NewId]
+    left: tuple[str, ...]
+    new_program: str | None
+
+
+def moves(
+    savepoint: Savepoint, names: Names, written: Iterable[str], advised: Advice | None = None
+) -> tuple[Move, ...]:
+    """The changes that ``OLD=NEW`` texts ask for, and those that a report advises, in the order of the savepoint.
+
+    OLD is an id, a uid or a name, NEW an id or a uid. What a person writes goes before what a report says. Raises RemapError.
+    """
+    known = _Operators(savepoint, names)
+    chosen: dict[str, NewId] = {}
+    for text in written:
+        operator, new = known.change(text)
+        if operator.id in chosen:
+            raise RemapError(f"{known.label(operator)} is mapped twice; an operator has one id.")
+        chosen[operator.id] = new
+    for old, new in ({} if advised is None else advised.ids).items():
+        if not any(operator.id == old for operator in savepoint.operators):
+            raise RemapError(
+                f"The report is about another savepoint: this one has no operator {old}. Check this one: "
+                f"compat check {savepoint.folder} new.py --output json=report.json"
+            )
+        chosen.setdefault(old, new)
+    made = tuple(
+        Move(operator=operator, label=known.label(operator), new=chosen[operator.id])
+        for operator in savepoint.operators
+        if operator.id in chosen
+    )
+    _require_apart(savepoint, known, chosen)
+    return made
+
+
+def _require_apart(savepoint: Savepoint, known: _Operators, chosen: dict[str, NewId]) -> None:
+    """Raise unless all operators have ids of their own afterwards."""
+    owners: dict[str, OperatorState] = {}
+    for operator in savepoint.operators:
+        id = chosen[operator.id].id if operator.id in chosen else operator.id
+        other = owners.setdefault(id, operator)
+        if other is operator:
+            continue
+        if operator.id in chosen and other.id in chosen:
+            raise RemapError(
+                f"{known.label(other)} and {known.label(operator)} would both have the id {id}, and Flink would restore one "
+                "of them: give each an id of its own."
+            )
+        stays = other if operator.id in chosen else operator
+        moved = operator if stays is other else other
+        raise RemapError(
+            f"{known.label(moved)} cannot have the id {id}: {known.label(stays)} has it. Map that one too: to its own new id, "
+            f"or, if its state may go, to a uid that no operator has, and restore with -n."
+        )
+
+
+def read_advice(path: str) -> Advice:
+    """The map in a report of ``compat check --output json``: from each operator whose state finds nobody, or the wrong one,
+    to the operator that does its work now. Raises RemapError.
+    """
+    try:
+        with open(path, "rb") as file:
+            text = file.read(LARGEST_REPORT + 1)
+        report = json.loads(text) if len(text) <= LARGEST_REPORT else None
+    except (OSError, ValueError, RecursionError) as error:
+        raise RemapError(f"{path}: cannot be read as a report: {error}.") from error
+    if not isinstance(report, dict) or not isinstance(report.get("mapping"), list):
+        many = isinstance(report, dict) and "reports" in report
+        why = (
+            "it holds several reports; check one savepoint against one program" if many else "it has no table `mapping`"
+        )
+        raise RemapError(f"{path}: this is no report of compat check --output json: {why}.")
+    try:
+        return _advice(report)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RemapError(
+            f"{path}: this is no report of compat check --output json: {type(error).__name__}: {error}."
+        ) from None
+
+
+def _advice(report: dict[str, Any]) -> Advice:
+    ids: dict[str, NewId] = {}
+    left = []
+    for row in report["mapping"]:
+        old, successor = row["old"], row.get("successor")
+        if old is None:
+            continue
+        if successor is not None:
+            ids[_id(old["operator_id"])] = _identity(successor)
+        elif row["new"] is None or row["fate"] == "wrong-hands":
+            left.append(f"{_told(old)} ({old['operator_id']})")
+    new = report.get("new")
+    return Advice(ids=ids, left=tuple(left), new_program=new["name"] if isinstance(new, dict) else None)
+
+
+def _identity(operator: dict[str, Any]) -> NewId:
+    id, uid = _id(operator["operator_id"]), operator["uid"]
+    return NewId(id, uid if isinstance(uid, str) and _fits(uid) and uid_hash(uid) == id else None)
+
+
+def _id(text: str) -> str:
+    if not _ID.fullmatch(text):
+        raise ValueError(f"{text!r} is no operator id")
+    return text.lower()
+
+
+def _told(operator: dict[str, Any]) -> str:
+    return f"{operator['uid'] or operator['name']!r}"
+
+
+class _Operators:
+    """The operators of a savepoint, by all that they are called."""
+
+    def __init__(self, savepoint: Savepoint, names: Names) -> None:
+        self._savepoint = savepoint
+        self._names = names
+        self._by_id: dict[str, OperatorState] = {}
+        self._by_uid: dict[str, list[OperatorState]] = {}
+        self._by_name: dict[str, list[OperatorState]] = {}
+        for operator in savepoint.operators:
+            if operator.id in self._by_id:
+                raise RemapError(
+                    f"{savepoint.path} lists the operator {operator.id} twice; Flink would restore one of them."
+                )
+            self._by_id[operator.id] = operator
+            uid, name = self._uid(operator), self._name(operator)
+            if uid is not None:
+                self._by_uid.setdefault(uid, []).append(operator)
+            for text in dict.fromkeys(() if name is None else (name, name.partition(", ")[0])):
+                self._by_name.setdefault(text, []).append(operator)
+
+    def label(self, operator: OperatorState) -> str:
+        """The operator as a person knows it, with its id."""
+        called = self._name(operator) or self._uid(operator)
+        return f"operator {operator.id}" if called is None else f"{called!r} ({operator.id})"
+
+    def change(self, text: str) -> tuple[OperatorState, NewId]:
+        """The operator and the id that ``OLD=NEW`` means. A uid may have a ``=`` in it: then OLD is what is an operator."""
+        cuts = [at for at, character in enumerate(text) if character == "="]
+        ways = [(text[:at], text[at + 1 :]) for at in cuts if text[:at] and text[at + 1 :]]
+        if not ways:
+            raise RemapError(f"{text!r} is not of the form OLD=NEW: an id, uid or name, and the new id or uid.")
+        known = [(old, new) for old, new in ways if self._all(old)]
+        if len(known) > 1:
+            raise RemapError(
+                f"{text!r} can be read in {len(known)} ways: write OLD as an id (compat inspect shows them)."
+            )
+        old, new = known[0] if known else ways[0]
+        return self._one(old), _new_id(new)
+
+    def _one(self, text: str) -> OperatorState:
+        found = self._all(text)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = ", ".join(operator.id for operator in found)
+            raise RemapError(
+                f"{len(found)} operators are called {text!r}: write the id of the one that is meant: {ids}."
+            )
+        raise RemapError(f"{self._savepoint.path} has no operator {text!r}. {self._nearest(text)}")
+
+    def _all(self, text: str) -> list[OperatorState]:
+        """The operators that a text can mean: an id before a uid before a name."""
+        if _ID.fullmatch(text) and text.lower() in self._by_id:
+            return [self._by_id[text.lower()]]
+        # A uid that nobody recorded is still known by its hash.
+        hashed = self._by_id.get(uid_hash(text))
+        return self._by_uid.get(text) or ([hashed] if hashed is not None else self._by_name.get(text, []))
+
+    def _nearest(self, text: str) -> str:
+        spellings = [*self._by_uid, *self._by_name, *self._by_id]
+        near = get_close_matches(text, spellings, n=_NEAREST, cutoff=0.5)
+        if near:
+            return f"Nearest: {', '.join(map(repr, near))}."
+        labels = list(map(self.label, self._savepoint.operators))
+        told = ", ".join(labels[:10]) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")
+        unnamed = "" if self._by_name or self._by_uid else " Names are told by --names OLD.py."
+        return f"It has: {told or 'no operators'}.{unnamed}"
+
+    def _uid(self, operator: OperatorState) -> str | None:
+        return operator.uid or self._names.uid(operator.id)
+
+    def _name(self, operator: OperatorState) -> str | None:
+        return operator.name or self._names.name(operator.id)
+
+
+def _new_id(text: str) -> NewId:
+    if _ID.fullmatch(text):
+        return NewId(text.lower())
+    if not _fits(text):
+        raise RemapError(
+            f"{text[:60]!r} cannot be a uid: Flink writes at most {LONGEST_UID} characters, and only whole ones."
+        )
+    return NewId(uid_hash(text), text)
+
+
+def _fits(uid: str) -> bool:
+    return len(uid) <= LONGEST_UID and not any("\ud800" <= character <= "\udfff" for character in uid)
