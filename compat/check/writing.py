@@ -40,6 +40,11 @@ def fresh_uid(operator: Operator, taken: Set[str]) -> str:
     return uid
 
 
+def remap(old: Operator, new: Operator) -> str:
+    """The command that gives state in a savepoint the id that an operator of NEW looks for."""
+    return f"compat remap SAVEPOINT OUT --map {old.id}={new.id}"
+
+
 def descriptor(state: State, name: str | None = None) -> str | None:
     """The descriptor that declares a state, maybe under another name; None where the type is not known or is Java's."""
     made = _DESCRIPTORS.get(state.kind)

@@ -60,6 +60,8 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
         raise click.UsageError("Say which operators: --map OLD=NEW, or --from-check REPORT.")
     if options["copy"] and options["location"] is not None:
         raise click.UsageError("--location says where state files stay; with --copy they go along.")
+    if options["location"] is not None and not (options["location"].startswith("/") or ":/" in options["location"]):
+        raise click.UsageError(f"--location {options['location']!r} is no URI and no absolute path.")
     if "://" in out and not out.startswith("file:"):
         raise click.UsageError("OUT is a folder on this machine: copy it to other storage afterwards.")
     try:

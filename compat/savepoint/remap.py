@@ -63,6 +63,10 @@ def moves(
                 f"compat check {savepoint.folder} new.py --output json=report.json"
             )
         chosen.setdefault(old, new)
+    if not chosen:
+        raise RemapError(
+            "There is nothing to map: the report knows no operator of NEW for state that does not find its own."
+        )
     made = tuple(
         Move(operator=operator, label=known.label(operator), new=chosen[operator.id])
         for operator in savepoint.operators
@@ -162,15 +166,17 @@ class _Operators:
                     f"{savepoint.path} lists the operator {operator.id} twice; Flink would restore one of them."
                 )
             self._by_id[operator.id] = operator
-            uid, name = self._uid(operator), self._name(operator)
-            if uid is not None:
+            for uid in self._uids(operator):
                 self._by_uid.setdefault(uid, []).append(operator)
-            for text in dict.fromkeys(() if name is None else (name, name.partition(", ")[0])):
+            # The name of operators that were merged begins with that of the first, which the program gave.
+            for text in dict.fromkeys(
+                part for name in self._called(operator) for part in (name, name.partition(", ")[0])
+            ):
                 self._by_name.setdefault(text, []).append(operator)
 
     def label(self, operator: OperatorState) -> str:
         """The operator as a person knows it, with its id."""
-        called = self._name(operator) or self._uid(operator)
+        called = next(iter((*self._called(operator), *self._uids(operator))), None)
         return f"operator {operator.id}" if called is None else f"{called!r} ({operator.id})"
 
     def change(self, text: str) -> tuple[OperatorState, NewId]:
@@ -216,11 +222,11 @@ class _Operators:
         unnamed = "" if self._by_name or self._by_uid else " Names are told by --names OLD.py."
         return f"It has: {told or 'no operators'}.{unnamed}"
 
-    def _uid(self, operator: OperatorState) -> str | None:
-        return operator.uid or self._names.uid(operator.id)
+    def _uids(self, operator: OperatorState) -> list[str]:
+        return list(dict.fromkeys(filter(None, (operator.uid, self._names.uid(operator.id)))))
 
-    def _name(self, operator: OperatorState) -> str | None:
-        return operator.name or self._names.name(operator.id)
+    def _called(self, operator: OperatorState) -> list[str]:
+        return list(dict.fromkeys(filter(None, (operator.name, self._names.name(operator.id)))))
 
 
 def _new_id(text: str) -> NewId:
