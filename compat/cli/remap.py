@@ -62,8 +62,6 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
         raise click.UsageError("--location says where state files stay; with --copy they go along.")
     if options["location"] is not None and not (options["location"].startswith("/") or ":/" in options["location"]):
         raise click.UsageError(f"--location {options['location']!r} is no URI and no absolute path.")
-    if "://" in out and not out.startswith("file:"):
-        raise click.UsageError("OUT is a folder on this machine: copy it to other storage afterwards.")
     try:
         _remap(savepoint, out, options)
     except NotWritten as error:
@@ -80,11 +78,10 @@ def _remap(path: str, out: str, options: dict[str, Any]) -> None:
     """Map, show, and write unless it is a dry run. Raises RemapError, InputError and SavepointError."""
     from compat.savepoint.load import read_names
     from compat.savepoint.remap import moves, read_advice
-    from compat.savepoint.remote import read_savepoint
-    from compat.state.flink import read_draft, require_free, self_contained, with_references, write_folder
+    from compat.savepoint.remote import read_savepoint, require_nothing, write_savepoint
+    from compat.state.flink import read_draft, self_contained, with_references
 
-    folder = out.removeprefix("file://").removeprefix("file:")
-    require_free(folder)
+    require_nothing(out)
     advice = None if options["from_check"] is None else read_advice(options["from_check"])
     draft = read_draft(read_savepoint(path))
     names = read_names(options["names"], load_options(options), options["job"])
@@ -92,7 +89,7 @@ def _remap(path: str, out: str, options: dict[str, Any]) -> None:
     ids = {move.operator.id: move.new for move in changed}
     made = self_contained(draft, ids) if options["copy"] else with_references(draft, ids, options["location"])
     if not options["dry_run"]:
-        write_folder(folder, made)
+        write_savepoint(out, made)
     _show(draft.savepoint, path, out, changed, made, advice, dry_run=options["dry_run"])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import DamagedSavepoint, IdConflict, UnknownOperator
@@ -71,7 +71,8 @@ def draft_of(data: bytes, savepoint: Savepoint) -> Draft:
     """The draft of metadata in memory; `savepoint` tells what it is called and where its files are."""
     places: list[Place] = []
     found = parse_reader(ByteReader(data, savepoint.path, places=places), savepoint.storage)
-    return Draft(found, data, tuple(places))
+    # The folder of a savepoint on other storage is not that of the path which it is shown by.
+    return Draft(replace(found, folder=savepoint.folder), data, tuple(places))
 
 
 def rewrite(draft: Draft, ids: Mapping[str, NewId], files: Callable[[FileHandle], FileHandle]) -> bytes:

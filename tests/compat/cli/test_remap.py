@@ -131,7 +131,7 @@ def _any_operator(savepoint, folder, *options):
         ([SMALL, "out", "--map", "cuont=x"], "Nearest: 'count'"),
         ([SMALL, "out", "--map", "count=x", "--copy", "--location", "s3://b"], "--location says where"),
         ([SMALL, "out", "--map", "count=x", "--location", "b"], "--location 'b'"),
-        ([SMALL, "s3://b/out", "--map", "count=x"], "OUT is a folder on this machine"),
+        ([SMALL, "nosuch://b/out", "--map", "count=x"], "this storage cannot be reached"),
         ([SMALL, SMALL, "--map", "count=x"], "something is there already"),
         (["nowhere", "out", "--map", "count=x"], "CMP501"),
         (["missing", "out", "--map", "count=x"], "CMP501"),
@@ -191,3 +191,17 @@ def test_a_report_names_the_heirs_that_are_certain(names, tmp_path):
     rows = json.loads(report.read_text())["mapping"]
     heirs = {row["old"]["name"]: row["successor"]["uid"] for row in rows if row["successor"] is not None}
     assert heirs == {"Source: numbers": "numbers"} | ({"KEYED PROCESS": "count"} if names else {})
+
+
+def test_the_commands_of_the_readme(tmp_path, monkeypatch):
+    root = GOLDEN.parents[1]
+    section = (root / "README.md").read_text(encoding="utf-8").partition("## Savepoints that Flink wrote\n")[2]
+    block = section.split("```console\n")[2].partition("```")[0]
+    (tmp_path / "tests").symlink_to(root / "tests")
+    monkeypatch.chdir(tmp_path)
+    codes = []
+    for line in block.splitlines():
+        program, command, *arguments = line.split()
+        assert program == "compat"
+        codes.append((command, run(*arguments, command=command).exit_code))
+    assert codes == [("check", 1), ("remap", 0), ("check", 0)]
