@@ -46,7 +46,7 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
         return (
             Fix(
                 text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it, or "
-                "change ids in the savepoint (compat remap SAVEPOINT OUT --from-check REPORT)."
+                f"change ids in the savepoint ({writing.REMAP})."
             ),
         )
     fixes = [edit(named, "uid", check.fresh_uid(named), ", to free the id")]
@@ -96,9 +96,9 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
     if new.kind in WITHOUT_USER_HASH:
         return (
             Fix(
-                text="A sink of this kind takes no user hash: give its state the new id in the savepoint, or undo the edit "
-                "that moved its id.",
-                code=writing.remap(old, new),
+                text="A sink of this kind takes no user hash: give its state the new id in the savepoint, by the report of "
+                "this check (--output json=REPORT), or undo the edit that moved its id.",
+                code=writing.REMAP,
             ),
             Fix(
                 text="Or let its state go with -n after a stop with --drain, when nothing is left to commit.",
