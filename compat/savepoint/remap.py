@@ -11,11 +11,10 @@ from typing import Any
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.savepoint.names import Names
 from compat.state.flink import NewId, OperatorState, Savepoint
+from compat.state.flink.writing import LONGEST_TEXT, write_utf
 from compat.state.frozen import frozen
 
 LARGEST_REPORT = 256 * 1024 * 1024
-LONGEST_UID = 0xFFFF // 3
-"""Characters of a uid that Flink can write into its metadata, whichever they are."""
 _NEAREST = 3
 _ID = re.compile(r"[0-9a-fA-F]{32}")
 
@@ -234,10 +233,14 @@ def _new_id(text: str) -> NewId:
         return NewId(text.lower())
     if not _fits(text):
         raise RemapError(
-            f"{text[:60]!r} cannot be a uid: Flink writes at most {LONGEST_UID} characters, and only whole ones."
+            f"{text[:60]!r} cannot be a uid: Flink writes at most {LONGEST_TEXT} bytes, and only whole characters."
         )
     return NewId(uid_hash(text), text)
 
 
 def _fits(uid: str) -> bool:
-    return len(uid) <= LONGEST_UID and not any("\ud800" <= character <= "\udfff" for character in uid)
+    """Whether Flink can write the uid into its metadata."""
+    try:
+        return bool(write_utf(uid))
+    except ValueError:
+        return False

@@ -93,7 +93,7 @@ def rewrite(draft: Draft, ids: Mapping[str, NewId], files: Callable[[FileHandle]
         if place.part is Part.FILE:
             old_file = draft._file(place)
             new_file = files(old_file)
-            new = kept if new_file == old_file else write_file(new_file)
+            new = kept if new_file == old_file else _written(new_file, draft, place)
         elif place.part is not Part.MERGED_FILE and operator is not None:
             target = ids.get(operator.id)
             if target is not None and not _stays(operator, target):
@@ -105,6 +105,14 @@ def rewrite(draft: Draft, ids: Mapping[str, NewId], files: Callable[[FileHandle]
     written = b"".join([*pieces, draft.data[done:]])
     _verify(draft.savepoint, ids, draft_of(written, draft.savepoint).savepoint)
     return written
+
+
+def _written(file: FileHandle, draft: Draft, place: Place) -> bytes:
+    try:
+        return write_file(file)
+    except ValueError as error:
+        what = "a file whose name cannot be written anew"
+        raise DamagedSavepoint(what, path=draft.savepoint.path, offset=place.begin, why=str(error)) from error
 
 
 def _stays(operator: OperatorState, target: NewId) -> bool:

@@ -82,7 +82,8 @@ def test_operators_change_places() -> None:
         (["count=a", "count=b"], "is mapped twice"),
         (["count=x", f"{B}=x"], "would both have the id"),
         (["count=old"], "operator " + uid_hash("old") + " has it. Map that one too"),
-        (["old=" + "x" * 30_000], "cannot be a uid"),
+        (["old=" + "x" * 65_536], "cannot be a uid"),
+        (["old=" + "😀" * 10_923], "cannot be a uid"),
         (["old=\udce9"], "cannot be a uid"),
     ],
 )

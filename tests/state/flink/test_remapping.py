@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from compat.state.flink import (
+    DamagedSavepoint,
     Draft,
     MissingStateFile,
     NewId,
@@ -131,6 +132,12 @@ def test_files_that_are_not_there_or_lead_out(
     (tmp_path / "savepoint" / "short").write_bytes(b"1")
     with pytest.raises(error):
         make(draft, IDS)
+
+
+def test_a_name_that_becomes_too_long_is_refused(tmp_path: Path) -> None:
+    draft = saved_in(tmp_path, w.relative("a/" * 32_000))
+    with pytest.raises(DamagedSavepoint, match="cannot be written anew"):
+        with_references(draft, IDS, "s3://" + "b" * 2_000)
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/../../b", "link/../../x"])

@@ -17,6 +17,7 @@ from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.rewriting import Draft, FileHandle, draft_of, rewrite
 from compat.state.flink.writing import LONGEST_TEXT, write_file, write_utf
 from tests.state.flink import writer as w
+from tests.state.flink.test_hostile import EVERYTHING
 
 ROOT = Path(__file__).parents[2] / "golden"
 METADATA = sorted(ROOT.rglob("_metadata"))
@@ -156,6 +157,23 @@ def test_bytes_that_look_like_an_id_elsewhere_stay() -> None:
     written = renamed(data, {A: NewId(B)})
     assert written.count(looks) == data.count(looks) == 4
     assert written.count(bytes.fromhex(B)) == 1
+
+
+@given(st.data())
+def test_whatever_the_bytes_they_are_refused_or_kept(data: st.DataObject) -> None:
+    changed = bytearray(EVERYTHING)
+    for at in data.draw(st.lists(st.integers(0, len(changed) - 1), min_size=1, max_size=4)):
+        changed[at] = data.draw(st.integers(0, 255))
+    cut = bytes(changed[: data.draw(st.integers(0, len(changed)))])
+    for given_bytes in (bytes(changed), cut):
+        try:
+            draft = drafted(given_bytes)
+            ids = {operator.id: fresh(operator) for operator in draft.savepoint.operators}
+            written = rewrite(draft, ids, lambda file: file)
+        except SavepointError:
+            continue
+        assert len(parse_metadata(written, "/nowhere/_metadata").operators) == len(ids)
+        assert rewrite(draft, {}, lambda file: file) == given_bytes
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
