@@ -45,8 +45,8 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
     """Give operators of Flink's SAVEPOINT other ids: writes a new folder OUT.
 
     For programs that cannot be changed: sinks that refuse set_uid_hash, connectors with random uids, jobs of others. All
-    changes are made at once, so two operators can change places. Only ids are changed, and state files stay where they are:
-    keep SAVEPOINT as long as OUT is used, or give --copy.
+    changes are made at once, so two operators can change places, and a sink's committers follow its uid. Only ids are changed,
+    and state files stay where they are: keep SAVEPOINT as long as OUT is used, or give --copy.
 
     Exit codes: 0 written, 2 refused or not readable; nothing is written then, and never over something.
 

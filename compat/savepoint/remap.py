@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from compat.compiler.streamgraph.hashing import uid_hash
+from compat.compiler.streamgraph.translators.sinks import COMMITTER_UID, GLOBAL_COMMITTER_UID
 from compat.savepoint.names import Names
 from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.writing import LONGEST_TEXT, write_utf
@@ -46,15 +47,18 @@ def moves(
 ) -> tuple[Move, ...]:
     """The changes that ``OLD=NEW`` texts ask for, and those that a report advises, in the order of the savepoint.
 
-    OLD is an id, a uid or a name, NEW an id or a uid. What a person writes goes before what a report says. Raises RemapError.
+    OLD is an id, a uid or a name, NEW an id or a uid; the committers of a sink follow its uid, as they do in a program. What a
+    person writes goes before what a report says, and that before what follows from it. Raises RemapError.
     """
     known = _Operators(savepoint, names)
     chosen: dict[str, NewId] = {}
+    following: dict[str, NewId] = {}
     for text in written:
         operator, new = known.change(text)
         if operator.id in chosen:
             raise RemapError(f"{known.label(operator)} is mapped twice; an operator has one id.")
         chosen[operator.id] = new
+        following |= known.committers(operator, new)
     for old, new in ({} if advised is None else advised.ids).items():
         if not any(operator.id == old for operator in savepoint.operators):
             raise RemapError(
@@ -62,6 +66,7 @@ def moves(
                 f"compat check {savepoint.folder} new.py --output json=report.json"
             )
         chosen.setdefault(old, new)
+    chosen = following | chosen
     if not chosen:
         raise RemapError(
             "There is nothing to map: the report knows no operator of NEW for state that does not find its own."
@@ -156,6 +161,7 @@ class _Operators:
     def __init__(self, savepoint: Savepoint, names: Names) -> None:
         self._savepoint = savepoint
         self._names = names
+        self._tried: dict[str, str] = {}
         self._by_id: dict[str, OperatorState] = {}
         self._by_uid: dict[str, list[OperatorState]] = {}
         self._by_name: dict[str, list[OperatorState]] = {}
@@ -190,7 +196,18 @@ class _Operators:
                 f"{text!r} can be read in {len(known)} ways: write OLD as an id (compat inspect shows them)."
             )
         old, new = known[0] if known else ways[0]
-        return self._one(old), _new_id(new)
+        operator = self._one(old)
+        if operator.id == uid_hash(old) and old not in self._uids(operator):
+            self._tried[operator.id] = old
+        return operator, _new_id(new)
+
+    def committers(self, writer: OperatorState, new: NewId) -> dict[str, NewId]:
+        """The new ids of the committers of a sink, if the operator is a sink's writer; they have uids made of its own."""
+        uid = next((uid for uid in self._uids(writer) if uid_hash(uid) == writer.id), None)
+        if uid is None or new.uid is None:
+            return {}
+        made = [(uid_hash(part.format(uid)), part.format(new.uid)) for part in (COMMITTER_UID, GLOBAL_COMMITTER_UID)]
+        return {id: _new_id(part) for id, part in made if id in self._by_id}
 
     def _one(self, text: str) -> OperatorState:
         found = self._all(text)
@@ -222,7 +239,9 @@ class _Operators:
         return f"It has: {told or 'no operators'}.{unnamed}"
 
     def _uids(self, operator: OperatorState) -> list[str]:
-        return list(dict.fromkeys(filter(None, (operator.uid, self._names.uid(operator.id)))))
+        """The uids that the savepoint, the names or a person who hit upon it tell."""
+        told = (operator.uid, self._names.uid(operator.id), self._tried.get(operator.id))
+        return list(dict.fromkeys(filter(None, told)))
 
     def _called(self, operator: OperatorState) -> list[str]:
         return list(dict.fromkeys(filter(None, (operator.name, self._names.name(operator.id)))))

@@ -60,6 +60,20 @@ def test_the_new_one_is_an_id_or_a_uid(new: str, identity: NewId) -> None:
     assert mapped(f"count={new}") == {A: identity}
 
 
+COMMITTER, GLOBAL = uid_hash("Sink Committer: s"), uid_hash("Sink s Global Committer")
+
+
+@pytest.mark.parametrize("recorded", ["s", ""], ids=["named", "of Flink 1.x"])
+def test_the_committers_of_a_sink_follow_its_uid(recorded: str) -> None:
+    saved = savepoint((uid_hash("s"), recorded, ""), (COMMITTER, "", ""), (GLOBAL, "", ""), (A, "", ""))
+    made = {move.operator.id: move.new.uid for move in moves(saved, Names(), ["s=t"])}
+    assert made == {uid_hash("s"): "t", COMMITTER: "Sink Committer: t", GLOBAL: "Sink t Global Committer"}
+    apart = {move.operator.id: move.new.id for move in moves(saved, Names(), [f"s={NOBODY}"])}
+    assert apart == {uid_hash("s"): NOBODY}
+    mine = moves(saved, Names(), ["s=t", f"{COMMITTER}=mine"])
+    assert [move.new.uid for move in mine] == ["t", "mine", "Sink t Global Committer"]
+
+
 def test_names_from_elsewhere() -> None:
     names = Names(table={C: Entry("sink", "the sink")})
     assert mapped("sink=new", names=names) == mapped("the sink=new", names=names) == mapped(f"{C}=new")
