@@ -60,6 +60,13 @@ def test_two_jars(run: Run) -> None:
     assert "--classpath " in again
 
 
+def test_nothing_is_left_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    assert run("check", *pair("uid_same")).exit_code == 0
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_a_class_that_gains_a_field_migrates(run: Run) -> None:
     result = run("check", *pair("pojo_field_added"), "--output", "json")
     report = json.loads(result.output)
