@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_digest, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
     Bounds,
@@ -20,6 +20,7 @@ from compat.loader.jvm.harness import (
     open_operator,
 )
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.usercode import code_of
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
@@ -81,7 +82,7 @@ def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
         function = _folds(state)
-        yield str(name), StateUse(ttl=ttl, function=None if function is None else class_digest(function))
+        yield str(name), StateUse(ttl=ttl, function=None if function is None else code_of(function))
 
 
 def _folds(value: Java, depth: int = 0) -> Java:
