@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from compat.plan.code import UserCode
+from compat.plan.code import Key, UserCode, WrittenClass
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
@@ -63,6 +63,7 @@ class State(Struct, frozen=True, kw_only=True):
     kind: str
     serializers: dict[str, Serializer]
     use: StateUse | None = None
+    classes: tuple[WrittenClass, ...] = ()
 
 
 class States(Struct, frozen=True, kw_only=True):
@@ -70,6 +71,7 @@ class States(Struct, frozen=True, kw_only=True):
 
     states: tuple[State, ...] = ()
     key_serializer: Serializer | None = None
+    key: Key | None = None
     unknown: str = ""
 
 
