@@ -16,9 +16,15 @@ from compat.plan.facts import State
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
+        if check.old.kind == "savepoint" and pair.old.states is None:
+            for state in pair.new.states or ():
+                yield from _not_told(check, pair, state)
         for old, new in kept_states(pair):
             yield from _findings(check, pair, old, tuple(class_changes(old.classes, new.classes)))
-            yield from _open(check, pair, old, new.classes)
+            if check.old.kind == "savepoint" and not old.classes:
+                yield from _not_told(check, pair, new)
+            else:
+                yield from _open(check, pair, old, new.classes)
         if pair.old.key is not None and pair.new.key is not None:
             yield from _findings(check, pair, None, tuple(class_changes(pair.old.key.classes, pair.new.key.classes)))
 
@@ -50,6 +56,9 @@ def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[C
         )
 
 
+_BY_PLACE = ("fields", "enum", "code")
+
+
 def _consequence(level: Level, silent: bool) -> str:
     if silent and level is Level.ERROR:
         return "Flink restores this without an error, and the values mean something else from then on."
@@ -65,6 +74,25 @@ def _consequence(level: Level, silent: bool) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _not_told(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
+    """States of a savepoint, of which it is not known what their classes were."""
+    names = [short(one.name) for one in state.classes if one.writer in _BY_PLACE]
+    if names:
+        yield check.finding(
+            RULE,
+            f"the state {state.name!r} of {pair.new.label} holds values of classes that cannot be compared",
+            level=Level.WARNING,
+            consequence="If fields or constants of these classes changed, values are read as something else, without an error.",
+            reason=f"Savepoints do not tell of what {', '.join(names)} consisted when the values were written.",
+            old=pair.old,
+            new=pair.new,
+            state=state.name,
+            fixes=(Fix(text="Name the program that wrote the savepoint with --names: then the classes are compared."),),
+            silent=True,
+            subject="not told",
+        )
 
 
 def _open(check: Check, pair: Pair, state: State, classes: Sequence[WrittenClass]) -> Iterator[Finding]:

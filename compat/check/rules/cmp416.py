@@ -21,6 +21,7 @@ _LOST = (
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         old = {} if pair.old.key is None else {one.name: one for one in pair.old.key.hashes}
+        yield from _seen(check, pair)
         for new in () if pair.new.key is None else pair.new.key.hashes:
             if new.by_identity:
                 yield _finding(check, pair, new, "hashes by identity", _LOST, _BY_IDENTITY, Level.ERROR)
@@ -28,10 +29,32 @@ def _find(check: Check) -> Iterator[Finding]:
                 yield from _changes(check, pair, old[new.name], new)
 
 
+_KEEP = (
+    "Keep hashCode and equals of keys as they were; or give the operator a uid of its own, and restore with -n if the old "
+    "state may go."
+)
 _BY_IDENTITY = (
     "Two equal keys have different hash codes, as one of their parts is an array or an enum, or has no hashCode: in another "
     "process the same key has another hash."
 )
+
+
+def _seen(check: Check, pair: Pair) -> Iterator[Finding]:
+    """Keys in the state that was restored that are where nobody looks for them."""
+    answer = check.answer(pair)
+    if answer is None or not answer.misplaced:
+        return
+    yield check.finding(
+        RULE,
+        f"keys in the state of {pair.new.label} have another hash than when they were written",
+        consequence=_LOST,
+        reason=f"{answer.misplaced} of the values in the state lie in another key group than the hash of their key says now.",
+        old=pair.old,
+        new=pair.new,
+        fixes=(Fix(text=_KEEP, code=uid_call(pair.new, check)),),
+        silent=True,
+        subject="state",
+    )
 
 
 def _changes(check: Check, pair: Pair, old: HashCode, new: HashCode) -> Iterator[Finding]:
@@ -64,13 +87,7 @@ def _finding(
         reason=reason,
         old=pair.old,
         new=pair.new,
-        fixes=(
-            Fix(
-                text="Keep hashCode and equals of keys as they were; or give the operator a uid of its own, and restore "
-                "with -n if the old state may go.",
-                code=uid_call(pair.new, check),
-            ),
-        ),
+        fixes=(Fix(text=_KEEP, code=uid_call(pair.new, check)),),
         silent=True,
         subject=f"{key.name} {what}",
     )

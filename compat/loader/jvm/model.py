@@ -282,13 +282,15 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
     ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
-    values of each keyed state that were restored and read.
+    values of each keyed state that were restored and read, and ``misplaced`` how many of them lie in another key group than
+    the hash of their key says now, where nobody looks for them.
     """
 
     backend: Backend
     failure: RestoreFailure | None = None
     at_first_read: bool = False
     entries: dict[str, int] = {}
+    misplaced: int = 0
 
 
 class OperatorRestore(Struct, frozen=True, kw_only=True):

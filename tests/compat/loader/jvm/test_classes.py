@@ -6,14 +6,20 @@ import pytest
 from compat.check.catalogue import RULES
 from compat.check.decision import check
 from compat.check.findings import Level
-from compat.loader.jvm.model import JarProgram
+from compat.comparison import Comparison, decide
+from compat.loader.inputs import Input, InputKind
+from compat.loader.jvm.answers import answers_of
+from compat.loader.jvm.model import JarProgram, Restore
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
 from compat.plan.facts import facts_of
 from compat.plan.model import Plan
 from compat.plan.reading import read
 from compat.plan.writing import dump
-from tests.compat.loader.jvm.golden import CLASSES, program, records
+from compat.savepoint.load import read_old
+from compat.savepoint.names import Names, of_program
+from compat.sides import Savepoint
+from tests.compat.loader.jvm.golden import CLASSES, program, records, savepoint
 
 ERROR, UNKNOWN, WARNING, NOTE = Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE
 CASES = {
@@ -157,6 +163,56 @@ def test_every_error_leaves_no_verdict_of_compatible(plans):
 def test_a_reason_says_what_differs(plans, name, words):
     said = " ".join(one.reason for one in report(plans, name).findings if one.rule in NEAR_MISSES)
     assert words.lower() in said.lower()
+
+
+SAVED = {
+    "kryo_same": ([("CMP415", WARNING)], []),
+    "enum_in_kryo_reordered": ([("CMP415", WARNING)], [("CMP415", ERROR)]),
+    "custom_ser_as_is_wrong": ([("CMP415", WARNING)], [("CMP420", ERROR)]),
+    "custom_ser_renamed_keep_snapshot": ([("CMP415", WARNING)], []),
+    "key_pojo_hash_changed": ([("CMP416", ERROR)], [("CMP416", ERROR), ("CMP416", ERROR)]),
+    "pojo_field_added": ([], []),
+    "reducing_fn_changed": ([], [("CMP421", WARNING)]),
+}
+"""Golden jobs, and what is found of classes in the savepoint that OLD left: without OLD's program, and with it (--names)."""
+
+
+@pytest.fixture(scope="module")
+def saved(flink, java):
+    """The plans of both sides, and what became of the savepoint in NEW, by name."""
+    olds = build_all([program("2.3.0", name, "old") for name in SAVED], flink, java, JvmOptions(options={}))
+    building = start([program("2.3.0", name, "new") for name in SAVED], flink, java, JvmOptions(options={}))
+    for number, name in enumerate(SAVED):
+        metadata = (savepoint("2.3.0", name) / "_metadata").read_bytes()
+        ask(building, Restore(metadata=metadata, folder=str(savepoint("2.3.0", name)), program=number))
+    news = finish(building)
+    answers = (
+        answers_of(told, {node.id: node for node in new.jobs[-1].nodes})
+        for new, told in zip(news, news[-1].restored, strict=True)
+    )
+    return {
+        name: (plan_of(old.jobs[-1], "old"), plan_of(new.jobs[-1], "new"), answer)
+        for name, old, new, answer in zip(SAVED, olds, news, answers, strict=True)
+    }
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("name", SAVED)
+def test_what_is_found_in_a_savepoint(saved, name, named):
+    old, new, answers = saved[name]
+    path = str(savepoint("2.3.0", name))
+    names = of_program(facts_of(old, name="old", kind="plan")) if named else Names()
+    kept = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), names))
+    told = decide(kept, new, Comparison("old", "new"), {}, answers)
+    assert [(one.rule, one.level) for one in told.findings if one.rule in NEAR_MISSES] == SAVED[name][named]
+
+
+def test_values_in_a_wrong_key_group_are_counted(saved):
+    misplaced = {
+        name: sum(one.misplaced for one in answers.operators.values()) for name, (*_, answers) in saved.items()
+    }
+    assert misplaced.pop("key_pojo_hash_changed") > 0
+    assert set(misplaced.values()) == {0}
 
 
 def test_records_of_the_golden_jobs_agree():
