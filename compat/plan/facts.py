@@ -5,12 +5,13 @@ Nothing here knows how a plan was made; a plan compiled a moment ago and one rea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from compat.plan.graphs import JobVertex
-from compat.plan.model import Operator, Plan, Settings, SourceLine, State, StateKind, StateScope
+from compat.plan.model import Language, Operator, Plan, Settings, SourceLine, State, StateKind, Statement, StateScope
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Program:
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program.
+    savepoint says beside that, None for a program. ``language`` and ``statements`` are those of the plan; ``sides`` tells
+    for each input of an operator of several inputs, which of them it is (a union has several edges for one).
     """
 
     name: str
@@ -80,6 +82,9 @@ class Program:
     all_have_state: bool = False
     batch: bool = False
     snapshot: Snapshot | None = None
+    language: Language | None = None
+    statements: tuple[Statement, ...] = ()
+    sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> dict[str, Operator]:
@@ -90,6 +95,9 @@ class Program:
     def uids(self) -> frozenset[str]:
         """The uids of all operators that have one."""
         return frozenset(operator.uid for operator in self.operators if operator.uid is not None)
+
+
+_WITH_QUERIES = ("java", "sql")
 
 
 def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
@@ -105,7 +113,20 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         source=plan.source or None,
         all_have_state=bool(plan.settings.get("execution.checkpointing.file-merging.enabled")),
         batch=plan.stream_graph.job_type == "BATCH",
+        language=plan.language,
+        statements=plan.statements,
+        sides=_sides(plan) if plan.language in _WITH_QUERIES else {},
     )
+
+
+def _sides(plan: Plan) -> dict[str, tuple[int, ...]]:
+    """The inputs of each operator of several, by the numbers that Flink gives to the sides of a join."""
+    edges = plan.stream_graph.edges
+    return {
+        plan.hashes[str(node.id)]: tuple(edges[one].type_number for one in node.inputs)
+        for node in plan.stream_graph.nodes
+        if len(node.inputs) > 1
+    }
 
 
 def _vertex(vertex: JobVertex) -> Vertex:
