@@ -5,19 +5,12 @@ from __future__ import annotations
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fix
-from compat.check.sql.aspects import of_query
 from compat.plan.facts import Operator
 
 WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
 """Kinds of operators that a program cannot give a user hash."""
 
 _PART_OF_SINK = "Sink Committer: "
-
-_OLD_PLAN = Fix(
-    text="Ids of operators of a query come from its plan, and nothing in SQL sets them: run the plan that OLD was compiled "
-    "to, or put back what stands before this operator in the query.",
-    code="EXECUTE PLAN 'job.json';  -- from COMPILE PLAN 'job.json' FOR … of the version that runs",
-)
 
 
 def hidden(operator: Operator) -> bool:
@@ -27,8 +20,6 @@ def hidden(operator: Operator) -> bool:
 
 def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
     """The fix that gives ``operator`` of NEW a setting: one call more, or the argument of the one it has."""
-    if of_query(operator):
-        return _OLD_PLAN
     call = f".{method}({writing.text_of(value)})"
     where = "" if operator.source is None else f" at {operator.source}"
     has = {"uid": operator.uid, "set_uid_hash": operator.user_hash}.get(method) is not None
@@ -42,8 +33,6 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
     An operator that PyFlink put in gets another id when the one before it does; if that one has state, it keeps it by its
     user hash.
     """
-    if of_query(operator):
-        return ()
     if operator.user_hash == old.id:
         return (
             Fix(
@@ -85,8 +74,6 @@ def leave_own_id(operator: Operator, recorded: int, check: Check) -> Fix:
 
 def uid_call(operator: Operator, check: Check) -> str:
     """The call that gives an operator of NEW a uid of its own."""
-    if of_query(operator):
-        return writing.NON_RESTORED
     return f".uid({writing.text_of(check.fresh_uid(operator))})"
 
 

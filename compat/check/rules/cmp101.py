@@ -9,7 +9,6 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import hidden
 from compat.check.rule import Rule
-from compat.check.sql.aspects import of_query
 from compat.plan.facts import Operator
 
 
@@ -45,7 +44,7 @@ def _fix(old: Operator, empty: bool) -> Fix:
     if empty:
         return Fix(text="Restore with -n: nothing is lost, the state is empty.", code=writing.NON_RESTORED)
     text = "Keep the operator, or restore with -n (--allowNonRestoredState) if its state may go."
-    if hidden(old) or of_query(old):
+    if hidden(old):
         return Fix(text=text, code=writing.NON_RESTORED)
     call = f".set_uid_hash({writing.text_of(old.id)})" if old.uid is None else f".uid({writing.text_of(old.uid)})"
     return Fix(text=text, code=call)

@@ -9,7 +9,6 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import WITHOUT_USER_HASH, edit, hidden
 from compat.check.rule import Rule
-from compat.check.sql.aspects import of_query
 from compat.plan.facts import Operator
 
 
@@ -26,9 +25,7 @@ def _find(check: Check) -> Iterator[Finding]:
         consequence="The next edit of the program can move these ids, and their state with them.",
         reason="A generated id depends on the position in the graph, on what is chained behind and on what comes before.",
         new=first,
-        fixes=tuple(dict.fromkeys(_edits(unpinned, check)))
-        if of_query(first)
-        else (
+        fixes=(
             Fix(
                 text="Give each of them a uid when the job next starts without old state; on a job that has state, add the "
                 "uid together with .set_uid_hash of the present id."
