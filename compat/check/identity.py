@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from compat.check.amounts import only_timers
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
 from compat.check.similarity import Index, own_function, own_name, recorded, similarity, state_names
-from compat.check.sql.aspects import of_query
 from compat.plan.facts import Operator, Program
 from compat.plan.families import family
+from compat.plan.queries import of_query
 
 _LOOK_AT = 16
 _ONLY_THE_SORT = 1

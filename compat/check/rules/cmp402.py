@@ -8,9 +8,9 @@ from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.check.sql.aspects import of_query
 from compat.check.sql.findings import KEEP_THE_QUERY, explained
 from compat.check.states import changes
+from compat.plan.queries import of_query
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -8,8 +8,9 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.similarity import recorded
-from compat.check.sql.aspects import Aspect, of_query
+from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
+from compat.plan.queries import of_query
 
 _KEEP = "Keep this part of the query as it was, or accept it with --allow-unknown after comparing both by hand."
 

@@ -12,12 +12,13 @@ from compat.check.context import Check
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
 from compat.check.sql import aggregates, joins, other, ranks
-from compat.check.sql.aspects import Aspect, of_query
+from compat.check.sql.aspects import Aspect
 from compat.check.sql.descriptions import described
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
 from compat.plan.facts import Operator, Program
+from compat.plan.queries import of_query
 from compat.state.frozen import frozen
 
 Reader = Callable[[Operator, str, Lineage], Meaning]

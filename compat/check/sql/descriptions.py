@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compat.check.sql.aspects import Aspect, Description, description
+from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.plan.facts import Operator, Program
+from compat.plan.queries import Description, description
 from compat.state.frozen import frozen
 
 _SELECT = re.compile(r"(?P<before>.*?)\bselect=\[(?P<items>.*?)\](?P<after>(?:, \w+=\[.*|))", re.DOTALL)

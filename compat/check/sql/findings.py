@@ -9,8 +9,9 @@ from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.check.sql.aspects import Aspect, has_queries, of_query
+from compat.check.sql.aspects import Aspect
 from compat.plan.facts import Operator
+from compat.plan.queries import has_queries, of_query
 
 if TYPE_CHECKING:
     from compat.check.sql.changes import MeaningChange, SqlChanges

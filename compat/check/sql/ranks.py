@@ -85,7 +85,7 @@ class Rank:
         return shown if self.function == "ROW_NUMBER" else f"{shown} ({self.function})"
 
     def _range_change(self, new: Rank) -> Difference:
-        title = f"it gave the rows {_shown(self.range)} and gives {_shown(new.range)}"
+        title = f"it kept the ranks {_shown(self.range)} and is to keep the ranks {_shown(new.range)}"
         if self.range.type != new.range.type or self.range.end_index != new.range.end_index:
             return Difference(Aspect.RANK, title, "It kept as many rows as the old bound asked for")
         larger = (new.range.end or 0) > (self.range.end or 0)

@@ -127,7 +127,7 @@ def test_an_exchange_is_one_finding():
         ("filter_changed", ["GroupAggregate[6]: SUM(v) FILTER (WHERE v > 10) became SUM(v) FILTER (WHERE v > 20)"]),
         ("where_changed", ["GroupAggregate[6]: the rows that it reads were WHERE v > 10 and are WHERE v > 20"]),
         ("join_other_key", ["Join[11]: it joined on (a.k) = (b.k) and joins on (a.k2) = (b.k)"]),
-        ("top_n_larger", ["Rank[6]: it gave the rows 1 to 3 and gives 1 to 5"]),
+        ("top_n_larger", ["Rank[6]: it kept the ranks 1 to 3 and is to keep the ranks 1 to 5"]),
         ("window_size", ["GlobalWindowAggregate[6]: its window was TUMBLE(size 2 min) and is TUMBLE(size 4 min)"]),
         ("source_table_replaced", ["the source of a reads b now"]),
         (
