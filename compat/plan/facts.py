@@ -97,9 +97,6 @@ class Program:
         return frozenset(operator.uid for operator in self.operators if operator.uid is not None)
 
 
-_WITH_QUERIES = ("java", "sql")
-
-
 def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
     """The facts of a plan. ``name`` is what reports call the program and ``kind`` what it was read from."""
     return Program(
@@ -115,7 +112,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         batch=plan.stream_graph.job_type == "BATCH",
         language=plan.language,
         statements=plan.statements,
-        sides=_sides(plan) if plan.language in _WITH_QUERIES else {},
+        sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )
 
 

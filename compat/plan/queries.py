@@ -17,7 +17,7 @@ def of_query(operator: Operator) -> bool:
 
 def has_queries(program: Program) -> bool:
     """True for a job that is made of queries, or has some."""
-    return program.language == "sql" or (program.language == "java" and any(map(of_query, program.operators)))
+    return program.language == "sql" or any(map(of_query, program.operators))
 
 
 @frozen(kw_only=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.expressions import Call, Expression, Literal, Rex, expression, function_name
+from compat.check.sql.expressions import Call, Expression, Literal, Rex, expression, function_name, short_name
 from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
 from compat.check.sql.nodes import ExecNode, field_names, read
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
@@ -26,6 +26,7 @@ class AggCall(Struct, frozen=True, rename="camel"):
     internal_name: str = ""
     catalog_name: str = ""
     system_name: str = ""
+    class_name: str = field(name="class", default="")
     arg_list: tuple[int, ...] = ()
     filter_arg: int = -1
     distinct: bool = False
@@ -48,9 +49,7 @@ class Aggregate:
     def _text(self, inputs: tuple[Expression, ...], lineage: Lineage) -> str:
         *arguments, condition = inputs
         inner = ", ".join(lineage.text(one) for one in arguments) or ("*" if self.function in _STAR else "")
-        call = (
-            f"{self.function.lstrip('$').rpartition('.')[2].strip('`')}({'DISTINCT ' if self.distinct else ''}{inner})"
-        )
+        call = f"{short_name(self.function)}({'DISTINCT ' if self.distinct else ''}{inner})"
         if condition == _ALL:
             return call
         if isinstance(condition, Call) and condition.function == "IS TRUE":
@@ -65,7 +64,7 @@ def calls_of(calls: tuple[AggCall, ...], rows: Rows) -> tuple[Aggregate, ...]:
     """The aggregates over the rows."""
     return tuple(
         Aggregate(
-            function_name(call.internal_name, call.catalog_name, call.system_name),
+            function_name(call.internal_name, call.catalog_name, call.system_name, call.class_name),
             call.distinct,
             call.ignore_nulls,
             traced(rows, _inputs(call)),

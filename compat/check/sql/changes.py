@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from weakref import ReferenceType, ref
 
 import msgspec
 
@@ -73,20 +72,8 @@ class SqlChanges:
     tables: tuple[TableChange, ...] = ()
 
 
-_latest: tuple[ReferenceType[Check], SqlChanges] | None = None
-
-
 def sql_changes(check: Check) -> SqlChanges:
-    """What changed its meaning between the programs of a check. All rules of a check share one answer."""
-    global _latest
-    if _latest is not None and _latest[0]() is check:
-        return _latest[1]
-    found = _changes(check)
-    _latest = (ref(check), found)
-    return found
-
-
-def _changes(check: Check) -> SqlChanges:
+    """What changed its meaning between the programs of a check."""
     sql = "sql" in (check.old.language, check.new.language)
     pairs = [pair for pair in check.right_pairs if sql or (of_query(pair.old) and of_query(pair.new))]
     kept = [pair for pair in pairs if pair.old.inputs]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 _COMMUTATIVE = frozenset({"=", "<>", "AND", "OR", "+", "*"})
 _FLAT = frozenset({"AND", "OR"})
@@ -67,6 +67,7 @@ class Rex(Struct, frozen=True, rename="camel"):
     internal_name: str = ""
     catalog_name: str = ""
     system_name: str = ""
+    class_name: str = field(name="class", default="")
     sql_kind: str = ""
     correl: str = ""
 
@@ -81,18 +82,26 @@ def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
     operands = tuple(expression(one, columns) for one in rex.operands)
     if rex.expr is not None:
         operands = (expression(rex.expr, columns), *operands)
-    function = function_name(rex.internal_name, rex.catalog_name, rex.system_name) or rex.sql_kind or rex.kind
+    function = (
+        function_name(rex.internal_name, rex.catalog_name, rex.system_name, rex.class_name) or rex.sql_kind or rex.kind
+    )
     if rex.kind == "CALL" and function in _CASTS:
         same = rex.operands and type_text(rex.operands[0].type) == type_text(rex.type)
         return operands[0] if same else Call(function, operands, type_text(rex.type))
     return Call(function, operands, rex.name or rex.correl)
 
 
-def function_name(internal: str, catalog: str = "", system: str = "") -> str:
-    """The name of a function: ``SUM`` of ``$SUM$1``, else the name in the catalog."""
+def function_name(internal: str, catalog: str = "", system: str = "", class_name: str = "") -> str:
+    """The name of a function: ``SUM`` of ``$SUM$1``, else the name in the catalog and the class behind it."""
     if internal:
         return internal.removeprefix("$").rpartition("$")[0] or internal
-    return catalog or system
+    name = catalog or system
+    return f"{name}@{class_name}" if class_name else name
+
+
+def short_name(function: str) -> str:
+    """A function's name as it is written in a query."""
+    return function.partition("@")[0].rpartition(".")[2].strip("`").removeprefix("$")
 
 
 def type_text(type: Any) -> str:
@@ -184,7 +193,7 @@ def text(given: Expression, name: Callable[[Column], str]) -> str:
     symbol = not given.function[:1].isalnum() and given.function[:1] not in "$`_"
     if len(parts) > 1 and (symbol or given.function in ("AND", "OR", "LIKE")):
         return f" {given.function} ".join(nested)
-    return f"{given.function.rpartition('.')[2].strip('`')}({', '.join(parts)})"
+    return f"{short_name(given.function)}({', '.join(parts)})"
 
 
 def _as_written(given: Call) -> Call:

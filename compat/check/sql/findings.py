@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from weakref import ReferenceType, ref
 
 from compat.check.context import Check
 from compat.check.findings import Finding, Fix, Level
@@ -22,6 +23,8 @@ REBUILD = Fix(
 )
 """What to do where a query is meant to mean something else."""
 
+
+_latest: tuple[ReferenceType[Check], SqlChanges | None] | None = None
 
 KEEP_THE_QUERY = Fix(
     text="Flink names the states of a query, by what it computes and by the planner's options: keep both as they were."
@@ -47,12 +50,20 @@ def findings(check: Check, rule: Rule, aspect: Aspect, keep: str) -> Iterator[Fi
 
 
 def changes_of(check: Check) -> SqlChanges | None:
-    """What changed its meaning; None for jobs without queries, for which what compares queries is not imported."""
-    if not (has_queries(check.old) and has_queries(check.new)):
-        return None
-    from compat.check.sql.changes import sql_changes
+    """What changed its meaning; None for jobs without queries, for which what compares queries is not imported.
 
-    return sql_changes(check)
+    All rules of a check share one answer.
+    """
+    global _latest
+    if _latest is not None and _latest[0]() is check:
+        return _latest[1]
+    found = None
+    if has_queries(check.old) and has_queries(check.new):
+        from compat.check.sql.changes import sql_changes
+
+        found = sql_changes(check)
+    _latest = (ref(check), found)
+    return found
 
 
 def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, keep: str) -> Finding:

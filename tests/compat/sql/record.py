@@ -13,6 +13,7 @@ from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions, build_all
 from compat.plan.reading import from_plain
 from compat.plan.writing import plain
+from tests.compat.loader.jvm.golden import program, records
 from tests.compat.loader.jvm.support import flink_of
 from tests.compat.sql.scripts import PAIRS
 
@@ -21,11 +22,22 @@ VERSION = "2.3.0"
 _AT_ONCE = 20
 
 
+def golden_names():
+    """The pairs of scripts that Flink ran."""
+    return [name for version, name in records() if version == VERSION and name.startswith("q_")]
+
+
+def script(name, side):
+    """A script of a pair: one of ours, or one that Flink ran."""
+    if name in PAIRS:
+        return SqlScript(path=f"{side}.sql", text=getattr(PAIRS[name], side))
+    return program(VERSION, name, side)
+
+
 def build(names, flink, java):
     """The plans of the last jobs of pairs, by name and side; what savepoints hold is left out."""
     asked = [(name, side) for name in names for side in ("old", "new")]
-    scripts = [SqlScript(path=f"{side}.sql", text=getattr(PAIRS[name], side)) for name, side in asked]
-    outcomes = build_all(scripts, flink, java, JvmOptions(options={}))
+    outcomes = build_all([script(*one) for one in asked], flink, java, JvmOptions(options={}))
     for one, outcome in zip(asked, outcomes, strict=True):
         assert outcome.jobs, (one, outcome.crash)
         assert outcome.crash is None, (one, outcome.crash)
@@ -61,8 +73,8 @@ def write(plans):
 
 def main(names):
     """Build some pairs, or all, and keep their plans beside those that are there."""
-    known = {key: plan for key, plan in (read() if names else {}).items() if key[0] in PAIRS}
-    wanted = names or list(PAIRS)
+    known = {key: plan for key, plan in (read() if names else {}).items() if key[0] in {*PAIRS, *golden_names()}}
+    wanted = names or [*PAIRS, *golden_names()]
     flink, java = flink_of(VERSION), find_java()
     for start in range(0, len(wanted), _AT_ONCE):
         known |= build(wanted[start : start + _AT_ONCE], flink, java)
