@@ -179,10 +179,11 @@ class _Meanings:
             return None
         try:
             node = self._lineage.node(operator)
-            assert node is not None
+            if node is None:
+                return None
             return READERS.get(node.kind, other.whole)(operator, operator.exec_node, self._lineage)
-        except (msgspec.MsgspecError, IndexError):
-            return None
+        except (msgspec.MsgspecError, IndexError, RecursionError):
+            return None  # of another shape than this version knows: its description is compared
 
 
 def _exchanges(found: Mapping[str, MeaningChange], comparison: _Compared) -> Iterator[Exchange]:

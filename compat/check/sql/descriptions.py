@@ -45,7 +45,10 @@ def described(operator: Operator, program: Program) -> Meaning | None:
     if own is None:
         return None
     all_columns = len(operator.inputs) > 1 or not own.kind.endswith("Aggregate")
-    names, conditions = _inputs(operator, program, all_columns)
+    try:
+        names, conditions = _inputs(operator, program, all_columns)
+    except RecursionError:  # a loop, which no query makes
+        return None
     return Described(f"{own.kind}({_resolved(_without_aliases(own.rest), names)}) of {' and '.join(conditions)}")
 
 
@@ -61,7 +64,9 @@ def _inputs(operator: Operator, program: Program, all_columns: bool) -> tuple[di
     names: dict[str, str] = {}
     known: list[str] = []
     for id in operator.inputs:
-        before = program.by_id[id]
+        before = program.by_id.get(id)
+        if before is None:
+            continue
         own = _description(before, program)
         if before.states or not before.inputs:
             known.append(before.id[:8])

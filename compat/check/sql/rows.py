@@ -129,7 +129,7 @@ class Lineage:
     def node(self, operator: Operator) -> ExecNode | None:
         """What all nodes tell of the node of an operator; None if it has none."""
         if operator.id not in self._nodes:
-            self._nodes[operator.id] = None if operator.exec_node is None else read(operator.exec_node, ExecNode)
+            self._nodes[operator.id] = _node(operator)
         return self._nodes[operator.id]
 
     def sides(self, operator: Operator) -> list[Rows]:
@@ -143,9 +143,9 @@ class Lineage:
     def before_the_shuffle(self, operator: Operator) -> tuple[Rows, tuple[int, ...]] | None:
         """What the local aggregate before a global one reads, and its keys; None if there is none before it."""
         for source in operator.inputs:
-            before = self._program.by_id[source]
-            node = self.node(before)
-            if node is not None and node.kind in _LOCAL and before.exec_node is not None:
+            before = self._program.by_id.get(source)
+            node = None if before is None else self.node(before)
+            if before is not None and node is not None and node.kind in _LOCAL and before.exec_node is not None:
                 return self.sides(before)[0], read(before.exec_node, Local).grouping
         return None
 
@@ -176,7 +176,10 @@ class Lineage:
 
     def _rows_of(self, id: str) -> Rows:
         if id not in self._rows:
-            self._rows[id] = self._traced(self._program.by_id[id])
+            self._rows[id] = (Branch(id, ()),)  # what a loop comes back to
+            operator = self._program.by_id.get(id)
+            if operator is not None:
+                self._rows[id] = self._traced(operator)
         return self._rows[id]
 
     def _traced(self, operator: Operator) -> Rows:
@@ -223,6 +226,14 @@ class Lineage:
         inputs = [column for side in self.sides(operator) for branch in side for column in branch.columns]
         described = Call("rows", (Literal(_NUMBER.sub("", operator.description or operator.name)), *inputs))
         return (Branch(operator.id, (), frozenset({described})),)
+
+
+def _node(operator: Operator) -> ExecNode | None:
+    """The node of an operator; None if it has none, or one that cannot be read."""
+    try:
+        return None if operator.exec_node is None else read(operator.exec_node, ExecNode)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _scanned(id: str, scan: _Scan) -> Branch:

@@ -62,7 +62,10 @@ class Table:
 def table_of(operator: Operator) -> Table | None:
     """The table that an operator reads; None if it reads none, or if that is not told."""
     if operator.exec_node is not None:
-        table = read(operator.exec_node, _Scan).scan_table_source.table
+        try:
+            table = read(operator.exec_node, _Scan).scan_table_source.table
+        except msgspec.MsgspecError:
+            table = _Table()
         if table.identifier:
             columns = (
                 one for one in table.resolved_table.table_schema.columns if one.get("kind") in (None, "PHYSICAL")

@@ -86,6 +86,22 @@ def test_what_nothing_tells_is_not_called_compatible(name):
     assert [(one.rule, one.level) for one in found] == [("CMP713", Level.UNKNOWN)]
 
 
+@pytest.mark.parametrize(
+    "junk", ["{", "[]", "{}", '{"id": 6, "type": "stream-exec-group-aggregate_1", "grouping": "x"}']
+)
+@pytest.mark.parametrize("name", ["same", "sum_other_column"])
+def test_nodes_that_cannot_be_read_are_compared_by_their_descriptions(name, junk):
+    found = told(*(_with(plans()[name, side], exec_node=junk) for side in ("old", "new")))
+    assert [one.rule for one in found] == (["CMP713"] if PAIRS[name].rule else [])
+
+
+@pytest.mark.parametrize("fields", [{}, {"exec_node": None}])
+def test_a_loop_in_a_plan_from_a_file_ends(fields):
+    plan = _with(plans()["sum_other_column", "new"], **fields)
+    looped = _with(plan, inputs=(plan.operators[-1].id,))
+    assert told(plans()["sum_other_column", "old"], looped)
+
+
 def _described(plan):
     return _with(plan, exec_node=None)
 
