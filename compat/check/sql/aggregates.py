@@ -211,7 +211,7 @@ class Range:
     @property
     def reach(self) -> int | None:
         """How far it looks back."""
-        number = self.lower.removesuffix(" PRECEDING")
+        number = self.lower.removesuffix(" PRECEDING").removesuffix(" ms")
         return int(number) if number.isdigit() else None
 
 
@@ -282,4 +282,6 @@ def _bound(bound: _Bound, rows: Rows, lineage: Lineage) -> str:
         return bound.kind.replace("_", " ")
     shown = expression(bound.offset, rows[0].columns if rows else ())
     amount = shown.value if isinstance(shown, Literal) else lineage.text(shown)
+    if isinstance(shown, Literal) and shown.kind.startswith("INTERVAL"):
+        amount += " ms"
     return f"{amount} {'PRECEDING' if bound.is_preceding else 'FOLLOWING'}"

@@ -80,7 +80,7 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
         consequence = f"{differences[0].since}."
     return check.finding(
         rule,
-        f"{called(change.pair.new)}: {'; '.join(one.title for one in differences)}",
+        f"{called(change.pair.new)}: {'; '.join(dict.fromkeys(one.title for one in differences))}",
         level=None if wrong else Level.WARNING,
         consequence=consequence,
         reason="Flink finds state by the operator's id alone, which is the same in both versions; it does not know what the "

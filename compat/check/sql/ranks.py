@@ -72,7 +72,7 @@ class Rank:
             title = f"it kept its rows by the strategy {self.strategy.type} and keeps them by {new.strategy.type}"
             yield Difference(Aspect.RANK, title, "The rows that it kept are filed in the old way")
         yield from conditions(self.rows, new.rows, words)
-        if (self.by, self.order) == (new.by, new.order):
+        if (self.by, self.order, self.window) == (new.by, new.order, new.window):
             yield from kept(self.rows, new.rows, words)
         yield from window_changes(self.window, new.window, words)
         if self.window is not None:
@@ -158,7 +158,7 @@ class Deduplication:
             title = f"it kept the {self._which(words.old)} and keeps the {new._which(words.new)}"
             yield Difference(Aspect.RANK, title, "The rows that it kept were chosen by the old rule")
         yield from conditions(self.rows, new.rows, words)
-        if (self.by, self.order) == (new.by, new.order):
+        if (self.by, self.order, self.window) == (new.by, new.order, new.window):
             yield from kept(self.rows, new.rows, words)
         yield from window_changes(self.window, new.window, words)
         if self.time == "event time":

@@ -41,6 +41,7 @@ _ADDING = frozenset({"correlate", "python-correlate", "async-correlate", "lookup
 _COSMETIC = frozenset(
     {"id", "description", "outputType", "configuration", "inputProperties", "state", "type", "flinkVersion"}
 )
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _NUMBER = re.compile(r"\[\d+\]:?")
 _COLUMN_NUMBERS = re.compile(r"EXPR\$\d+|\$f\d+|w\d+\$o\d+")
 
@@ -137,7 +138,7 @@ class Lineage:
         numbers = self._program.sides.get(operator.id) or (0,) * len(operator.inputs)
         sides: dict[int, Rows] = {}
         for number, source in zip(numbers, operator.inputs, strict=True):
-            sides[number] = sides.get(number, ()) + self._rows_of(source)
+            sides[number] = sides.get(number, ()) + self._given(operator, source)
         return [sides[number] for number in sorted(sides)]
 
     def before_the_shuffle(self, operator: Operator) -> tuple[Rows, tuple[int, ...]] | None:
@@ -162,7 +163,8 @@ class Lineage:
             table = table_of(operator) if self._several else None
             return column.place if table is None else f"{table.short}.{column.place}"
         if not column.place.isdigit():
-            return f"{column.place} of {operator.name}" if column.place.isalpha() else f"a column of {operator.name}"
+            what = _WORD.sub("_", column.place).lower() if column.place.isalpha() else "a column"
+            return f"{what} of {operator.name}"
         node = self.node(operator)
         names = () if node is None else node.names
         place = int(column.place)
@@ -173,6 +175,13 @@ class Lineage:
     def text(self, given: Expression) -> str:
         """An expression in words."""
         return text(given, self.name)
+
+    def _given(self, operator: Operator, id: str) -> Rows:
+        """The rows that an operator has from another one: a step of its own node before it hands on what that has read."""
+        before = self._program.by_id.get(id)
+        if before is not None and _is_step_of(before, operator) and not before.states:
+            return tuple(branch for side in self.sides(before) for branch in side)
+        return self._rows_of(id)
 
     def _rows_of(self, id: str) -> Rows:
         if id not in self._rows:
@@ -186,6 +195,9 @@ class Lineage:
         node, json = self.node(operator), operator.exec_node
         if node is None or json is None:
             return self._described(operator)
+        own = [id for id in operator.inputs if _is_step_of(self._program.by_id.get(id), operator)]
+        if own and not operator.states:
+            return tuple(branch for id in own for branch in self._rows_of(id))
         if node.kind in SOURCES:
             return (_scanned(self._tables.get(operator.id, operator.id), read(json, _Scan)),)
         if operator.states:
@@ -226,6 +238,11 @@ class Lineage:
         inputs = [column for side in self.sides(operator) for branch in side for column in branch.columns]
         described = Call("rows", (Literal(_NUMBER.sub("", operator.description or operator.name)), *inputs))
         return (Branch(operator.id, (), frozenset({described})),)
+
+
+def _is_step_of(before: Operator | None, operator: Operator) -> bool:
+    """True if one node made both operators."""
+    return before is not None and operator.exec_node is not None and before.exec_node == operator.exec_node
 
 
 def _node(operator: Operator) -> ExecNode | None:
@@ -271,7 +288,7 @@ def _expand(json: str, branch: Branch) -> Iterator[Branch]:
 
 def _table_function(json: str, branch: Branch) -> Iterator[Branch]:
     node = read(json, _TableFunction)
-    window = Literal(msgspec.json.encode(node.windowing.window, order="sorted").decode())
+    window = Literal(msgspec.json.encode(node.windowing.window, order="sorted").decode(), CONTENT)
     time = node.windowing.time_attribute_index
     operands = (window, *branch.columns[time : time + 1]) if time >= 0 else (window,)
     added = tuple(Call(name, operands) for name in node.names[len(branch.columns) :])

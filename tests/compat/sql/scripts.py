@@ -963,3 +963,28 @@ def compiled(*inserts):
 jobs("compiled_set_same", compiled(FIRST, SECOND), compiled(FIRST, SECOND))
 jobs("compiled_set_exchanged", compiled(FIRST, SECOND), compiled(SECOND, FIRST), "CMP709")
 jobs("compiled_set_changed", compiled(FIRST, SECOND), compiled(FIRST, SECOND.replace("SUM", "MIN")), AGGREGATE)
+
+
+# what comes out of a state is kept by another one
+HOURS = "RANGE BETWEEN INTERVAL '{}' HOUR PRECEDING AND CURRENT ROW"
+pair("over_narrower", KV, over(bounds=HOURS.format(2)), over(bounds=HOURS.format(1)), WINDOW, "warning")
+pair(
+    "over_rows_narrower",
+    KV,
+    over(bounds="ROWS BETWEEN 5 PRECEDING AND CURRENT ROW"),
+    over(bounds="ROWS BETWEEN 3 PRECEDING AND CURRENT ROW"),
+    WINDOW,
+)
+PER_WINDOW = window(agg="window_start, window_end, COUNT(*) AS n")
+BY_TIME = "SELECT {0}, SUM(n) FROM (" + PER_WINDOW + ") GROUP BY {0}"
+TIMED = "w TIMESTAMP(3), n BIGINT"
+pair("by_start_of_window", TIMED, BY_TIME.format("window_start"), BY_TIME.format("window_start"))
+pair("by_other_end_of_window", TIMED, BY_TIME.format("window_start"), BY_TIME.format("window_end"), KEYS)
+OF_TOP_N = "SELECT k, SUM(v) FROM ({}) GROUP BY k"
+pair(
+    "aggregate_of_a_smaller_top_n",
+    KV,
+    OF_TOP_N.format(top(n=5, columns="k, v, rn")),
+    OF_TOP_N.format(top(n=3, columns="k, v, rn")),
+    TOP,
+)

@@ -145,6 +145,13 @@ def test_an_exchange_is_one_finding():
         ("join_other_key", ["Join[11]: it joined on (a.k) = (b.k) and joins on (a.k2) = (b.k)"]),
         ("top_n_larger", ["Rank[6]: it kept the ranks 1 to 3 and is to keep the ranks 1 to 5"]),
         ("window_size", ["GlobalWindowAggregate[6]: its window was TUMBLE(size 2 min) and is TUMBLE(size 4 min)"]),
+        (
+            "by_other_end_of_window",
+            [
+                "GroupAggregate[9]: the key of its GROUP BY was window_start of GlobalWindowAggregate[6] and is window_end "
+                "of GlobalWindowAggregate[6]"
+            ],
+        ),
         ("source_table_replaced", ["the source of a reads b now"]),
         (
             "several_changes",
