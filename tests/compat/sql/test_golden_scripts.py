@@ -45,3 +45,18 @@ def test_a_savepoint_fits_the_script_that_wrote_it(name):
     report = decide(old, plans()[name, "old"], Comparison(path, "old.sql"), {}, None)
     assert report.verdict in FINE, [one.title for one in report.findings]
     assert [one.subject for one in report.findings if one.rule == "CMP713"] == ["savepoint"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("q_two_phase", ["table.optimizer.agg-phase-strategy"]),
+        ("q_uid_default_always", ["table.exec.uid.generation"]),
+        ("q_plan_minibatch", []),
+        ("q_ttl_config", []),
+    ],
+)
+def test_options_that_moved_ids_are_named(name, options):
+    old, new = (facts_of(plans()[name, side], name=f"{side}.sql", kind="program") for side in ("old", "new"))
+    findings = check(old, new, CheckOptions(False, "2.3")).findings
+    assert [one.subject for one in findings if one.rule == "CMP712"] == options
