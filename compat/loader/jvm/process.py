@@ -106,6 +106,7 @@ def start(
         jvm_options=(*archive.options, *_jvm_options(java), f"-Djava.io.tmpdir={folder}"),
         user_classpath=options.user_classpath,
         options=options.options,
+        configuration=str(flink.configuration or ""),
         harness=not flink.note,
         call_open=options.call_open,
         open_timeout=options.open_timeout,
