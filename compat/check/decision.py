@@ -11,6 +11,7 @@ from compat.check.context import Check, CheckOptions
 from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
 from compat.check.identity import find_wrong_hands
 from compat.check.mapping import StateMapping, map_state
+from compat.check.rule import Family
 from compat.check.rules import cmp106
 from compat.check.spelling import spelled
 from compat.plan.facts import Program
@@ -58,6 +59,13 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     if Level.UNKNOWN in levels:
         return Verdict.UNKNOWN
     return Verdict.MIGRATION if Level.MIGRATE in levels else Verdict.COMPATIBLE
+
+
+def with_queries(report: Report, of_writer: Report) -> Report:
+    """The report on a savepoint, with what the program that wrote it tells of queries: a savepoint has none."""
+    of_state = [finding for finding in report.findings if RULES[finding.rule].family is not Family.SQL]
+    of_queries = [finding for finding in of_writer.findings if RULES[finding.rule].family is Family.SQL]
+    return with_findings(report, [*of_state, *of_queries], report.suppressed)
 
 
 def with_findings(report: Report, findings: Iterable[Finding], suppressed: Iterable[Finding]) -> Report:

@@ -83,7 +83,7 @@ def _not_told(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"the state {state.name!r} of {pair.new.label} holds values of classes that cannot be compared",
-            level=Level.WARNING,
+            level=Level.UNKNOWN,
             consequence="If fields or constants of these classes changed, values are read as something else, without an error.",
             reason=f"Savepoints do not tell of what {', '.join(names)} consisted when the values were written.",
             old=pair.old,
@@ -118,9 +118,9 @@ RULE = Rule(
     id="CMP415",
     name="class-behind-kryo",
     level=Level.ERROR,
-    other_levels=(Level.WARNING, Level.NOTE),
-    when="warning where a field or constant was renamed in its place, or where values may be of a class that changed; note "
-    "where the class of values is known at run time only",
+    other_levels=(Level.UNKNOWN, Level.WARNING, Level.NOTE),
+    when="unknown where OLD is a savepoint, which does not tell its classes; warning where a field or constant was renamed in "
+    "its place, or where values may be of a class that changed; note where the class of values is known at run time only",
     fate=Fate.LOST,
     summary="A class whose values Kryo or Java writes, or which stands in for a POJO, changed.",
     why="Kryo writes the values of fields in the order of the fields' names, and the constants of enums as numbers. Flink's "

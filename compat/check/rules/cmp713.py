@@ -22,14 +22,13 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{check.old.name} does not tell what its queries computed",
-            level=Level.WARNING,
             consequence="Its state finds its operators. Whether they still add up and keep the same cannot be told from it.",
             reason="A savepoint has the bytes of sums and rows, and not the query that they are of.",
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Check the script that wrote it, too, or the plan of that: what changed its meaning is found there.",
-                    code=f"compat check OLD.sql {check.new.name}",
+                    text="Name the script that wrote it, or its plan, with --names: then the queries are compared, too.",
+                    code="--names OLD.sql",
                 ),
             ),
             subject="savepoint",
@@ -40,12 +39,10 @@ RULE = Rule(
     id="CMP713",
     name="sql-not-judged",
     level=Level.UNKNOWN,
-    other_levels=(Level.WARNING,),
-    when="warning where OLD is a savepoint, which has no queries",
     fate=Fate.UNKNOWN,
     summary="An operator of a query changed, and what that means for its state is not known.",
     why="The node of the compiled plan is of a sort that is not told apart, or there is none and only Flink's "
-    "descriptions can be compared. What is not known is not called compatible.",
+    "descriptions can be compared; or OLD is a savepoint, which has no queries. What is not known is not called compatible.",
     old="SELECT f(v) FROM t",
     new="SELECT g(v) FROM t",
     fix="Compare both with EXPLAIN. With Flink's planner on the class path, a job in SQL has a compiled plan, "

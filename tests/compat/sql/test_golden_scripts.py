@@ -11,7 +11,7 @@ from compat.comparison import Comparison, decide
 from compat.loader.inputs import Input, InputKind
 from compat.plan.facts import facts_of
 from compat.savepoint.load import read_old
-from compat.savepoint.names import Names
+from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from tests.compat.loader.jvm.golden import records, savepoint
 from tests.compat.sql import record
@@ -41,10 +41,24 @@ def test_the_verdict_says_what_flink_did(name):
 @pytest.mark.parametrize("name", record.golden_names())
 def test_a_savepoint_fits_the_script_that_wrote_it(name):
     path = str(savepoint(record.VERSION, name))
-    old = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), Names()))
-    report = decide(old, plans()[name, "old"], Comparison(path, "old.sql"), {}, None)
-    assert report.verdict in FINE, [one.title for one in report.findings]
-    assert [one.subject for one in report.findings if one.rule == "CMP713"] == ["savepoint"]
+    given = Input(path, path, InputKind.SAVEPOINT)
+    script = plans()[name, "old"]
+    alone = decide(Savepoint(read_old(given, Names())), script, Comparison(path, "old.sql"), {}, None)
+    assert [(one.rule, one.subject) for one in alone.findings if one.level is Level.UNKNOWN] == [("CMP713", "savepoint")]
+    assert not [one for one in alone.findings if one.level is Level.ERROR]
+    names = of_program(facts_of(script, name="old.sql", kind="program"))
+    named = decide(Savepoint(read_old(given, names)), script, Comparison(path, "old.sql"), {}, None)
+    assert named.verdict in FINE, [one.title for one in named.findings]
+
+
+@pytest.mark.parametrize("name", ["q_agg_sum_max", "q_where_changed", "q_topn_order"])
+def test_the_script_that_wrote_a_savepoint_tells_what_its_queries_were(name):
+    path = str(savepoint(record.VERSION, name))
+    names = of_program(facts_of(plans()[name, "old"], name="old.sql", kind="program"))
+    old = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), names))
+    report = decide(old, plans()[name, "new"], Comparison(path, "new.sql"), {}, None)
+    assert report.verdict is Verdict.INCOMPATIBLE
+    assert {one.rule[:4] for one in report.findings if one.level is Level.ERROR} == {"CMP7"}
 
 
 @pytest.mark.parametrize(
