@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from compat.plan.facts import Operator, StateKind
 from compat.plan.families import family
@@ -39,7 +40,9 @@ _DEFAULT_NAMES = frozenset(
 )
 _SHARED_FUNCTIONS = frozenset({"same", "<lambda>"})
 
-_NAME, _FUNCTION, _STATES, _KIND = 4, 3, 2, 1
+_FLINK = "org.apache.flink."
+
+_NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 2, 1
 
 
 def own_name(operator: Operator) -> str | None:
@@ -56,8 +59,15 @@ def own_name(operator: Operator) -> str | None:
 
 
 def own_function(operator: Operator) -> str | None:
-    """The name of the operator's function or its class; None for what has no telling one."""
-    name = operator.detail.get("function")
+    """The name of the operator's function or its class; None for what has no telling one.
+
+    Of Java's lambdas, which have no names, it is what their code does.
+    """
+    name, code = operator.detail.get("function"), operator.detail.get("code")
+    if code is not None:
+        if code.name.startswith(_FLINK):
+            return None
+        return f"{code.name} {code.digest}" if code.unnamed else code.name
     if not isinstance(name, str) or name.rpartition(".")[2] in _SHARED_FUNCTIONS:
         return None
     return name
@@ -71,6 +81,7 @@ def state_names(operator: Operator) -> frozenset[tuple[str, StateKind]]:
 def similarity(old: Operator, new: Operator) -> int:
     """How much speaks for the two being the same operator: name, function, states and kind, in this order of weight.
 
+    Where all this is equal, it is what the function was made with, then the key and the sources (of jobs in Java).
     0 if they are of different families: then they are not.
     """
     if family(old) != family(new):
@@ -81,7 +92,28 @@ def similarity(old: Operator, new: Operator) -> int:
         + _NAME * (name is not None and name == own_name(new))
         + _FUNCTION * (function is not None and function == own_function(new))
         + _STATES * _same_states(old, new)
+        + _VALUES * (same_values(old, new) is True)
+        + _PLACE * _same("key", old, new)
+        + _PLACE * _same("origins", old, new)
     )
+
+
+def only_of_one_sort(score: int) -> bool:
+    """True for the :func:`similarity` of operators that have neither a name, nor a function, nor the states in common."""
+    return 0 < score < _KIND + _STATES
+
+
+def same_values(old: Operator, new: Operator) -> bool | None:
+    """Whether two functions of one class were made with the same values; None where that is not known."""
+    before, after = old.detail.get("code"), new.detail.get("code")
+    if before is None or after is None or before.name != after.name:
+        return None
+    return before.values == after.values and (not before.unnamed or before.digest == after.digest)
+
+
+def _same(fact: Literal["key", "origins"], old: Operator, new: Operator) -> bool:
+    before = old.detail.get(fact)
+    return before is not None and before == new.detail.get(fact)
 
 
 def _same_states(old: Operator, new: Operator) -> bool:

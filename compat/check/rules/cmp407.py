@@ -36,7 +36,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Keep the assigner, or give the new windows an operator with a uid of its own.",
-                    code=writing.window(before) or uid_call(pair.new, check),
+                    code=(writing.window(before) if "python" in pair.new.detail else None) or uid_call(pair.new, check),
                 ),
             ),
             silent=stranded is not None and not refused,

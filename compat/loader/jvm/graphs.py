@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compat.loader.jvm.bridge import Java, class_digest, class_name, flink, is_a, member, text_or_none
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
+from compat.loader.jvm.traits import traits_of
 
 _YIELDING = (
     "streaming.api.operators.YieldingOperatorFactory",
@@ -94,6 +95,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         ),
         source=place,
         states=states,
+        traits=traits_of(factory, operator, node.getStatePartitioners()),
     )
 
 

@@ -11,7 +11,6 @@ from compat.loader.jvm.bridge import (
     Java,
     array_of,
     byte_array,
-    causes,
     class_name,
     described,
     flink,
@@ -32,7 +31,7 @@ from compat.loader.jvm.model import (
     RestoreFailure,
     StateRestore,
 )
-from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, serializer_of
+from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, is_unsupported, serializer_of
 
 _ROCKSDB = (
     "state.rocksdb.EmbeddedRocksDBStateBackend",
@@ -139,7 +138,7 @@ def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) ->
         try:
             return _Old(canonical_snapshot(made), old.max_parallelism)
         except jpype.JException as error:
-            if any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)):
+            if is_unsupported(error):
                 return None
             raise
     finally:

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_digest, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import (
+    Java,
+    bytes_of,
+    causes,
+    class_digest,
+    class_name,
+    flink,
+    is_a,
+    java,
+    member,
+    members,
+)
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
     Bounds,
@@ -17,15 +28,16 @@ from compat.loader.jvm.harness import (
     default_max_parallelism,
     harness,
     is_source,
+    keyed_backend,
     open_operator,
 )
+from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
 _COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
-_KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
 _WRAPS = 3
@@ -62,21 +74,22 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     made = harness(operator, loader, default_max_parallelism(operator))
     made.initializeEmptyState()
     if is_source(made.getOperatorFactory()):
-        subtask, uses = _operator_state(made.getOperator()), {}
+        subtask, uses, holding = _operator_state(made.getOperator()), {}, None
     else:
         open_operator(made)
-        subtask, uses = canonical_snapshot(made), dict(_uses(made.getOperator()))
+        subtask, uses = _snapshot(made), dict(_uses(made.getOperator()))
+        holding = holding_of(made.getOperator())
     told = read_states(subtask, loader)
     states = tuple(
         one if one.scope != "keyed" else msgspec.structs.replace(one, use=uses.get(one.name)) for one in told.states
     )
-    return Snapshot(states=msgspec.structs.replace(told, states=states), subtask=subtask)
+    return Snapshot(states=msgspec.structs.replace(told, states=states, holding=holding), subtask=subtask)
 
 
 def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     """The uses of an open operator's keyed states, which no snapshot tells: their time to live, and what folds into them."""
-    backend = operator.getKeyedStateBackend()
-    if backend is None or not is_a(backend, _KEYED_BACKEND):
+    backend = keyed_backend(operator)
+    if backend is None:
         return
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
@@ -96,15 +109,25 @@ def _folds(value: Java, depth: int = 0) -> Java:
 
 
 def canonical_snapshot(made: Java) -> Java:
-    """The snapshot of an open operator in the format of canonical savepoints; a checkpoint's where Flink cannot do that."""
+    """The snapshot of an open operator in the format of canonical savepoints. Raises what Flink raises where it has none."""
+    kind = flink("runtime.checkpoint.SavepointType")
+    canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
+    return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+
+
+def _snapshot(made: Java) -> Java:
+    """The snapshot of an open operator: canonical, or a checkpoint's where Flink has no canonical one (asynchronous state)."""
     try:
-        kind = flink("runtime.checkpoint.SavepointType")
-        canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
-        return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+        return canonical_snapshot(made)
     except jpype.JException as error:
-        if "UnsupportedOperationException" not in (class_name(error) or ""):
+        if not is_unsupported(error):
             raise
         return made.snapshot(_CHECKPOINT, _CHECKPOINT)
+
+
+def is_unsupported(error: Java) -> bool:
+    """True for what Flink throws of a thing that it cannot do at all."""
+    return any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error))
 
 
 def _operator_state(operator: Java) -> Java:
