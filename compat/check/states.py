@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compat.check.context import Check
 from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
@@ -16,7 +17,8 @@ from compat.state.frozen import frozen
 class StateChange:
     """Changes of the program's own states in one operator, and how they are kept.
 
-    ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW.
+    ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW. ``asked`` tells
+    that Flink's own serializers were asked about the types.
     """
 
     pair: Pair
@@ -26,6 +28,7 @@ class StateChange:
     added: tuple[State, ...]
     renamed: tuple[tuple[State, State], ...]
     elements: tuple[tuple[State, State], ...]
+    asked: bool = False
 
 
 def changes(check: Check) -> Iterator[StateChange]:
@@ -35,7 +38,8 @@ def changes(check: Check) -> Iterator[StateChange]:
         if pair.old.states is not None and pair.new.states is not None and dialect is not None:
             # Of records in windows a savepoint has no more than that they are bytes.
             with_elements = check.old.kind != "savepoint"
-            yield _change(pair, dialect, pair.old.states, pair.new.states, with_elements)
+            change = _change(pair, dialect, pair.old.states, pair.new.states, with_elements)
+            yield replace(change, asked=check.answer(pair) is not None)
 
 
 def _change(
@@ -63,7 +67,12 @@ def _change(
 
 
 def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:
-    """The states that are still read and whose type is another one, with what the new type makes of the old values."""
+    """The states that are still read and whose type is another one, with what the new type makes of the old values.
+
+    None where Flink itself was asked.
+    """
+    if change.asked:
+        return
     for old, new in (*change.kept, *change.elements):
         if old.scope is not new.scope:
             continue

@@ -10,7 +10,8 @@ import click
 from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.modes import Mode, mode_of
-from compat.cli.options import parse_definitions, split
+from compat.cli.options import jars, load_options_of_old, parse_definitions, split
+from compat.loader.inputs import LoadOptions
 from compat.report import ReportContext
 from compat.settings import Output, Settings, SettingsError
 from compat.state.frozen import frozen
@@ -25,12 +26,15 @@ class CheckCommand:
     """A call of ``compat check``: which way, of what, how, and what besides.
 
     ``files`` are the programs and snapshots that were named, in order. ``settings`` are the project's with those of the
-    command line over them. ``job`` is the number of a job, ``job_name`` its name in a registry.
+    command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job,
+    ``job_name`` its name in a registry.
     """
 
     mode: Mode
     files: tuple[str, ...]
     settings: Settings
+    load: LoadOptions
+    load_old: LoadOptions
     old_arguments: tuple[str, ...]
     new_arguments: tuple[str, ...]
     job: int | None
@@ -76,10 +80,14 @@ def command_of(context: click.Context) -> CheckCommand:
     if by_name and not given["job"]:
         raise click.UsageError("Say which job of the registry: --job NAME.")
     number = None if by_name else _number(given["job"])
+    settings = _settings(given["new"] if mode is Mode.COMPARE else given["old"], given)
+    load = settings.load_options()
     return CheckCommand(
         mode=mode,
         files=files,
-        settings=_settings(given["new"] if mode is Mode.COMPARE else given["old"], given),
+        settings=settings,
+        load=load,
+        load_old=load_options_of_old(given, load),
         old_arguments=split(given["old_args"]),
         new_arguments=split(given["new_args"]),
         job=number,
@@ -116,6 +124,7 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             output=tuple(configuration.parse_output(text) for text in given["outputs"]) or None,
             options=parse_definitions(given["definitions"]),
             no_open=given["no_open"],
+            jars=jars(given),
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

@@ -58,6 +58,7 @@ def plan_of(job: Job, shown: str) -> model.Plan:
         job_graph=job_graph(made.job_graph),
         execution_graph=execution_graph(made.execution_graph),
         operators=tuple(_operator(nodes[id], position, around) for position, id in enumerate(made.hashes)),
+        empty_savepoint=job.savepoint or None,
     )
 
 

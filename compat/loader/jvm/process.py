@@ -80,10 +80,12 @@ def _tell(interpreter: Interpreter, command: Request | Restore) -> None:
         interpreter.process.stdin.flush()
 
 
-def start(programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions) -> Building:
-    """Start to build programs, one after the other in one JVM."""
+def start(
+    programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions, grace: float = 0.0
+) -> Building:
+    """Start to build programs, one after the other in one JVM; ``grace`` are seconds more, for restores into them."""
     archive = archive_for(flink, java)
-    deadline = time.monotonic() + options.timeout * len(programs)
+    deadline = time.monotonic() + options.timeout * len(programs) + grace
     request = Request(
         programs=tuple(programs),
         flink=flink.version,

@@ -5,10 +5,10 @@ import re
 import msgspec
 import pytest
 
+from compat.loader.jvm.answers import migrations, problems
 from compat.loader.jvm.compiled import compiled
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.model import JarProgram, Restore
-from compat.loader.jvm.problems import migrations, problems
 from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
 from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, program, records, savepoint
 from tests.compat.loader.jvm.support import flink_of

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.loader.jvm.differences import differences
-from compat.loader.jvm.model import OperatorRestore, Part, RestoreAttempt, RestoreFailure, Scope, StateRestore
+from compat.loader.jvm.model import (
+    Node,
+    OperatorRestore,
+    Part,
+    RestoreAttempt,
+    Restored,
+    RestoreFailure,
+    Scope,
+    StateRestore,
+)
 
 KEY = "KEY_SERIALIZER"
+_MIGRATION = "StateMigrationException"
 _PARTS = {
     "KEY_SERIALIZER": "key",
     "USER_KEY_SERIALIZER": "map key",
@@ -21,13 +31,15 @@ _PARTS = {
 class StateChange:
     """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
 
-    ``reasons`` are sentences: the field, constant or class that differs.
+    ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
+    such as a map in place of a value.
     """
 
     name: str
     scope: Scope
     fails: bool
     reasons: tuple[str, ...]
+    other_kind: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +56,56 @@ class RestoreProblem:
     failure: RestoreFailure
     at_first_read: bool
     changes: tuple[StateChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
+
+    ``missing`` are OLD's states that NEW does not declare, ``entries`` the values of each keyed state that were read, on the
+    backend that read most.
+    """
+
+    problems: tuple[RestoreProblem, ...] = ()
+    migrations: tuple[StateChange, ...] = ()
+    missing: tuple[StateRestore, ...] = ()
+    entries: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What Flink made of the state of a job: an answer for each operator that found some, by NEW's node.
+
+    ``failure`` says why nothing could be tried, ``note`` what was left out.
+    """
+
+    operators: Mapping[int, Answer]
+    failure: str = ""
+    note: str = ""
+
+
+def answers_of(restored: Restored, nodes: Mapping[int, Node], note: str = "") -> Answers:
+    """The answers in a restore into the job that has these nodes.
+
+    A function whose ``open`` fails without any state cannot be asked: of it, only what Flink says of serializers counts.
+    """
+    return Answers(
+        operators={one.node: _answer(one, nodes[one.node]) for one in restored.operators if one.attempts},
+        failure=restored.failure,
+        note=note,
+    )
+
+
+def _answer(restored: OperatorRestore, node: Node) -> Answer:
+    found = tuple(problems((restored,)))
+    if node.states.unknown:
+        found = tuple(one for one in found if _MIGRATION in one.failure.type)
+    return Answer(
+        problems=found,
+        migrations=tuple(change for _, change in migrations((restored,))),
+        missing=tuple(state for _, state in missing((restored,))),
+        entries=max((attempt.entries for attempt in restored.attempts), key=lambda one: sum(one.values())),
+    )
 
 
 def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:
@@ -97,6 +159,7 @@ def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
                 scope=state.scope,
                 fails=other_kind or any(part.resolved != "after-migration" or _is_fixed(part) for part in changed),
                 reasons=tuple(reasons),
+                other_kind=other_kind,
             )
 
 
