@@ -9,6 +9,7 @@ from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
 from compat.check.similarity import (
     Index,
     only_of_one_sort,
+    own_code,
     own_function,
     own_name,
     recorded,
@@ -94,10 +95,10 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
 
 def _renamed_and_rewritten(old: Operator, new: Operator) -> bool:
     """True for operators of Java with names of their own, which both differ, and functions of other code or values."""
-    before, after = old.detail.get("code"), new.detail.get("code")
+    before, after = own_code(old), own_code(new)
     if before is None or after is None or None in (own_name(old), own_name(new)) or own_name(old) == own_name(new):
         return False
-    return before.digest != after.digest if before.name != after.name else same_values(old, new) is False
+    return before.digest != after.digest if own_function(old) != own_function(new) else same_values(old, new) is False
 
 
 def _differs_throughout(old: Operator, new: Operator) -> bool:

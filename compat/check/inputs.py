@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check.similarity import own_function, own_name
+from compat.check.similarity import own_code, own_function, own_name
 from compat.plan.facts import Operator, Program
 
 _MOST_WALKED = 50
@@ -53,14 +53,15 @@ def _upstream(ids: list[str], program: Program) -> Iterator[Operator]:
 
 
 def _of(operator: Operator) -> Iterator[tuple[str, object]]:
-    code = operator.detail.get("code")
+    code = own_code(operator)
     if operator.uid is not None:
         yield "uid", operator.uid
     if own_name(operator) is not None:
         yield "name", own_name(operator)
     if own_function(operator) is not None:
         yield "function", own_function(operator)
-    if code is not None and code.values:
-        yield "values", (code.name, tuple(sorted(code.values.items())))
-    if (key := operator.detail.get("key")) is not None:
-        yield "key", (key.name, key.digest, tuple(sorted(key.values.items())))
+    if code is not None and code.captured:
+        yield "values", (code.name, code.captured)
+    for selector in operator.key_selectors:
+        if selector is not None:
+            yield "key", selector

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
+from compat.plan.code import UserCode
 from compat.plan.facts import Operator, StateKind
 from compat.plan.families import family
 
@@ -41,6 +41,7 @@ _DEFAULT_NAMES = frozenset(
 _SHARED_FUNCTIONS = frozenset({"same", "<lambda>"})
 
 _FLINK = "org.apache.flink."
+_FLINKS_SQL = f"{_FLINK}table."
 
 _NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 2, 1
 
@@ -58,16 +59,24 @@ def own_name(operator: Operator) -> str | None:
     return name
 
 
+def own_code(operator: Operator) -> UserCode | None:
+    """The code that an operator of Java runs for the program: of a window, what folds records into it, else its function."""
+    folds = (state.function for state in operator.states or () if state.built_in and state.function is not None)
+    return next(folds, operator.function)
+
+
 def own_function(operator: Operator) -> str | None:
     """The name of the operator's function or its class; None for what has no telling one.
 
-    Of Java's lambdas, which have no names, it is what their code does.
+    Of Java's lambdas and classes without a name it is what their code does.
     """
-    name, code = operator.detail.get("function"), operator.detail.get("code")
+    code = own_code(operator)
     if code is not None:
-        if code.name.startswith(_FLINK):
+        if code.name.startswith(_FLINK) and not code.name.startswith(_FLINKS_SQL):
             return None
-        return f"{code.name} {code.digest}" if code.unnamed else code.name
+        unnamed = code.method is not None or code.name.rpartition("$")[2].isdigit()
+        return f"{code.name.rstrip('$0123456789')} {code.digest}" if unnamed else code.name
+    name = operator.detail.get("function")
     if not isinstance(name, str) or name.rpartition(".")[2] in _SHARED_FUNCTIONS:
         return None
     return name
@@ -93,8 +102,8 @@ def similarity(old: Operator, new: Operator) -> int:
         + _FUNCTION * (function is not None and function == own_function(new))
         + _STATES * _same_states(old, new)
         + _VALUES * (same_values(old, new) is True)
-        + _PLACE * _same("key", old, new)
-        + _PLACE * _same("origins", old, new)
+        + _PLACE * _same_key(old, new)
+        + _PLACE * _same_origins(old, new)
     )
 
 
@@ -104,16 +113,20 @@ def only_of_one_sort(score: int) -> bool:
 
 
 def same_values(old: Operator, new: Operator) -> bool | None:
-    """Whether two functions of one class were made with the same values; None where that is not known."""
-    before, after = old.detail.get("code"), new.detail.get("code")
-    if before is None or after is None or before.name != after.name:
+    """Whether two functions of one class hold the same values; None where that is not known."""
+    before, after = own_code(old), own_code(new)
+    if before is None or after is None or own_function(old) is None or own_function(old) != own_function(new):
         return None
-    return before.values == after.values and (not before.unnamed or before.digest == after.digest)
+    return before.captured == after.captured
 
 
-def _same(fact: Literal["key", "origins"], old: Operator, new: Operator) -> bool:
-    before = old.detail.get(fact)
-    return before is not None and before == new.detail.get(fact)
+def _same_key(old: Operator, new: Operator) -> bool:
+    return any(old.key_selectors) and old.key_selectors == new.key_selectors
+
+
+def _same_origins(old: Operator, new: Operator) -> bool:
+    before = old.detail.get("origins")
+    return before is not None and before == new.detail.get("origins")
 
 
 def _same_states(old: Operator, new: Operator) -> bool:

@@ -5,20 +5,6 @@ from __future__ import annotations
 from compat.plan.fields import Record
 
 
-class Code(Record, frozen=True, kw_only=True):
-    """An object that the program gave to an operator: a function, a source, a key selector.
-
-    ``name`` is that of its class; lambdas and classes without a name are called after the class around them, and are
-    ``unnamed``. ``digest`` is of its code, empty where that is not at hand; ``values`` has a digest of the value of each of
-    its fields.
-    """
-
-    name: str
-    digest: str = ""
-    values: dict[str, str] = {}
-    unnamed: bool = False
-
-
 class Holding(Record, frozen=True, kw_only=True):
     """The fields of a function in which it holds its states, and what its code does with them.
 

@@ -11,7 +11,8 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from compat.plan.behaviour import Code, Holding, Pattern
+from compat.plan.behaviour import Holding, Pattern
+from compat.plan.code import UserCode
 from compat.plan.fields import Id, Index, Int, Long, Record, written
 from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
 
@@ -81,7 +82,8 @@ class State(Record, frozen=True, kw_only=True):
     ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None where unknown or
     absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
     windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
-    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built.
+    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built, and
+    ``function`` what folds new values into a reducing or aggregating state.
     ``source`` is where the function asks for the state, where that is known.
     """
 
@@ -97,6 +99,7 @@ class State(Record, frozen=True, kw_only=True):
     keys: Long | None = None
     bytes: Long | None = None
     serializers: Serializers | None = None
+    function: UserCode | None = None
     source: SourceLine | None = None
 
 
@@ -132,8 +135,6 @@ Detail = TypedDict(
         "input_numbers": list[Index],
         "join_bounds": tuple[Long, Long],
         "asynchronous": bool,
-        "code": Code,
-        "key": Code,
         "holding": Holding,
         "pattern": Pattern,
         "origins": list[str],
@@ -148,7 +149,7 @@ Detail = TypedDict(
 """Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock, trigger,
 evictor and lateness in milliseconds, settings of its own. Of an operator in Java: the number of the input that each of its
 inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it asks for state asynchronously,
-its code and that of its key selector, the fields that hold its states, a pattern of CEP, the names of the sources that it
+the fields that hold its states, a pattern of CEP, the names of the sources that it
 hears of. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in
 flight, and what its serializers say against the declared types."""
 
@@ -160,6 +161,8 @@ class Operator(Record, frozen=True, kw_only=True):
     could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
     anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
+    ``function`` is the user's function in it, and ``key_selectors`` what makes the key of each keyed input, in a job that Flink
+    built.
     """
 
     id: Id = field(name="operator_id")
@@ -184,6 +187,8 @@ class Operator(Record, frozen=True, kw_only=True):
     merged: tuple[Merged, ...] = written(())
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None
+    function: UserCode | None = None
+    key_selectors: tuple[UserCode | None, ...] = ()
 
     @property
     def pinned(self) -> bool:

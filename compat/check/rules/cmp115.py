@@ -10,19 +10,21 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.check.similarity import own_code, own_function
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        before, after = pair.old.detail.get("code"), pair.new.detail.get("code")
+        before, after = own_code(pair.old), own_code(pair.new)
         if pair.by != BY_GENERATED_ID or before is None or after is None or only_timers(pair.old):
             continue
-        if before.name == after.name or before.digest == after.digest:
+        names = own_function(pair.old), own_function(pair.new)
+        if None in names or names[0] == names[1] or before.digest == after.digest:
             continue
         yield check.finding(
             RULE,
-            f"{pair.new.label} runs {after.name}, and its state was written by {before.name}",
-            consequence=f"Flink restores this without an error; {after.name} goes on from what {before.name} kept.",
+            f"{pair.new.label} runs {after}, and its state was written by {before}",
+            consequence=f"Flink restores this without an error; {after} goes on from what {before} kept.",
             reason=f"Both have the generated id {pair.old.id}, which says where an operator stands, and not what it does.",
             old=pair.old,
             new=pair.new,

@@ -1,101 +1,93 @@
-"""Patterns of CEP that are other ones."""
+"""States of one function that changed their names with one another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from compat.check import amounts
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.behaviour import Pattern, Stage
-
-_FINAL = "Final"
+from compat.plan.facts import Operator, State
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        before, after = pair.old.detail.get("pattern"), pair.new.detail.get("pattern")
-        if before is None or after is None or before == after:
+        before, after = pair.old.detail.get("holding"), pair.new.detail.get("holding")
+        if before is None or after is None or before.code_by_state == after.code_by_state:
+            continue  # with the states in place of the fields the code is the same: fields were renamed
+        moved = [
+            one
+            for one in exchanged_names(before.fields, after.fields)
+            if _alike(_named(pair.old, one[1]), _named(pair.old, one[2]))
+        ]
+        if not moved:
             continue
-        names = {stage.name for stage in after.stages}
-        gone = [stage for stage in before.stages if stage.name not in names and stage.kind != _FINAL]
-        if gone:
-            yield check.finding(
-                RULE,
-                f"the pattern of {pair.new.label} has no stage {_listed(gone)} any more",
-                consequence=_consequence(before, gone),
-                reason="A partial match is kept with the name of the stage that it waits in.",
-                old=pair.old,
-                new=pair.new,
-                fixes=(
-                    Fix(
-                        text="Keep the names of the stages, or give the operator another uid, so that it starts empty."
-                    ),
-                ),
-            )
-            continue
-        changed = list(_differences(before, after))
-        if changed:
-            yield check.finding(
-                RULE,
-                f"the pattern of {pair.new.label} is another one: {', '.join(changed)}",
-                level=Level.WARNING,
-                consequence="Flink restores this without an error; partial matches that began under the old pattern go on "
-                "under the new one.",
-                reason="A partial match is kept with the name of the stage that it waits in, and nothing of its rules.",
-                old=pair.old,
-                new=pair.new,
-                fixes=(
-                    Fix(
-                        text="Nothing, if matches that are under way may differ. Otherwise give the operator another uid."
-                    ),
-                ),
-                silent=True,
-            )
+        told = ", ".join(f"{field!r} held {was!r} and holds {now!r}" for field, was, now in moved)
+        same_code = before.code == after.code
+        names = {was for _, was, _ in moved}
+        kept = amounts.of(*(state for state in pair.old.states or () if state.name in names))
+        yield check.finding(
+            RULE,
+            f"states of {pair.new.label} changed names with one another{kept}: {told}",
+            level=Level.ERROR if same_code else Level.WARNING,
+            consequence="Flink restores this without an error; "
+            + (
+                "the function reads the values of one state as those of the other."
+                if same_code
+                else "whether the function now reads the values of one state as those of the other cannot be told, since its "
+                "code changed too."
+            ),
+            reason="States are found by their names, and the code that uses these fields is "
+            + ("the same as before." if same_code else "another one."),
+            old=pair.old,
+            new=pair.new,
+            state=moved[0][1],
+            fixes=(Fix(text=f"Give the state in {moved[0][0]!r} the name {moved[0][1]!r} again, and so on."),),
+            silent=True,
+        )
 
 
-def _consequence(before: Pattern, gone: list[Stage]) -> str:
-    failing = "the task fails: the stage does not exist in the pattern."
-    if any(stage.name == _first(before) for stage in gone):
-        return f"At the first event of a key that OLD knew, {failing}"
-    return f"At the first event of a key with a match that waits in such a stage, {failing}"
+def exchanged_names(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The fields that hold a state now that another field held, while their own old one went to another field.
+
+    Gives field, state before, state now.
+    """
+    holders_before = {state: field for field, state in before.items()}
+    holders_after = {state: field for field, state in after.items()}
+    return [
+        (field, was, now)
+        for field, was in sorted(before.items())
+        if (now := after.get(field)) is not None
+        and now != was
+        and holders_before.get(now) not in (None, field)
+        and holders_after.get(was) not in (None, field)
+    ]
 
 
-def _first(pattern: Pattern) -> str | None:
-    return next((stage.name for stage in pattern.stages if stage.kind == "Start"), None)
+def _named(operator: Operator, name: str) -> State | None:
+    return next((state for state in operator.states or () if state.name == name), None)
 
 
-def _differences(before: Pattern, after: Pattern) -> Iterator[str]:
-    stages = {stage.name: stage for stage in before.stages}
-    for stage in after.stages:
-        was = stages.get(stage.name)
-        if was is None:
-            yield f"stage {stage.name!r} is new"
-        elif was.kind != stage.kind and _FINAL not in (was.kind, stage.kind):
-            yield f"stage {stage.name!r} was {was.kind} and is {stage.kind}"
-        elif was.ways != stage.ways:
-            yield f"conditions or ways out of stage {stage.name!r}"
-    for option in sorted(before.options.keys() & after.options.keys()):
-        if before.options[option] != after.options[option]:
-            yield f"{option} was {before.options[option]} and is {after.options[option]}"
-
-
-def _listed(stages: list[Stage]) -> str:
-    return " and ".join(repr(stage.name) for stage in stages)
+def _alike(one: State | None, other: State | None) -> bool:
+    """True if Flink reads the one for the other; what it refuses is told elsewhere."""
+    if one is None or other is None:
+        return False
+    return (one.kind, one.scope, one.type, one.serializers) == (other.kind, other.scope, other.type, other.serializers)
 
 
 RULE = Rule(
     id="CMP423",
-    name="pattern-changed",
+    name="state-names-exchanged",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where all stages are still there, and what leads from one to the next is another",
-    fate=Fate.REFUSED,
-    summary="A pattern of CEP lost a stage, or changed its conditions.",
-    why="Partial matches are kept under the names of the pattern's stages. If a name is gone, the task fails at the first "
-    "event of a key; if conditions changed, matches that are under way go on under the new ones.",
-    old='Pattern.begin("first").followedBy("second")',
-    new='Pattern.begin("start").followedBy("second")',
-    fix="Keep the names of the stages, or give the operator another uid.",
+    when="warning where the code that uses the states changed as well",
+    fate=Fate.WRONG_HANDS,
+    summary="Two states of one operator and of one type changed their names with one another.",
+    why="A state is found by its name. If two descriptors of one type change names, each variable finds what the other one "
+    "wrote: Flink restores this without an error.",
+    old='small = getState(new ValueStateDescriptor<>("x", LONG));\nbig = getState(new ValueStateDescriptor<>("y", LONG));',
+    new='small = getState(new ValueStateDescriptor<>("y", LONG));\nbig = getState(new ValueStateDescriptor<>("x", LONG));',
+    fix="Give each state its old name.",
     find=_find,
 )

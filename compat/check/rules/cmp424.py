@@ -1,76 +1,96 @@
-"""Keyed operators whose key is computed in another way."""
+"""Windows that end by another rule: trigger, evictor, lateness."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import uid_call
+from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.plan.behaviour import Code
-from compat.plan.facts import Operator
+from compat.state.frozen import frozen
+
+
+@frozen(kw_only=False)
+class _Change:
+    """What changed in how windows end, and what follows for those that are open."""
+
+    title: str
+    consequence: str
+    level: Level = Level.WARNING
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        before, after = pair.old.detail.get("key"), pair.new.detail.get("key")
-        if before is None or after is None or only_timers(pair.old) or _alike(before, after):
-            continue
-        if _key_types(pair.old) != _key_types(pair.new):
-            continue  # Flink refuses that
-        yield check.finding(
-            RULE,
-            f"the key of {pair.new.label} is computed in another way: {_difference(before, after)}",
-            consequence="Flink restores this without an error; if the new code gives other keys, each key finds the state of "
-            "the records that had that key before.",
-            reason="A savepoint has the type of the keys and their values, and nothing of where they come from.",
-            old=pair.old,
-            new=pair.new,
-            fixes=(
-                Fix(
-                    text="Nothing, if the keys are the same ones. Otherwise give the operator a uid of its own, so that it "
-                    "starts empty.",
-                    code=uid_call(pair.new, check),
+        for change in _changes(pair):
+            yield check.finding(
+                RULE,
+                change.title,
+                level=change.level,
+                consequence=change.consequence,
+                reason="Windows keep what their trigger counted and the timers that it set.",
+                old=pair.old,
+                new=pair.new,
+                subject=change.title.partition(" of ")[0],
+                fixes=(
+                    Fix(
+                        text="Nothing, if results of open windows may differ. Otherwise let the windows of OLD end before the "
+                        "change, or give the new ones an operator with a uid of its own."
+                    ),
                 ),
+                silent=True,
+            )
+
+
+def _changes(pair: Pair) -> Iterator[_Change]:
+    before, after = pair.old.detail, pair.new.detail
+    was, now = before.get("trigger"), after.get("trigger")
+    if before.get("window_clock") != after.get("window_clock"):
+        return  # the windows are others altogether
+    if was is not None and now is not None and was != now:
+        yield _Change(
+            f"the trigger of {pair.new.label} was {was} and is {now}",
+            "Flink restores this without an error. Windows that are open at the savepoint go on with what OLD's trigger "
+            + (
+                "counted; they fire by the new rule."
+                if _class(was) == _class(now)
+                else "left behind: its timers still come, and NEW's trigger may not fire on them, so that a window can end "
+                "without a result."
             ),
-            silent=True,
+        )
+    was, now = before.get("evictor"), after.get("evictor")
+    if was is not None and now is not None and was != now:
+        yield _Change(
+            f"the evictor of {pair.new.label} was {was} and is {now}",
+            "Flink restores this without an error. From windows that are open at the savepoint other records are left out.",
+        )
+    earlier, later = before.get("lateness"), after.get("lateness")
+    if earlier is not None and later is not None and earlier < later:
+        yield _Change(
+            f"the lateness of {pair.new.label} was {earlier} ms and is {later} ms",
+            "Windows that are open at the savepoint have OLD's timers only, which NEW does not take for their end: what they "
+            "hold is kept for good unless another record comes.",
+            Level.NOTE,
         )
 
 
-def _key_types(operator: Operator) -> set[str]:
-    return {state.key_type for state in operator.states or () if state.key_type is not None}
-
-
-def _alike(before: Code, after: Code) -> bool:
-    """True if both compute the same; of a class that was renamed the code says so."""
-    if before.values != after.values:
-        return False
-    return before.digest == after.digest if before.digest and after.digest else before.name == after.name
-
-
-def _difference(before: Code, after: Code) -> str:
-    if before.name != after.name:
-        return f"{before.name} became {after.name}"
-    if before.digest != after.digest:
-        return f"the code of its key selector in {after.name} changed"
-    changed = sorted(
-        name for name in before.values.keys() | after.values.keys() if before.values.get(name) != after.values.get(name)
-    )
-    return f"its key selector {after.name} has another {', '.join(changed)}"
+def _class(text: str) -> str:
+    """The classes of triggers in a text, without what they were made with."""
+    return "".join(character for character in text if not character.isdigit())
 
 
 RULE = Rule(
     id="CMP424",
-    name="key-selector-changed",
+    name="trigger-changed",
     level=Level.WARNING,
+    other_levels=(Level.NOTE,),
+    when="note if only the lateness grew: open windows may stay behind, results are right",
     fate=Fate.RESTORED,
-    summary="A keyed operator with state has another key selector for keys of the same type.",
-    why="State is kept by key. If keys are computed otherwise, records meet the state of other records: Flink restores this "
-    "without an error.",
-    old="s.keyBy(order -> order.customer)",
-    new="s.keyBy(order -> order.product)",
-    fix="Nothing if the keys are the same ones. Otherwise give the operator a uid of its own.",
+    summary="The trigger, the evictor or the lateness of a window changed.",
+    why="Windows that are open at the savepoint come with the counts and timers of the old trigger. They end by a mixture "
+    "of both rules; new ones by the new rule.",
+    old="keyed.window(assigner).trigger(CountTrigger.of(10)).aggregate(sum)",
+    new="keyed.window(assigner).trigger(CountTrigger.of(20)).aggregate(sum)",
+    fix="Nothing if results of open windows may differ. Otherwise let them end first.",
     find=_find,
 )

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, fields_of, is_a, member, members
-from compat.loader.jvm.classfile import ClassCode
+from compat.loader.jvm.bridge import Java, class_name, fields_of, is_a, member, members
+from compat.loader.jvm.fielduses import FieldUses
 from compat.loader.jvm.harness import keyed_backend
-from compat.loader.jvm.objects import body_of, digest_of
+from compat.loader.jvm.settings import digest_of
+from compat.loader.jvm.usercode import classes_of
 from compat.plan.behaviour import Holding
 
 _DESCRIPTOR = ("api.common.state.StateDescriptor", "api.common.state.v2.StateDescriptor")
@@ -35,12 +36,14 @@ def holding_of(operator: Java) -> Holding | None:
             fields[str(field.getName())] = held
     if not fields:
         return None
-    codes = body_of(function).codes
+    name = (class_name(function) or "").replace(".", "/")
+    classes = classes_of(function.getClass().getClassLoader()).seen_from(name)
+    uses = [FieldUses(cls) for cls in classes.line(name)]
     return Holding(
         fields=fields,
-        code=_digest(codes, fields, {}),
-        code_by_state=_digest(codes, fields, fields),
-        inputs=tuple(_inputs(codes, fields)),
+        code=_digest(uses, fields, {}),
+        code_by_state=_digest(uses, fields, fields),
+        inputs=tuple(_inputs(uses, fields)),
     )
 
 
@@ -79,30 +82,27 @@ def _identity(value: Java) -> int:
     return int(jpype.JClass("java.lang.System").identityHashCode(value))
 
 
-def _digest(codes: Iterable[ClassCode], fields: Mapping[str, str], renamed: dict[str, str]) -> str:
+def _digest(uses: Iterable[FieldUses], fields: Mapping[str, str], renamed: Mapping[str, str]) -> str:
     """A digest of the methods that do not name a state; fields count by what ``renamed`` calls them."""
     names = set(fields.values())
-    return digest_of(
-        "\n".join(
-            sorted(
-                f"{method.name}{method.descriptor} {code.digest(method, renamed)}"
-                for code in codes
-                for method in code.file.methods
-                if "$" not in method.name and names.isdisjoint(code.texts(method))
-            )
-        )
+    told = sorted(
+        f"{method.name}{method.descriptor} {one.text(method, renamed)}"
+        for one in uses
+        for method in one.cls.methods
+        if "$" not in method.name and names.isdisjoint(one.texts(method))
     )
+    return digest_of("\n".join(told))
 
 
-def _inputs(codes: Iterable[ClassCode], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+def _inputs(uses: Iterable[FieldUses], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """For each input of a function of two, the states in the fields that its code for that input's records uses."""
     used: dict[str, set[str]] = {}
-    for code in codes:
-        for method in code.file.methods:
+    for one in uses:
+        for method in one.cls.methods:
             match = _OF_INPUT.fullmatch(method.name)
             if match is not None:
                 number = match[1] or ("2" if match[2] else "1")
-                used.setdefault(number, set()).update(fields[one] for one in code.fields_used(method) if one in fields)
+                used.setdefault(number, set()).update(fields[name] for name in one.used(method) if name in fields)
     if used.keys() == {"1", "2"}:
         yield from (tuple(sorted(used[number])) for number in ("1", "2"))
 

@@ -9,7 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from compat.plan.behaviour import Code, Holding, Pattern
+from compat.plan.behaviour import Holding, Pattern
+from compat.plan.code import UserCode
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
@@ -44,18 +45,11 @@ class Serializer(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
 
 
-class UserClass(Struct, frozen=True, kw_only=True):
-    """A class of the user's by its name; ``digest`` is of its bytecode, without the lines that it was compiled from."""
-
-    name: str
-    digest: str
-
-
 class StateUse(Struct, frozen=True, kw_only=True):
     """An operator's use of a state, which no snapshot tells: its time to live in milliseconds, what folds into it."""
 
     ttl: int | None = None
-    function: UserClass | None = None
+    function: UserCode | None = None
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -108,8 +102,6 @@ class Traits(Struct, frozen=True, kw_only=True):
     join, in milliseconds.
     """
 
-    given: Code | None = None
-    key: Code | None = None
     window: Window | None = None
     pattern: Pattern | None = None
     timers: bool | None = None
@@ -149,8 +141,9 @@ class Node(Struct, frozen=True, kw_only=True):
     chaining_strategy: str | None
     factory: str
     operator: str
-    function: UserClass | None
+    function: UserCode | None
     state_keys: int
+    key_selectors: tuple[UserCode | None, ...] = ()
     key_serializer: str | None
     output_serializer: str | None
     vertex: str

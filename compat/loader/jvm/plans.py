@@ -107,6 +107,8 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         states_unknown=node.states.unknown or None,
         detail=_detail(node, states or (), around),
         exec_node=around.exec_nodes.get(_number(node.name)),
+        function=node.function,
+        key_selectors=node.key_selectors,
     )
 
 
@@ -127,11 +129,6 @@ def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> mod
     if node.function is not None:
         detail["class"] = node.function.name
         detail["function"] = node.function.name
-    if traits.given is not None:
-        detail["function"] = traits.given.name
-        detail["code"] = traits.given
-    if traits.key is not None:
-        detail["key"] = traits.key
     if node.states.holding is not None:
         detail["holding"] = node.states.holding
     if traits.timers is not None:
@@ -225,6 +222,7 @@ def _state(state: State, key: Serializer | None) -> model.State:
         namespace_type=None if told.namespace is None else str(told.namespace),
         ttl=ttl if ttl is not None else 0 if told.ttl else None,
         built_in=kept_by_flink(told, state.name),
+        function=None if state.use is None else state.use.function,
         serializers=model.Serializers(
             key=_written(key if keyed else state.serializers.get("KEY_SERIALIZER")),
             namespace=_written(state.serializers.get("NAMESPACE_SERIALIZER")),

@@ -12,7 +12,6 @@ from compat.loader.jvm.bridge import (
     Java,
     bytes_of,
     causes,
-    class_digest,
     class_name,
     flink,
     is_a,
@@ -33,6 +32,7 @@ from compat.loader.jvm.harness import (
 )
 from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.usercode import code_of
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
@@ -94,7 +94,7 @@ def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
         function = _folds(state)
-        yield str(name), StateUse(ttl=ttl, function=None if function is None else class_digest(function))
+        yield str(name), StateUse(ttl=ttl, function=None if function is None else code_of(function))
 
 
 def _folds(value: Java, depth: int = 0) -> Java:

@@ -45,7 +45,7 @@ class JavaPair:
     """A pair: the bodies of both ``main`` methods, and the classes beside them.
 
     ``env`` and ``s``, a stream of longs with the uid ``source``, are there. ``rules`` are those that speak, but for notes and
-    CMP104. ``lost`` are rules that speak with ``-n`` in place of those.
+    CMP104. Classes ``beside`` stand outside of that of the program.
     """
 
     name: str
@@ -54,6 +54,8 @@ class JavaPair:
     classes: str = ""
     old_classes: str = ""
     new_classes: str = ""
+    old_beside: str = ""
+    new_beside: str = ""
     verdict: str = OK
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -67,6 +69,7 @@ class JavaPair:
         """The program of one side."""
         body = self.old if side == "old" else self.new
         classes = self.classes + (self.old_classes if side == "old" else self.new_classes)
+        beside = self.old_beside if side == "old" else self.new_beside
         return f"""package pairs;
 {IMPORTS}
 public class {self.class_name} extends Parts {{
@@ -78,6 +81,7 @@ public static void main(String[] arguments) throws Exception {{
 }}
 {classes}
 }}
+{beside}
 """
 
 

@@ -9,6 +9,7 @@ from compat.loader.jvm.model import JarProgram, SqlScript
 
 JAVA = Path(__file__).parents[3] / "golden" / "java"
 PROGRAMS = JAVA / "programs" / "programs.jar"
+CLASSES = JAVA / "classes"
 
 
 @cache
