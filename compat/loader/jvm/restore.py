@@ -31,6 +31,7 @@ from compat.loader.jvm.model import (
     RestoreFailure,
     StateRestore,
 )
+from compat.loader.jvm.partial_matches import FailedAtFirstRead, check_matches
 from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, is_unsupported, serializer_of
 
 _ROCKSDB = (
@@ -112,7 +113,8 @@ def _attempt(operator: Configured, backend: Backend, make: Java, old: _Old, boun
             return RestoreAttempt(backend=backend, entries=entries)
         again = bounded(lambda: _on_rocksdb(operator, loader, old, make()), bounds, "The restore")
     except OperatorFailed as error:
-        return RestoreAttempt(backend=backend, failure=_failure(error))
+        late = isinstance(error, FailedAtFirstRead)
+        return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=late)
     if again is None:
         return RestoreAttempt(backend=backend)
     try:
@@ -126,6 +128,7 @@ def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> dict[str, int]
     made = harness(operator, loader, old.max_parallelism, flink(_HASHMAP)())
     made.initializeState(old.state)
     open_operator(made)
+    check_matches(made.getOperator())
     return _entries(made)
 
 
@@ -135,6 +138,7 @@ def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) ->
     try:
         made.initializeState(old.state)
         open_operator(made)
+        check_matches(made.getOperator())
         try:
             return _Old(canonical_snapshot(made), old.max_parallelism)
         except jpype.JException as error:

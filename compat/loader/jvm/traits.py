@@ -18,6 +18,9 @@ _ASYNCHRONOUS = (
 )
 _TIMER_CALLS = frozenset({"registerEventTimeTimer", "registerProcessingTimeTimer"})
 _LEADS_TO_TIMERS = ("TimerService;", "Context;")
+_TRIGGERABLE = "streaming.api.operators.Triggerable"
+_FOR_FUNCTIONS = ("Process", "Broadcast")
+"""Stands in the names of the operators whose functions set timers."""
 _MOST_CALLS = 2000
 _FUNCTIONS: dict[str, WindowFunction] = {
     "ReducingStateDescriptor": "reduce",
@@ -37,7 +40,7 @@ def traits_of(factory: Java, operator: Java) -> Traits:
     return Traits(
         window=_window(made),
         pattern=_pattern(made),
-        timers=None if what is None else _registers_timers(what),
+        timers=None if what is None or _has_its_own_timers(made) else _registers_timers(what),
         asynchronous=is_a(made, *_ASYNCHRONOUS),
         bounds=_bounds(made),
     )
@@ -100,6 +103,14 @@ def _bounds(made: Java) -> tuple[int, int] | None:
     lower, upper = _member(made, "lowerBound"), _member(made, "upperBound")
     joins = (class_name(made) or "").endswith("IntervalJoinOperator") and None not in (lower, upper)
     return (int(lower), int(upper)) if joins else None
+
+
+def _has_its_own_timers(made: Java) -> bool:
+    """True for an operator of Flink's that sets timers whatever its function does: windows, patterns, joins."""
+    name = class_name(made) or ""
+    if not name.startswith(FLINK) or not is_a(made, _TRIGGERABLE):
+        return False
+    return not any(one in name.rpartition(".")[2] for one in _FOR_FUNCTIONS)
 
 
 def _registers_timers(what: Java) -> bool | None:
