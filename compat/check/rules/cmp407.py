@@ -10,15 +10,22 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.check.similarity import recorded
 from compat.check.states import timers
+from compat.plan.facts import Operator, StateKind
+
+_CLOCKS = (("_timer_state/event_", "event time"), ("_timer_state/processing_", "processing time"))
+_TIME_WINDOW = "TimeWindow"
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window"), pair.new.detail.get("window")
-        if before is None or after is None or before == after:
+        if before is None or after is None:
             continue
         refused, stranded = _other_type(pair), _stranded(pair)
+        if before == after and stranded is None:
+            continue
         if refused:
             consequence = "The task fails when it starts: the windows in the state are of another type."
         elif stranded:
@@ -27,7 +34,9 @@ def _find(check: Check) -> Iterator[Finding]:
             consequence = "Windows that are open at the savepoint end as they began; new ones follow the new rule."
         yield check.finding(
             RULE,
-            f"the windows of {pair.new.label} were {before} and are {after}",
+            f"the windows of {pair.new.label} were {before} and are {after}"
+            if before != after
+            else f"the windows of {pair.new.label} are {after}, and those in the savepoint end by another clock",
             level=Level.ERROR if refused or stranded else Level.WARNING,
             consequence=consequence,
             reason="Windows are part of the state's address.",
@@ -57,10 +66,26 @@ def _stranded(pair: Pair) -> str | None:
     merged, merges = (operator.detail.get("window_merging") for operator in (pair.old, pair.new))
     if None not in (merged, merges) and merged != merges:
         return "windows that are open at the savepoint are not found any more"
-    was, now = (operator.detail.get("window_clock") for operator in (pair.old, pair.new))
+    was, now = _clock(pair.old), pair.new.detail.get("window_clock")
+    if was != pair.old.detail.get("window_clock") and "python" in pair.new.detail:
+        return None
     if None not in (was, now) and was != now:
         return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
     return None
+
+
+def _clock(operator: Operator) -> str | None:
+    """The clock that ends an operator's windows; of those in a savepoint the one of all timers in it."""
+    if not recorded(operator):
+        return operator.detail.get("window_clock")
+    pending = {
+        clock
+        for state in operator.states or ()
+        for prefix, clock in _CLOCKS
+        if state.kind is StateKind.TIMERS and state.name.startswith(prefix) and state.bytes
+    }
+    by_time = any(state.namespace_type == _TIME_WINDOW for state in operator.states or ())
+    return pending.pop() if by_time and len(pending) == 1 else None
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.state.frozen import frozen
+from compat.state.names import OF_TRIGGERS, WINDOW_CONTENTS
 
 
 @frozen(kw_only=False)
@@ -45,7 +46,8 @@ def _find(check: Check) -> Iterator[Finding]:
 def _changes(pair: Pair) -> Iterator[_Change]:
     before, after = pair.old.detail, pair.new.detail
     was, now = before.get("trigger"), after.get("trigger")
-    if before.get("window_clock") != after.get("window_clock"):
+    clocks = {before.get("window_clock"), after.get("window_clock")} - {None}
+    if len(clocks) > 1:
         return  # the windows are others altogether
     if was is not None and now is not None and was != now:
         yield _Change(
@@ -57,6 +59,12 @@ def _changes(pair: Pair) -> Iterator[_Change]:
                 else "left behind: its timers still come, and NEW's trigger may not fire on them, so that a window can end "
                 "without a result."
             ),
+        )
+    elif was is None and now is not None and (others := _states_of_triggers(pair)):
+        yield _Change(
+            f"the trigger of {pair.new.label} is {now}, and OLD's kept other states of it ({others})",
+            "Flink restores this without an error. Windows that are open at the savepoint go on with the timers of OLD's "
+            "trigger, on which NEW's may not fire, so that a window can end without a result.",
         )
     was, now = before.get("evictor"), after.get("evictor")
     if was is not None and now is not None and was != now:
@@ -72,6 +80,16 @@ def _changes(pair: Pair) -> Iterator[_Change]:
             "hold is kept for good unless another record comes.",
             Level.NOTE,
         )
+
+
+def _states_of_triggers(pair: Pair) -> str:
+    """The states that only one of the two triggers keeps; OLD's are those of a savepoint that has windows in it."""
+    if pair.new.states is None or not any(
+        state.name == WINDOW_CONTENTS and state.bytes for state in pair.old.states or ()
+    ):
+        return ""
+    old, new = ({state.name for state in operator.states or ()} & OF_TRIGGERS for operator in (pair.old, pair.new))
+    return ", ".join(repr(name) for name in sorted(old ^ new))
 
 
 def _class(text: str) -> str:

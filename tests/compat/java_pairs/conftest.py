@@ -4,11 +4,10 @@ import pytest
 
 from tests.compat.java_pairs.build import JARS
 from tests.compat.java_pairs.programs import JAVA_PAIRS
-from tests.compat.loader.jvm.conftest import flink, java  # noqa: F401
 
 
 @pytest.fixture(scope="session")
-def plans(flink, java):  # noqa: F811
+def plans(flink, java):
     """The plans of both versions of each pair, by name."""
     from compat.loader.jvm.model import JarProgram
     from compat.loader.jvm.plans import plan_of
