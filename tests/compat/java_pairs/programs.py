@@ -201,6 +201,32 @@ def _window(name: str, old: str, new: str, verdict: str = OK, *rules: str, notes
     return JavaPair(name=name, old=old, new=new, verdict=verdict, rules=rules, notes=notes)
 
 
+_GENERATED = """  DataStream<Long> x = longs(env, "{0}");
+  DataStream<Long> y = longs(env, "{1}");
+  end(x.connect(y).keyBy(new Mod(3), new Mod(3)).process(new Sides()));"""
+_LEGACY = (
+    """  end((SingleOutputStreamOperator<Long>) env.addSource(new Old()).uid("old").map(v -> v).returns(Types.LONG));"""
+)
+_LEGACY_SOURCE = """public static class Old implements SourceFunction<Long>, CheckpointedFunction {{
+  transient ListState<Long> at;
+  public void run(SourceContext<Long> c) {{}}
+  public void cancel() {{}}
+  public void snapshotState(FunctionSnapshotContext c) {{}}
+  public void initializeState(FunctionInitializationContext c) throws Exception {{
+    at = c.getOperatorStateStore().getListState(new ListStateDescriptor<>("{0}", Long.class));
+  }} }}"""
+_SIDE = """  SingleOutputStreamOperator<Long> f = s.keyBy(new Mod(3)).process(new Count("n")).uid("f");
+  end(f);
+"""
+_RULES = """  BroadcastStream<Long> rules = longs(env, "rules").uid("rules")
+    .broadcast(new MapStateDescriptor<>("{0}", Long.class, Long.class));
+  end(s.keyBy(new Mod(3)).connect(rules).process(new Ruled()).uid("f"));"""
+_RULED = """public static class Ruled extends KeyedBroadcastProcessFunction<Long, Long, Long, Long> {
+  transient ValueState<Long> n;
+  public void open(OpenContext c) { n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }
+  public void processElement(Long v, ReadOnlyContext c, Collector<Long> out) throws Exception { n.update(v); }
+  public void processBroadcastElement(Long v, Context c, Collector<Long> out) { out.collect(v); } }"""
+
 IDENTITY = [
     JavaPair(
         name="branches_swapped",
@@ -332,6 +358,71 @@ INPUTS = [
         name="async_function_replaced",
         old='  end(AsyncDataStream.orderedWait(s, new Ask(), 1, java.util.concurrent.TimeUnit.SECONDS).uid("ask"));',
         new='  end(AsyncDataStream.orderedWait(s, new AskOthers(), 1, java.util.concurrent.TimeUnit.SECONDS).uid("ask"));',
+    ),
+]
+
+MORE = [
+    JavaPair(
+        name="everything_exchanged_by_generated_ids",
+        old=_GENERATED.format("a", "b"),
+        new=_GENERATED.format("b", "a"),
+        verdict=WRONG,
+        rules=("CMP103", "CMP113"),
+    ),
+    JavaPair(
+        name="legacy_source_with_another_name_of_its_state",
+        old=_LEGACY,
+        new=_LEGACY,
+        old_classes=_LEGACY_SOURCE.format("offset"),
+        new_classes=_LEGACY_SOURCE.format("position"),
+        verdict=WRONG,
+        rules=("CMP402",),
+    ),
+    JavaPair(
+        name="legacy_source_kept",
+        old=_LEGACY,
+        new=_LEGACY,
+        classes=_LEGACY_SOURCE.format("offset"),
+    ),
+    JavaPair(
+        name="side_output_added",
+        old=_SIDE,
+        new=_SIDE
+        + '  end((SingleOutputStreamOperator<Long>) f.getSideOutput(new org.apache.flink.util.OutputTag<Long>("late") {})'
+        ".map(v -> v).returns(Types.LONG));",
+    ),
+    JavaPair(
+        name="broadcast_state_renamed",
+        old=_RULES.format("rules"),
+        new=_RULES.format("settings"),
+        classes=_RULED,
+        verdict=WRONG,
+        rules=("CMP402",),
+    ),
+    JavaPair(name="broadcast_state_kept", old=_RULES.format("rules"), new=_RULES.format("rules"), classes=_RULED),
+    JavaPair(
+        name="window_of_all_records",
+        old='  end(s.windowAll(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Sum()).uid("w"));',
+        new='  end(s.windowAll(TumblingEventTimeWindows.of(Duration.ofMillis(500))).aggregate(new Sum()).uid("w"));',
+        rules=("CMP407",),
+    ),
+    JavaPair(
+        name="windows_swapped_by_what_they_fold",
+        old="""  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Sum()));
+  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Product()));""",
+        new="""  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Product()));
+  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Sum()));""",
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(
+        name="connect_of_a_union_exchanged",
+        old=_TWO_STREAMS
+        + '  end(x.union(longs(env, "z").uid("z")).connect(y).keyBy(new Mod(3), new Mod(3)).process(new Sides()).uid("co"));',
+        new=_TWO_STREAMS
+        + '  end(y.connect(x.union(longs(env, "z").uid("z"))).keyBy(new Mod(3), new Mod(3)).process(new Sides()).uid("co"));',
+        verdict=WRONG,
+        rules=("CMP113",),
     ),
 ]
 
@@ -560,7 +651,7 @@ PATTERNS = [
     ),
 ]
 
-JAVA_PAIRS = [*IDENTITY, *INPUTS, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
+JAVA_PAIRS = [*IDENTITY, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
 
 JAVA_NEAR_MISSES = {
     "CMP113": ("connect_exchanged", "connect_kept"),
