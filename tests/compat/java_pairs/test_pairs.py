@@ -78,6 +78,18 @@ def test_a_rule_speaks_and_is_silent_after_a_small_edit(rule, plans):
     assert rule not in rules_of(silent) | rules_of(silent, notes=True)
 
 
+@pytest.mark.parametrize("name", ["state_names_exchanged", "condition_changed", "window_size"])
+def test_differences_are_data(name, plans):
+    from compat.check.difference import difference
+
+    pair = next(pair for pair in JAVA_PAIRS if pair.name == name)
+    (changed,) = difference(report_of(plans, pair)).operators
+    assert changed.changes
+    for change in changed.changes:
+        msgspec.json.encode((change.was, change.now))
+        assert "Struct" not in repr(change.path), change
+
+
 def test_with_n_a_state_may_go(plans):
     pair = next(pair for pair in JAVA_PAIRS if pair.name == "only_state_dropped")
     report = report_of(plans, pair, allow_non_restored=True)
