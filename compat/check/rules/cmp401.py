@@ -20,7 +20,7 @@ _NOTHING_LEFT = (
 def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         level, consequence = Level.WARNING, _CARRIED
-        if "python" not in change.pair.new.detail and not any(map(_holds, change.pair.new.states or ())):
+        if check.new.built_by_flink and not any(map(_holds, change.pair.new.states or ())):
             level, consequence = _level(check), _NOTHING_LEFT
         for state in change.gone:
             yield check.finding(
@@ -45,8 +45,8 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _of_connectors(check: Check) -> Iterator[Finding]:
     """What sources, sinks and Flink's own operators kept, of those that are the same sort and keep nothing now."""
-    for pair in check.right_pairs:
-        if "python" in pair.new.detail or pair.new.states != () or pair.new.has_state:
+    for pair in check.right_pairs if check.new.built_by_flink else ():
+        if pair.new.states != () or pair.new.has_state:
             continue
         kept = [state for state in pair.old.states or () if state.built_in and _holds(state)]
         if not kept:

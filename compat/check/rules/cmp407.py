@@ -23,7 +23,7 @@ def _find(check: Check) -> Iterator[Finding]:
         before, after = pair.old.detail.get("window"), pair.new.detail.get("window")
         if before is None or after is None:
             continue
-        refused, stranded = _other_type(pair), _stranded(pair)
+        refused, stranded = _other_type(pair), _stranded(pair, check)
         if before == after and stranded is None:
             continue
         if refused:
@@ -45,7 +45,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Keep the assigner, or give the new windows an operator with a uid of its own.",
-                    code=(writing.window(before) if "python" in pair.new.detail else None) or uid_call(pair.new, check),
+                    code=(None if check.new.built_by_flink else writing.window(before)) or uid_call(pair.new, check),
                 ),
             ),
             silent=stranded is not None and not refused,
@@ -57,7 +57,7 @@ def _other_type(pair: Pair) -> bool:
     return was is not None and now is not None and was.namespace_type != now.namespace_type
 
 
-def _stranded(pair: Pair) -> str | None:
+def _stranded(pair: Pair, check: Check) -> str | None:
     """Why open windows never end in NEW, if so.
 
     A merging assigner only knows windows of its own set, and the others look for contents under the window itself, while
@@ -66,18 +66,16 @@ def _stranded(pair: Pair) -> str | None:
     merged, merges = (operator.detail.get("window_merging") for operator in (pair.old, pair.new))
     if None not in (merged, merges) and merged != merges:
         return "windows that are open at the savepoint are not found any more"
-    was, now = _clock(pair.old), pair.new.detail.get("window_clock")
-    if was != pair.old.detail.get("window_clock") and "python" in pair.new.detail:
-        return None
+    was, now = pair.old.detail.get("window_clock"), pair.new.detail.get("window_clock")
+    if check.new.built_by_flink and recorded(pair.old):
+        was = _clock(pair.old)
     if None not in (was, now) and was != now:
         return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
     return None
 
 
 def _clock(operator: Operator) -> str | None:
-    """The clock that ends an operator's windows; of those in a savepoint the one of all timers in it."""
-    if not recorded(operator):
-        return operator.detail.get("window_clock")
+    """The clock that ends the windows in a savepoint: that of all timers there; None if that cannot be told."""
     pending = {
         clock
         for state in operator.states or ()

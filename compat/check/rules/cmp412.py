@@ -15,7 +15,7 @@ def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         if pair.old.detail.get("timers") is not True:
             continue
-        if "python" not in pair.new.detail and (gone := _gone(pair)):
+        if check.new.built_by_flink and (gone := _gone(pair)):
             yield check.finding(
                 RULE,
                 f"{pair.new.label} has no timers {_listed(gone)} any more",
@@ -27,7 +27,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 silent=True,
             )
         elif pair.new.detail.get("timers") is False:
-            handler = "on_timer()" if "python" in pair.new.detail else "onTimer()"
+            handler = "onTimer()" if check.new.built_by_flink else "on_timer()"
             yield check.finding(
                 RULE,
                 f"{pair.new.label} registers no timers any more",

@@ -18,7 +18,7 @@ def _find(check: Check) -> Iterator[Finding]:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
         if before is None or after is None:
             continue
-        became = _in_python(before, after) if "python" in pair.new.detail else _in_java(before, after)
+        became = _in_java(before, after) if check.new.built_by_flink else _in_python(before, after)
         if became is None:
             continue
         level, consequence = became
