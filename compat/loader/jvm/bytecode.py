@@ -41,7 +41,8 @@ from compat.loader.jvm.classfile import (
 )
 
 _LIMIT = 2000
-_OBJECT = "java/lang/Object"
+_ROOTS = frozenset({"java/lang/Object", "java/lang/Record", "java/lang/Enum"})
+"""Classes above all others of a kind, whose methods do not show what an object is made for."""
 _LAMBDAS = "java/lang/invoke/LambdaMetafactory"
 _DRAWN = re.compile(r"\$\d")
 _IN_DESCRIPTOR = re.compile(r"L([^;<]+)")
@@ -53,6 +54,7 @@ _VOID_RETURN = 0xB1
 _INVOKESTATIC = 0xB8
 _NEW_BY_HANDLE = 8
 _SWITCH_MAP = "$SwitchMap$"
+_BRANCH = re.compile(r"^(\d+ )?(jump (?!167 |198 |199 )|switch |handler )")
 _COUNTING = ("ordinal", "compareTo")
 _LOADED = Plain(0x2E)
 """Reading an array of ints: after ``ordinal()``, a switch goes by the number that it has for a constant."""
@@ -65,7 +67,7 @@ class Classes:
         self._read = read
         self._own = own
         self._found: dict[str, ClassFile | None] = {}
-        self._inherited = {_OBJECT: frozenset[tuple[str, int]]()}
+        self._inherited = dict.fromkeys(_ROOTS, frozenset[tuple[str, int]]())
 
     def seen_from(self, own: Callable[[str], bool]) -> Classes:
         """The same classes, of which others count as the user's own."""
@@ -129,7 +131,7 @@ class Classes:
             if one is None:
                 continue
             signatures |= self.inherited(one)
-            upper = None if one == _OBJECT else self.find(one)
+            upper = None if one in _ROOTS else self.find(one)
             for method in () if upper is None else upper.methods:
                 if not method.access & (STATIC | PRIVATE):
                     signatures.add(_signature(method))
@@ -175,6 +177,23 @@ class Walk:
         while self._waiting:
             self._part(self._waiting.popleft())
         return hashlib.sha256("\n".join(self._words).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The constants in all that was walked."""
+        self.digest()
+        return tuple(sorted({word.partition("constant ")[2] for word in self._words if "constant " in word}))
+
+    @property
+    def branches(self) -> bool:
+        """True if what is walked does this or that, but for a look whether a value is null."""
+        self.digest()
+        return any(_BRANCH.search(word) is not None for word in self._words)
+
+    def mentions(self, names: Iterable[str]) -> bool:
+        """True if what is walked calls a method of a library that has one of these names."""
+        self.digest()
+        return any(f".{name}(" in word for name in names for word in self._words)
 
     def object_of(self, name: str) -> Walk:
         """Walk what others can call of an object of a class: the methods that those above it ask for, but ``Object``."""
@@ -403,7 +422,7 @@ class Walk:
             return self._descriptor(name)
         if _DRAWN.search(name) and self._classes.own(name) is not None:
             return f"class#{self._number('class', name)}"
-        if name == self._outer or name.startswith(self._outer + "$"):
+        if (name == self._outer or name.startswith(self._outer + "$")) and self._classes.own(name) is not None:
             return "~" + name[len(self._outer) :]
         return name
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, text_or_none
+from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 from compat.loader.jvm.traits import given_of, traits_of
-from compat.loader.jvm.usercode import code_of, key_code_of
+from compat.loader.jvm.usercode import code_of
 
 _YIELDING = (
     "streaming.api.operators.YieldingOperatorFactory",
@@ -77,7 +78,10 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         operator=class_name(operator) or class_name(factory) or "",
         function=None if (given := given_of(factory, operator)) is None else code_of(given),
         state_keys=len(node.getStatePartitioners() or ()),
-        key_selectors=tuple(key_code_of(one) for one in node.getStatePartitioners() or ()),
+        key_selectors=tuple(
+            selector_of(one, records, node.getStateKeySerializer())
+            for one, records in zip(node.getStatePartitioners() or (), node.getTypeSerializersIn(), strict=False)
+        ),
         key_serializer=class_name(node.getStateKeySerializer()),
         output_serializer=class_name(node.getTypeSerializerOut()),
         vertex=str(configured.vertex.getID()),

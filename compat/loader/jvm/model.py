@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from compat.plan.behaviour import Holding, Pattern
-from compat.plan.code import UserCode
+from compat.plan.code import Key, UserCode, WrittenClass
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
@@ -64,6 +64,7 @@ class State(Struct, frozen=True, kw_only=True):
     kind: str
     serializers: dict[str, Serializer]
     use: StateUse | None = None
+    classes: tuple[WrittenClass, ...] = ()
 
 
 class States(Struct, frozen=True, kw_only=True):
@@ -72,6 +73,7 @@ class States(Struct, frozen=True, kw_only=True):
     states: tuple[State, ...] = ()
     key_serializer: Serializer | None = None
     holding: Holding | None = None
+    key: Key | None = None
     unknown: str = ""
 
 
@@ -317,13 +319,15 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
     ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
-    values of each keyed state that were restored and read.
+    values of each keyed state that were restored and read, and ``misplaced`` how many of them lie in another key group than
+    the hash of their key says now, where nobody looks for them.
     """
 
     backend: Backend
     failure: RestoreFailure | None = None
     at_first_read: bool = False
     entries: dict[str, int] = {}
+    misplaced: int = 0
 
 
 class OperatorRestore(Struct, frozen=True, kw_only=True):
@@ -373,7 +377,8 @@ Program = JarProgram | SqlScript | CompiledPlan
 class Request(Struct, frozen=True, kw_only=True):
     """The programs that the child is to build, one after the other, with which Flink.
 
-    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in
+    seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]

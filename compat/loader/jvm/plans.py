@@ -109,6 +109,7 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         exec_node=around.exec_nodes.get(_number(node.name)),
         function=node.function,
         key_selectors=node.key_selectors,
+        key=node.states.key,
     )
 
 
@@ -223,6 +224,7 @@ def _state(state: State, key: Serializer | None) -> model.State:
         ttl=ttl if ttl is not None else 0 if told.ttl else None,
         built_in=kept_by_flink(told, state.name),
         function=None if state.use is None else state.use.function,
+        classes=state.classes,
         serializers=model.Serializers(
             key=_written(key if keyed else state.serializers.get("KEY_SERIALIZER")),
             namespace=_written(state.serializers.get("NAMESPACE_SERIALIZER")),

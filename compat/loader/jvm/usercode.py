@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import jpype
-import msgspec
 
 from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
 from compat.loader.jvm.bytecode import Classes, Walk
-from compat.loader.jvm.classfile import Member
+from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
 from compat.plan.code import Captured, UserCode
 
 _LIBRARIES = tuple(
@@ -28,13 +29,18 @@ _STATIC, _TRANSIENT = 0x0008, 0x0080
 _DEPTH, _OBJECTS, _ITEMS = 8, 500, 1000
 _LAMBDA = "$$Lambda"
 _LOADERS_KEPT = 4
+_SCANNED = 5000
 _TOLD = ("java.time.", "java.math.", "java.net.URI", "java.util.UUID", "java.util.Locale", "java.util.regex.Pattern")
 _PLAIN = frozenset(
     f"java.lang.{one}"
     for one in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double", "String")
 )
 _NEW_BY_HANDLE = 8
-_GET_KEY = "getKey"
+_COUNTED = (
+    "org/apache/flink/streaming/api/functions/aggregation/",
+    "org/apache/flink/streaming/util/typeutils/FieldAccessor",
+)
+"""Flink's own functions that fold, and how they get at a field: which field it is makes them what they are."""
 
 _loaders: dict[int, tuple[Java, UserClasses]] = {}
 
@@ -47,6 +53,7 @@ class UserClasses:
         self._above = flink("api.common.JobID").class_.getClassLoader()
         self._here: dict[str, bool] = {}
         self._all = Classes(self._read, lambda name: False)
+        self._above_by_home: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def _read(self, name: str) -> bytes | None:
         stream = self._loader.getResourceAsStream(f"{name}.class")
@@ -65,6 +72,38 @@ class UserClasses:
             known = self._here[name] = known and self._loader.getResource(f"{name}.class") is not None
         return known
 
+    def below(self, root: str) -> tuple[str, ...]:
+        """The classes of one house with ``root`` that extend or implement it, by name."""
+        home = _home(root)
+        if home not in self._above_by_home:
+            self._above_by_home[home] = dict(self._direct(home))
+        above = self._above_by_home[home]
+        found = {root}
+        grown = True
+        while grown:
+            more = {name for name, parents in above.items() if name not in found and not found.isdisjoint(parents)}
+            found |= more
+            grown = bool(more)
+        return tuple(sorted(found - {root}))
+
+    def _direct(self, home: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The classes of a house in the job's jars, each with those directly above it."""
+        count = 0
+        for jar in _jars(self._loader):
+            with zipfile.ZipFile(jar) as archive:
+                for entry in archive.namelist():
+                    name = entry.removesuffix(".class")
+                    if name == entry or not (name.startswith(home) if home else not name.startswith(_LIBRARIES)):
+                        continue
+                    count += 1
+                    if count > _SCANNED:
+                        return
+                    try:
+                        found = ClassFile(archive.read(entry))
+                    except ClassFileError:
+                        continue
+                    yield found.name, (found.parent or "", *found.interfaces)
+
     def seen_from(self, root: str) -> Classes:
         """The classes, of which those count as the user's own that come with the job and are of one house with ``root``."""
         home = _home(root)
@@ -78,6 +117,17 @@ def _home(name: str) -> str:
     parts = name.split("/")[:-1]
     size = 3 if "/".join(parts[:2]) in _SHARED else 2
     return "".join(f"{part}/" for part in parts[:size])
+
+
+def _jars(loader: Java) -> Iterator[Path]:
+    """The jars of a loader, without those of the loaders above it."""
+    if not hasattr(loader, "getURLs"):
+        return
+    for url in loader.getURLs():
+        if str(url.getProtocol()) == "file":
+            path = Path(str(java("java.nio.file.Paths").get(url.toURI())))
+            if path.is_file() and zipfile.is_zipfile(path):
+                yield path
 
 
 def classes_of(loader: Java) -> UserClasses:
@@ -116,33 +166,6 @@ def reached(function: Java) -> Reached:
         code=UserCode(name=name, method=method, digest=digest, captured=tuple(found.captured)),
         made=frozenset(found.made),
     )
-
-
-def key_code_of(selector: Java) -> UserCode | None:
-    """The code of a KeySelector: of the expression that makes a key, however it is spelled. None for an input without keys."""
-    if selector is None:
-        return None
-    found = code_of(selector)
-    told = lambda_of(selector)
-    name = (class_name(selector) or "").replace(".", "/")
-    loader = selector.getClass().getClassLoader()
-    if told is not None:
-        member, reference = member_of(told), is_reference(told)
-        classes = classes_of(loader).seen_from(member.owner)
-        by_value = not int(told.getCapturedArgCount())
-    else:
-        if loader is None or not classes_of(loader).here(name):
-            return found
-        classes = classes_of(loader).seen_from(name)
-        method = classes.implementation(name, _GET_KEY)
-        if method is None:
-            return found
-        member, reference = method.member, False
-        by_value = found.digest is not None and not any(True for _ in _fields(selector))
-    if not by_value:
-        return found
-    digest = Walk(classes, member.owner, frozenset()).expression(member, reference).digest()
-    return msgspec.structs.replace(found, digest=digest)
 
 
 def lambda_of(value: Java) -> Java:
@@ -209,8 +232,9 @@ class _Objects:
             own = walk.digest()
             self.made.update(one.replace("/", ".") for one in walk.made)
         parts = [own] if own is not None else []
-        for label, inner in _fields(value):
-            digest = self._inner(inner, f"{path}.{label}" if path else label, depth, everything=own is not None)
+        for label, inner in fields_of(value):
+            whole = own is not None or name.startswith(_COUNTED)
+            digest = self._inner(inner, f"{path}.{label}" if path else label, depth, everything=whole)
             if digest is not None:
                 parts.append(f"{label.partition('$')[0]} {digest}")
         return _digest(parts) if parts else None
@@ -253,7 +277,7 @@ class _Objects:
             return _digest(parts) if parts else None
         loader = value.getClass().getClassLoader()
         name = (class_name(value) or "").replace(".", "/")
-        if loader is not None and classes_of(loader).here(name):
+        if loader is not None and (name.startswith(_COUNTED) or classes_of(loader).here(name)):
             return self.of(value, path, depth + 1)
         return None
 
@@ -270,7 +294,7 @@ def _is_function(value: Java) -> bool:
     return is_a(value, "api.common.functions.Function") or _LAMBDA in (class_name(value) or "")
 
 
-def _fields(value: Java) -> Iterator[tuple[str, Java]]:
+def fields_of(value: Java) -> Iterator[tuple[str, Java]]:
     """The fields of an object that would be serialized with it, by name."""
     cls = value.getClass()
     while cls is not None and str(cls.getName()) != "java.lang.Object":

@@ -551,12 +551,14 @@ WINDOWS = [
         _WINDOW.format(_TUMBLING, _SUM),
         WRONG,
         "CMP414",
+        "CMP421",
     ),
     _window(
         "aggregate_to_process",
         _WINDOW.format(_TUMBLING, _SUM),
         _WINDOW.format(_TUMBLING, "process(new All<TimeWindow>())"),
         WRONG,
+        "CMP410",
         "CMP414",
     ),
     _window(

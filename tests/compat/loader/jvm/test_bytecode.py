@@ -132,6 +132,18 @@ def test_what_is_no_class_file_is_refused(data):
         ClassFile(data)
 
 
+def test_code_in_an_unknown_form_is_told_apart_by_its_bytes():
+    with zipfile.ZipFile(CLASSES / "old.jar") as jar:
+        file = jar.read("cases/ChangedConstant.class")
+    place = file.index(b"\x2b\xb6")  # aload_1, invokevirtual
+    broken = [file[:place] + bytes([opcode]) + file[place + 1 :] for opcode in (0xCB, 0xCC)]
+    codes = [
+        ClassFile(one).by_signature["map", "(Ljava/lang/Long;)Ljava/lang/Long;"].code.instructions for one in broken
+    ]
+    assert [len(code) for code in codes] == [1, 1]
+    assert codes[0] != codes[1]
+
+
 def test_a_class_that_cannot_be_read_is_none_of_the_users_own():
     broken = Classes({"a": b"no class"}.get, lambda name: True)
     assert broken.own("a") is None
