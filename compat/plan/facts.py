@@ -92,6 +92,11 @@ class Program:
         return {operator.id: operator for operator in self.operators}
 
     @property
+    def built_by_flink(self) -> bool:
+        """True for a job in Java or SQL, of which Flink's own classes told what its operators do."""
+        return self.language in ("java", "sql")
+
+    @property
     def uids(self) -> frozenset[str]:
         """The uids of all operators that have one."""
         return frozenset(operator.uid for operator in self.operators if operator.uid is not None)

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from compat.plan.behaviour import Holding, Pattern
 from compat.plan.code import Key, UserCode, WrittenClass
 from compat.plan.fields import Id, Index, Int, Long, Record, written
 from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
@@ -125,12 +126,20 @@ Detail = TypedDict(
         "window_merging": bool | None,
         "window_function": str | None,
         "trigger": str | None,
+        "evictor": str | None,
+        "lateness": Long,
         "aggregate": str | None,
         "known_states": list[str],
         "chaining_strategy": str | None,
         "slot_sharing_group": str | None,
         "own_max_parallelism": Int | None,
         "inputs_number": Index | None,
+        "input_numbers": list[Index],
+        "join_bounds": tuple[Long, Long],
+        "asynchronous": bool,
+        "holding": Holding,
+        "pattern": Pattern,
+        "origins": list[str],
         "recorded": bool,
         "unnamed": bool,
         "finished": str,
@@ -139,9 +148,12 @@ Detail = TypedDict(
     },
     total=False,
 )
-"""Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock and
-trigger, settings of its own. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished,
-where records were in flight, and what its serializers say against the declared types."""
+"""Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock, trigger,
+evictor and lateness in milliseconds, settings of its own. Of an operator in Java: the number of the input that each of its
+inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it asks for state asynchronously,
+the fields that hold its states, a pattern of CEP, the names of the sources that it
+hears of. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in
+flight, and what its serializers say against the declared types."""
 
 
 class Operator(Record, frozen=True, kw_only=True):

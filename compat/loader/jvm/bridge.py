@@ -41,7 +41,7 @@ def is_a(value: Java, *names: str) -> bool:
 
 def member(target: Java, name: str) -> Java:
     """The value of a field, whoever may see it. Raises AttributeError where there is none."""
-    for field in _fields(target):
+    for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
             return field.get(target)
@@ -50,7 +50,7 @@ def member(target: Java, name: str) -> Java:
 
 def set_member(target: Java, name: str, value: Java) -> None:
     """Set a field, whoever may see it. Raises AttributeError where there is none."""
-    for field in _fields(target):
+    for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
             field.set(target, value)
@@ -60,12 +60,13 @@ def set_member(target: Java, name: str, value: Java) -> None:
 
 def members(target: Java) -> Iterator[Java]:
     """The values of all fields of an object, whoever may see them."""
-    for field in _fields(target):
+    for field in fields_of(target):
         field.setAccessible(True)
         yield field.get(target)
 
 
-def _fields(target: Java) -> Iterator[Java]:
+def fields_of(target: Java) -> Iterator[Java]:
+    """The fields of an object's class and of those that it inherits from, whoever may see them."""
     cls = target.getClass()
     while cls is not None:
         yield from cls.getDeclaredFields()

@@ -30,6 +30,8 @@ _TASKS = {task.value: task for task in Task}
 _WITH_SELECTOR = (Ship.HASH, Ship.CUSTOM)
 
 
+_ASYNCHRONOUS = "org.apache.flink.runtime.asyncprocessing.operators."
+"""Where the operators are that do with asynchronous state what those without ``Async`` in their names do without it."""
 _TABLE = "org.apache.flink.table."
 _KEYED_TOO = ("map", "flat_map", "filter")
 _KINDS = {
@@ -40,18 +42,15 @@ _KINDS = {
     "StreamFilter": "filter",
     "ProcessOperator": "process",
     "KeyedProcessOperator": "keyed_process",
-    "AsyncKeyedProcessOperator": "keyed_process",
     "StreamGroupedReduceOperator": "reduce",
     "StreamGroupedReduceAsyncStateOperator": "reduce",
     "WindowOperator": "window",
     "EvictingWindowOperator": "window",
     "WindowOperatorFactory": "window",
-    "AsyncWindowOperator": "window",
     "CoStreamMap": "connect_map",
     "CoStreamFlatMap": "connect_flat_map",
     "CoProcessOperator": "connect_process",
     "KeyedCoProcessOperator": "connect_keyed_process",
-    "AsyncKeyedCoProcessOperator": "connect_keyed_process",
     "CoBroadcastWithNonKeyedOperator": "broadcast_connect",
     "CoBroadcastWithKeyedOperator": "keyed_broadcast_connect",
     "SinkWriterOperatorFactory": "sink_writer",
@@ -195,6 +194,8 @@ def _node(node: Node) -> StreamNode:
 def kind_of(node: Node) -> str:
     """The kind of an operator, as topologies call it; of one that they do not have, the name of its class."""
     name = node.operator.rpartition(".")[2]
+    if node.operator.startswith(_ASYNCHRONOUS):
+        name = name.removeprefix("Async")
     if node.function is not None and node.function.name.startswith(_TABLE):
         return node.function.name.rpartition(".")[2]
     kind = _KINDS.get(name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, text_or_none
 from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
+from compat.loader.jvm.traits import given_of, traits_of
 from compat.loader.jvm.usercode import code_of
 
 _YIELDING = (
@@ -75,7 +76,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         chaining_strategy=None if factory is None else str(factory.getChainingStrategy()),
         factory=class_name(factory) or "",
         operator=class_name(operator) or class_name(factory) or "",
-        function=None if (function := _function(operator)) is None else code_of(function),
+        function=None if (given := given_of(factory, operator)) is None else code_of(given),
         state_keys=len(node.getStatePartitioners() or ()),
         key_selectors=tuple(
             selector_of(one, records, node.getStateKeySerializer())
@@ -100,6 +101,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         ),
         source=place,
         states=states,
+        traits=traits_of(factory, operator),
     )
 
 
@@ -111,10 +113,6 @@ def _flag(target: Java, name: str, default: bool) -> bool:
 def _operator(factory: Java) -> Java:
     """The operator that a simple factory holds; None for those that make it later."""
     return factory.getOperator() if factory is not None and hasattr(factory, "getOperator") else None
-
-
-def _function(operator: Java) -> Java:
-    return operator.getUserFunction() if operator is not None and hasattr(operator, "getUserFunction") else None
 
 
 def edges(stream_graph: Java) -> tuple[Edge, ...]:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from compat.plan.behaviour import Holding, Pattern
 from compat.plan.code import Key, UserCode, WrittenClass
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
@@ -71,8 +72,43 @@ class States(Struct, frozen=True, kw_only=True):
 
     states: tuple[State, ...] = ()
     key_serializer: Serializer | None = None
+    holding: Holding | None = None
     key: Key | None = None
     unknown: str = ""
+
+
+WindowFunction = Literal["reduce", "aggregate", "process"]
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """How an operator cuts windows and ends them; assigner, trigger and evictor as text with what they were made with.
+
+    ``lateness`` is in milliseconds. ``function`` is what the windows hold: one value that each record is folded into, or all
+    records.
+    """
+
+    assigner: str
+    assigner_class: str
+    event_time: bool
+    merging: bool
+    trigger: str
+    evictor: str | None
+    lateness: int
+    function: WindowFunction | None
+
+
+class Traits(Struct, frozen=True, kw_only=True):
+    """What an operator does, told by the objects that the program gave to it.
+
+    ``timers`` is whether the function's code registers any, None if that cannot be told. ``bounds`` are those of an interval
+    join, in milliseconds.
+    """
+
+    window: Window | None = None
+    pattern: Pattern | None = None
+    timers: bool | None = None
+    asynchronous: bool = False
+    bounds: tuple[int, int] | None = None
 
 
 class EdgeId(Struct, frozen=True, kw_only=True):
@@ -121,6 +157,7 @@ class Node(Struct, frozen=True, kw_only=True):
     inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
     states: States = States()
+    traits: Traits = Traits()
 
 
 class Edge(Struct, frozen=True, kw_only=True):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
-from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement
+from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
 from compat.loader.jvm.queries import of_queries, table_settings
 from compat.plan import model
 from compat.plan.encode import settings_of
@@ -17,7 +20,21 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
 
 _TYPES = {"keyed": "KEY_VALUE", "operator": "OPERATOR", "broadcast": "BROADCAST", "timer": "PRIORITY_QUEUE"}
 _OPTIONS = {"keyed": "KEYED_STATE_TYPE", "operator": "OPERATOR_STATE_DISTRIBUTION_MODE"}
+_TAGGERS = ("CoGroupedStreams$Input1Tagger", "CoGroupedStreams$Input2Tagger")
 _COLLISION = "Hash collision on user-specified ID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What stands around an operator: the compiled job, and what is known of other nodes, by their ids.
+
+    ``sides`` are the inputs that the taggers of a window join stand for, and ``origins`` the names of the sources that each
+    node hears of.
+    """
+
+    made: CompiledJob
+    sides: dict[int, int]
+    origins: dict[int, frozenset[str]]
 
 
 def plan_of(job: Job, shown: str) -> model.Plan:
@@ -25,6 +42,7 @@ def plan_of(job: Job, shown: str) -> model.Plan:
     made = compiled(job)
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
+    around = _Around(made=made, sides=_sides(job.nodes), origins=_origins(nodes, made))
     return model.Plan(
         flink=minor_version(job.flink),
         job_name=job.name,
@@ -39,7 +57,7 @@ def plan_of(job: Job, shown: str) -> model.Plan:
         operators=of_queries(
             job,
             shown,
-            tuple(_operator(nodes[id], position, made, job) for position, id in enumerate(made.hashes)),
+            tuple(_operator(nodes[id], position, around) for position, id in enumerate(made.hashes)),
         ),
         empty_savepoint=job.savepoint or None,
     )
@@ -62,7 +80,8 @@ def _statement_line(statement: Statement | None, shown: str) -> model.SourceLine
     return None if statement is None else model.SourceLine(shown, statement.line)
 
 
-def _operator(node: Node, position: int, made: CompiledJob, job: Job) -> model.Operator:
+def _operator(node: Node, position: int, around: _Around) -> model.Operator:
+    made = around.made
     vertex_id = made.job_graph.vertex_of[node.id]
     vertex = next(one for one in made.execution_graph.vertices if one.id == vertex_id)
     chained = next(len(one.chained_outputs) for one in vertex.job_vertex.chain if one.node == node.id)
@@ -87,7 +106,7 @@ def _operator(node: Node, position: int, made: CompiledJob, job: Job) -> model.O
         has_state=bool(states) or bool(node.states.unknown),
         states=states,
         states_unknown=node.states.unknown or None,
-        detail=_detail(node, states or ()),
+        detail=_detail(node, states or (), around),
         function=node.function,
         key_selectors=node.key_selectors,
         key=node.states.key,
@@ -100,20 +119,71 @@ def _line(frame: JavaFrame) -> model.SourceLine:
     )
 
 
-def _detail(node: Node, states: tuple[model.State, ...]) -> model.Detail:
+def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> model.Detail:
     detail: model.Detail = {
         "chaining_strategy": node.chaining_strategy,
         "slot_sharing_group": node.slot_sharing_group,
         "own_max_parallelism": node.max_parallelism,
         "inputs_number": len(node.inputs),
     }
+    traits = node.traits
     if node.function is not None:
         detail["class"] = node.function.name
         detail["function"] = node.function.name
-    window = next((state.namespace_type for state in states if state.namespace_type is not None), None)
-    if window is not None:
-        detail["window"] = f"{window}s"
+    if node.states.holding is not None:
+        detail["holding"] = node.states.holding
+    if traits.timers is not None:
+        detail["timers"] = traits.timers
+    if traits.asynchronous:
+        detail["asynchronous"] = True
+    if traits.bounds is not None:
+        detail["join_bounds"] = traits.bounds
+    if traits.pattern is not None:
+        detail["pattern"] = traits.pattern
+    numbers = [around.sides.get(edge.source, edge.type_number) for edge in node.inputs]
+    if any(numbers):
+        detail["input_numbers"] = numbers
+    if origins := around.origins[node.id]:
+        detail["origins"] = sorted(origins)
+    detail.update(_window_detail(node.traits.window, states))
     return detail
+
+
+def _window_detail(window: Window | None, states: tuple[model.State, ...]) -> model.Detail:
+    """How the windows of an operator are cut and end; of those that SQL makes, and of other operators, the type alone."""
+    if window is None:
+        namespace = next((state.namespace_type for state in states if state.namespace_type is not None), None)
+        return {} if namespace is None else {"window": f"{namespace}s"}
+    return {
+        "window": window.assigner,
+        "window_class": window.assigner_class,
+        "window_clock": "event time" if window.event_time else "processing time",
+        "window_merging": window.merging,
+        "window_function": window.function,
+        "trigger": window.trigger,
+        "evictor": window.evictor,
+        "lateness": window.lateness,
+    }
+
+
+def _sides(nodes: Iterable[Node]) -> dict[int, int]:
+    """The nodes that mark the records of the two sides of a window join or coGroup, and the side."""
+    return {
+        node.id: side
+        for node in nodes
+        if node.function is not None
+        for side, tagger in enumerate(_TAGGERS, start=1)
+        if node.function.name.endswith(tagger)
+    }
+
+
+def _origins(nodes: Mapping[int, Node], made: CompiledJob) -> dict[int, frozenset[str]]:
+    """The names of the sources whose records come to each node; inputs stand before what they feed."""
+    found: dict[int, frozenset[str]] = {}
+    for id in made.hashes:
+        inputs = [found.get(edge.source, frozenset()) for edge in made.stream_graph.edges_in[id]]
+        found[id] = frozenset[str]().union(*inputs) if inputs else frozenset({nodes[id].name})
+    return found
 
 
 def _states(node: Node) -> tuple[model.State, ...] | None:

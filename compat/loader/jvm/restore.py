@@ -11,7 +11,6 @@ from compat.loader.jvm.bridge import (
     Java,
     array_of,
     byte_array,
-    causes,
     class_name,
     described,
     flink,
@@ -32,7 +31,8 @@ from compat.loader.jvm.model import (
     RestoreFailure,
     StateRestore,
 )
-from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, serializer_of
+from compat.loader.jvm.partial_matches import FailedAtFirstRead, check_matches
+from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, is_unsupported, serializer_of
 
 _ROCKSDB = (
     "state.rocksdb.EmbeddedRocksDBStateBackend",
@@ -115,7 +115,8 @@ def _attempt(operator: Configured, backend: Backend, make: Java, old: _Old, boun
             return RestoreAttempt(backend=backend, entries=found.entries, misplaced=found.misplaced)
         again = bounded(lambda: _on_rocksdb(operator, loader, old, make()), bounds, "The restore")
     except OperatorFailed as error:
-        return RestoreAttempt(backend=backend, failure=_failure(error))
+        late = isinstance(error, FailedAtFirstRead)
+        return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=late)
     if again is None:
         return RestoreAttempt(backend=backend)
     try:
@@ -129,6 +130,7 @@ def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> _Found:
     made = harness(operator, loader, old.max_parallelism, flink(_HASHMAP)())
     made.initializeState(old.state)
     open_operator(made)
+    check_matches(made.getOperator())
     return _found(made)
 
 
@@ -138,10 +140,11 @@ def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) ->
     try:
         made.initializeState(old.state)
         open_operator(made)
+        check_matches(made.getOperator())
         try:
             return _Old(canonical_snapshot(made), old.max_parallelism)
         except jpype.JException as error:
-            if any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)):
+            if is_unsupported(error):
                 return None
             raise
     finally:

@@ -9,7 +9,7 @@ from functools import cache
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.classes import written_by
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
@@ -19,8 +19,10 @@ from compat.loader.jvm.harness import (
     default_max_parallelism,
     harness,
     is_source,
+    keyed_backend,
     open_operator,
 )
+from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
 from compat.loader.jvm.usercode import code_of, reached
@@ -29,7 +31,6 @@ _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
 _COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
-_KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
 _WRAPS = 3
@@ -66,10 +67,11 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
     if is_source(task.getOperatorFactory()):
-        subtask, uses = _operator_state(task.getOperator()), {}
+        subtask, uses, holding = _operator_state(task.getOperator()), {}, None
     else:
         open_operator(task)
-        subtask, uses = canonical_snapshot(task), dict(_uses(task.getOperator()))
+        subtask, uses = _snapshot(task), dict(_uses(task.getOperator()))
+        holding = holding_of(task.getOperator())
     found = infos(subtask, loader)
     told = _told(found)
     made = _made(task.getOperator())
@@ -82,7 +84,7 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
         for one in told.states
     )
     key = None if found.key is None else key_of(found.key, made)
-    return Snapshot(states=msgspec.structs.replace(told, states=states, key=key), subtask=subtask)
+    return Snapshot(states=msgspec.structs.replace(told, states=states, holding=holding, key=key), subtask=subtask)
 
 
 def _made(operator: Java) -> Callable[[], frozenset[str]]:
@@ -98,8 +100,8 @@ def _made(operator: Java) -> Callable[[], frozenset[str]]:
 
 def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     """The uses of an open operator's keyed states, which no snapshot tells: their time to live, and what folds into them."""
-    backend = operator.getKeyedStateBackend()
-    if backend is None or not is_a(backend, _KEYED_BACKEND):
+    backend = keyed_backend(operator)
+    if backend is None:
         return
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
@@ -119,15 +121,25 @@ def _folds(value: Java, depth: int = 0) -> Java:
 
 
 def canonical_snapshot(made: Java) -> Java:
-    """The snapshot of an open operator in the format of canonical savepoints; a checkpoint's where Flink cannot do that."""
+    """The snapshot of an open operator in the format of canonical savepoints. Raises what Flink raises where it has none."""
+    kind = flink("runtime.checkpoint.SavepointType")
+    canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
+    return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+
+
+def _snapshot(made: Java) -> Java:
+    """The snapshot of an open operator: canonical, or a checkpoint's where Flink has no canonical one (asynchronous state)."""
     try:
-        kind = flink("runtime.checkpoint.SavepointType")
-        canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
-        return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+        return canonical_snapshot(made)
     except jpype.JException as error:
-        if "UnsupportedOperationException" not in (class_name(error) or ""):
+        if not is_unsupported(error):
             raise
         return made.snapshot(_CHECKPOINT, _CHECKPOINT)
+
+
+def is_unsupported(error: Java) -> bool:
+    """True for what Flink throws of a thing that it cannot do at all."""
+    return any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error))
 
 
 def _operator_state(operator: Java) -> Java:

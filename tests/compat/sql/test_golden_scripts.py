@@ -44,7 +44,9 @@ def test_a_savepoint_fits_the_script_that_wrote_it(name):
     given = Input(path, path, InputKind.SAVEPOINT)
     script = plans()[name, "old"]
     alone = decide(Savepoint(read_old(given, Names())), script, Comparison(path, "old.sql"), {}, None)
-    assert [(one.rule, one.subject) for one in alone.findings if one.level is Level.UNKNOWN] == [("CMP713", "savepoint")]
+    assert [(one.rule, one.subject) for one in alone.findings if one.level is Level.UNKNOWN] == [
+        ("CMP713", "savepoint")
+    ]
     assert not [one for one in alone.findings if one.level is Level.ERROR]
     names = of_program(facts_of(script, name="old.sql", kind="program"))
     named = decide(Savepoint(read_old(given, names)), script, Comparison(path, "old.sql"), {}, None)
