@@ -16,6 +16,7 @@ from compat.compiler.streamgraph.model import StreamNode
 from compat.compiler.transformations.model import PhysicalTransformation
 from compat.plan import model
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
+from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, discover
 
 
@@ -159,6 +160,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
             states_unknown=discovery.unknown,
             merged=_merged(node, compilation, encoding),
             detail=detail,
+            connector=None if node.operator is None else connector_of(node.operator.function),
         )
 
 

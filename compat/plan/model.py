@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from compat.plan.connectors import Connector
 from compat.plan.fields import Id, Index, Int, Long, Record, written
 from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
 
@@ -146,6 +147,7 @@ class Operator(Record, frozen=True, kw_only=True):
     could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
     anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
+    ``connector`` is what a source or sink was set to.
     """
 
     id: Id = field(name="operator_id")
@@ -170,6 +172,7 @@ class Operator(Record, frozen=True, kw_only=True):
     merged: tuple[Merged, ...] = written(())
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None
+    connector: Connector | None = None
 
     @property
     def pinned(self) -> bool:

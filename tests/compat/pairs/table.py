@@ -7,6 +7,7 @@ edit after which it is silent.
 
 from __future__ import annotations
 
+from tests.compat.pairs.connectors import CONNECTORS
 from tests.compat.pairs.identity import IDENTITY
 from tests.compat.pairs.keys import KEYS
 from tests.compat.pairs.loading import LOADING
@@ -38,6 +39,7 @@ PAIRS = [
     *MODES,
     *SNAPSHOTS,
     *SETTINGS,
+    *CONNECTORS,
     *LOADING,
 ]
 
@@ -85,6 +87,12 @@ NEAR_MISSES = {
     "CMP601": ("chaining_disabled", "chaining_set_to_its_default"),
     "CMP602": ("checkpoints_off", "checkpoints_farther_apart"),
     "CMP603": ("mode_process_to_thread", "thread_same"),
+    "CMP801": ("kafka_topic_dropped", "kafka_topics_in_another_order"),
+    "CMP802": ("kafka_topic_added_from_latest", "kafka_topic_added_from_earliest"),
+    "CMP803": ("kafka_group_changed", "kafka_group_same"),
+    "CMP804": ("kafka_end_removed", "kafka_end_same"),
+    "CMP805": ("kafka_prefix_changed", "kafka_prefix_same"),
+    "CMP806": ("kafka_at_least_once_to_none", "kafka_at_least_once_same"),
     "CMP901": ("program_fails", "program_does_not_fail"),
     "CMP902": ("program_waits_for_long", "program_waits"),
     "CMP903": ("no_job", "a_job"),
