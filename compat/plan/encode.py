@@ -96,7 +96,7 @@ def _refusal(error: ProgramError, encoding: Encoding) -> model.Refusal:
 
 def settings_of(settings: JobSettings) -> model.Settings:
     """The settings of a job that matter for a restore."""
-    return {
+    found: model.Settings = {
         "parallelism": settings.parallelism,
         "max_parallelism": settings.max_parallelism,
         "mode": settings.mode.value,
@@ -109,6 +109,9 @@ def settings_of(settings: JobSettings) -> model.Settings:
         "checkpoint_interval": settings.checkpoint_interval,
         "auto_generated_uids": settings.auto_generated_uids,
     }
+    if settings.ignore_unclaimed:
+        found["execution.state-recovery.ignore-unclaimed-state"] = True
+    return found
 
 
 def _hashes(compilation: Compilation) -> dict[str, str] | None:

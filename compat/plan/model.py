@@ -205,6 +205,7 @@ Settings = TypedDict(
         "checkpoint_interval": Long | None,
         "auto_generated_uids": bool | None,
         "state.kept-by": str,
+        "execution.state-recovery.ignore-unclaimed-state": bool,
     },
     total=False,
 )

@@ -70,6 +70,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
             ),
             formats={operator.id: operator.format for operator in recorded.operators if operator.format is not None},
             types_known=names.program is not None,
+            newer=recorded.newer,
         ),
     )
 

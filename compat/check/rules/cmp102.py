@@ -23,7 +23,12 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
-    if not allowed:
+    if not allowed and check.left_behind is not None:
+        consequence = (
+            f"{new.label} starts without its state{amounts.of(*old.states or ())}, {check.left_behind}. Flink says "
+        )
+        consequence += "nothing of it."
+    elif not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)
     elif amounts.only_timers(old):
@@ -45,6 +50,7 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         fixes=tuple(replace(fix, text=f"If it is the same operator: {_begun(fix.text)}") for fix in fixes)
         if guessed
         else fixes,
+        silent=not allowed and check.left_behind is not None,
         cause=None if guessed else common_cause(old, new, check.old, check.new),
     )
 

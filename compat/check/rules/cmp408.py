@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from compat.check import writing
 from compat.check.context import Check
@@ -12,7 +13,7 @@ from compat.check.states import changes
 from compat.plan.facts import State
 from compat.state.flink.ttl import ttl_migrates
 
-_BACKEND = "state.backend.type"
+_BACKEND: Final = "state.backend.type"
 
 
 def _find(check: Check) -> Iterator[Finding]:

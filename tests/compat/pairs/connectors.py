@@ -108,7 +108,37 @@ _WRITING = [
     ("kafka_none_to_at_least_once", _guarantee("NONE"), _guarantee("AT_LEAST_ONCE"), OK),
 ]
 
+_FILE_IMPORT = """import time
+
+from pyflink.common import Encoder
+from pyflink.datastream.connectors.file_system import FileSink
+"""
+_FILES = 'FileSink.for_row_format("out", Encoder.simple_string_encoder()).build()'
+
+
+def publishing(uid: str, *, ignoring: bool = False) -> str:
+    """A counter that writes files, whose program may tell Flink to ignore state that nobody takes."""
+    option = 'env.configure(Configuration().set_string("execution.state-recovery.ignore-unclaimed-state", "true"))'
+    settings = "env.set_parallelism(1)\n" + (option if ignoring else "")
+    program = value("L", settings=settings).replace("import time\n", _FILE_IMPORT, 1)
+    return program.replace('.print().uid("out")', f'.sink_to({_FILES}).uid("{uid}")')
+
+
+_BY_OPTION = (
+    "the program prints nothing; that the option is honoured is in Flink's SavepointRestoreSettings.fromConfiguration"
+)
+
 CONNECTORS = [
+    pair(
+        "files_left_behind",
+        publishing("out"),
+        publishing("output", ignoring=True),
+        BROKEN,
+        "CMP102",
+        "CMP807",
+        unrecorded=_BY_OPTION,
+    ),
+    pair("files_kept", publishing("out"), publishing("out", ignoring=True), OK, unrecorded=_BY_OPTION),
     *(
         pair(name, reading(*old), reading(*new), verdict, *rules, unrecorded=_NO_CLUSTER)
         for name, old, new, verdict, *rules in _READING

@@ -60,6 +60,7 @@ TTL = [
     pair("ttl_on", value("L"), value("L", ttl="10"), OK),
     pair("ttl_off", value("L", ttl="10"), value("L"), OK),
     pair("ttl_longer", value("L", ttl="10"), value("L", ttl="20"), OK),
+    pair("ttl_same", value("L", ttl="20"), value("L", ttl="20"), OK, unrecorded="nothing changes"),
     pair(
         "ttl_shorter",
         value("L", ttl="20"),
