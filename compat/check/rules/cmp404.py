@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.check import amounts, restores, writing
+from compat.check.connectors import other_form
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
@@ -51,9 +52,10 @@ def _told_by_flink(check: Check) -> Iterator[Finding]:
 def _other_connectors(check: Check) -> Iterator[Finding]:
     """Sources and sinks that became another connector's, whose splits or files are in bytes of its own form."""
     for pair in check.right_pairs:
-        before, after = pair.old.detail.get("class"), pair.new.detail.get("class")
-        if pair.old.kind not in _CONNECTED or None in (before, after) or before == after:
+        names = other_form(pair.old, pair.new) if pair.old.kind in _CONNECTED else None
+        if names is None:
             continue
+        before, after = names
         state = next((state for state in pair.old.states or () if state.kind is StateKind.LIST), None)
         if state is None or not any(other.name == state.name for other in pair.new.states or ()):
             continue

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from compat.plan.connectors import Connector
+
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
 
@@ -123,6 +125,7 @@ class Node(Struct, frozen=True, kw_only=True):
     inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
     states: States = States()
+    connector: Connector | None = None
 
 
 class Edge(Struct, frozen=True, kw_only=True):

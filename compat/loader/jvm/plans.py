@@ -89,6 +89,7 @@ def _operator(node: Node, position: int, made: CompiledJob, job: Job, exec_nodes
         states_unknown=node.states.unknown or None,
         detail=_detail(node, states or ()),
         exec_node=exec_nodes.get(_number(node.name)),
+        connector=node.connector,
     )
 
 
