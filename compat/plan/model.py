@@ -132,12 +132,13 @@ Detail = TypedDict(
         "finished": str,
         "records_in_flight": list[str],
         "contradicted_types": dict[str, str],
+        "kryo_states": list[str],
     },
     total=False,
 )
 """Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock and
 trigger, settings of its own. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished,
-where records were in flight, and what its serializers say against the declared types."""
+where records were in flight, what its serializers say against the declared types, and what Kryo wrote."""
 
 
 class Operator(Record, frozen=True, kw_only=True):

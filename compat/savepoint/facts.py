@@ -167,6 +167,9 @@ class _Translation:
         contradictions = self.contradictions() if self.mode == PROCESS else {}
         if contradictions:
             detail["contradicted_types"] = contradictions
+        kryo = [self.declared_name(state) for state in recorded.states if state.kryo]
+        if kryo:
+            detail["kryo_states"] = kryo
         if recorded.unreadable:
             detail["known_states"] = [self.declared_name(state) for state in recorded.states]
         return detail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compat.pairs.model import BROKEN, OK, pair
+from tests.compat.pairs.model import BROKEN, OK, pair, under
 from tests.compat.pairs.programs import value
 
 _NO_CLUSTER = "it needs a Kafka cluster; what the connector's own classes do is in test_kafka_rules.py"
@@ -128,6 +128,25 @@ _BY_OPTION = (
     "the program prints nothing; that the option is honoured is in Flink's SavepointRestoreSettings.fromConfiguration"
 )
 
+_CONSUMER = """FlinkKafkaConsumer("orders", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})"""
+_OLD_KIND = """import time
+
+from pyflink.common import SimpleStringSchema
+from pyflink.datastream.connectors.kafka import FlinkKafkaConsumer
+"""
+OF_THE_OLD_KIND = (
+    value("L")
+    .replace("import time\n", _OLD_KIND, 1)
+    .replace(
+        'env.from_source(NumberSequenceSource(1, 10000000), WatermarkStrategy.no_watermarks(), "numbers")',
+        f"env.add_source({_CONSUMER})",
+    )
+    .replace("map(slow, ", "map(len, ")
+)
+
+_NO_CLASS = "the class is in flink-connector-kafka 3.4.0, and not in 4.0.1"
+_UPGRADES = "PyFlink 1.20 was not at hand; Java's restores across versions are in the tests of the engine"
+
 CONNECTORS = [
     pair(
         "files_left_behind",
@@ -137,6 +156,17 @@ CONNECTORS = [
         "CMP102",
         "CMP807",
         unrecorded=_BY_OPTION,
+    ),
+    under(
+        pair("consumer_into_flink_2", OF_THE_OLD_KIND, OF_THE_OLD_KIND, BROKEN, "CMP604", unrecorded=_NO_CLASS),
+        old_flink="1.20",
+    ),
+    under(pair("consumer_in_flink_1", OF_THE_OLD_KIND, OF_THE_OLD_KIND, OK, unrecorded=_NO_CLUSTER), flink="1.20"),
+    under(pair("on_to_flink_2", value("L"), value("L"), OK, unrecorded=_UPGRADES), old_flink="1.20"),
+    under(
+        pair("back_to_flink_1", value("L"), value("L"), BROKEN, "CMP604", unrecorded=_UPGRADES),
+        flink="1.20",
+        old_flink="2.3",
     ),
     pair("files_kept", publishing("out"), publishing("out", ignoring=True), OK, unrecorded=_BY_OPTION),
     *(
