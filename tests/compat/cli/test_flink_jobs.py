@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import compat
 from compat.cli import main
+from compat.testing import IncompatibleError, assert_compatible
 from tests.compat.loader.jvm.golden import JAVA, records
 
 Run = Callable[..., Result]
@@ -56,6 +58,13 @@ def test_two_jars(run: Run) -> None:
     again = words(result).partition("then: compat check old.jar new.jar ")[2]
     assert "--main-class TupleArity" in again
     assert "--classpath " in again
+
+
+def test_nothing_is_left_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    assert run("check", *pair("uid_same")).exit_code == 0
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_a_class_that_gains_a_field_migrates(run: Run) -> None:
@@ -152,3 +161,32 @@ def test_where_flink_is_is_no_question_for_programs_in_python(run: Run) -> None:
     result = run("check", "job.py", "job.py")
     assert result.exit_code == 2
     assert "--classpath has no effect here: it is for jars and SQL" in words(result).replace("│ ", "")
+
+
+def test_from_python(flink, java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    old, new, _, main_class = pair("tuple_arity")
+    jars = compat.FlinkJars(classpath=flink.classpath, main_class=main_class)
+    (report,) = compat.check(old, new, jars=jars)
+    assert isinstance(report, compat.Report)
+    assert "CMP404" in {finding.rule for finding in report.findings}
+    (job,) = compat.plan(old, jars=jars)
+    assert "val" in {operator.uid for operator in job.operators}
+    with pytest.raises(IncompatibleError, match="CMP404"):
+        assert_compatible(old, new, jars=jars)
+
+
+def test_the_settings_of_an_installation_hold_as_for_flink_run(flink, run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "flink"
+    (home / "lib").mkdir(parents=True)
+    for jar in flink.jars:
+        (home / "lib" / Path(jar).name).symlink_to(jar)
+    (home / "conf").mkdir()
+    (home / "conf" / "config.yaml").write_text("parallelism.default: 3\nstate:\n  backend:\n    type: rocksdb\n")
+    old, _, *rest = pair("uid_same")
+    made = run("plan", old, *rest, "--flink-home", str(home), "--format", "json", classpath=False)
+    settings = json.loads(made.output)["settings"]
+    assert settings["state.backend.type"] == "rocksdb"
+    given = ("-D", "state.backend.type=hashmap", "--format", "json")
+    made = run("plan", old, *rest, "--flink-home", str(home), *given, classpath=False)
+    assert json.loads(made.output)["settings"]["state.backend.type"] == "hashmap"
