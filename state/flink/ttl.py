@@ -1,8 +1,8 @@
 """From which version on a state backend converts values when a time to live is switched on or off.
 
-With a time to live each value is kept beside the time of its last use. Flink: ``TtlAwareSerializer``, which RocksDB's backend asks
-since 2.1 and the heap's since 2.2 (``HeapKeyedStateBackend``: 2.1 still refuses); ForSt migrates no value in that way. Restores
-in 1.20, 2.0, 2.1, 2.2 and 2.3 did just so.
+With a time to live each value is kept beside the time of its last use. Flink: ``TtlAwareSerializer``, which RocksDB's
+backend asks since 2.1 and the heap's since 2.2 (``HeapKeyedStateBackend``: 2.1 still refuses); ForSt migrates no value in
+that way. Restores in 1.20, 2.0, 2.1, 2.2 and 2.3 did just so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def version_of(flink: str) -> tuple[int, int] | None:
 def ttl_migrates(flink: str, backend: str | None) -> bool | None:
     """Whether a backend of a version of Flink converts the values; None where that hangs on a backend that is not told.
 
-    ``backend`` is a value of ``state.backend.type``, None where a program sets none. Of one that is not Flink's nothing is known.
+    ``backend`` is a value of ``state.backend.type``, None where a program sets none. Nothing is known of other people's.
     """
     known = None if backend is None else backend_of(backend)
     version = version_of(flink)
