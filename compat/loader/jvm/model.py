@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from compat.plan.code import Key, UserCode, WrittenClass
 from compat.plan.connectors import Connector
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
@@ -44,18 +45,11 @@ class Serializer(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
 
 
-class UserClass(Struct, frozen=True, kw_only=True):
-    """A class of the user's by its name; ``digest`` is of its bytecode, without the lines that it was compiled from."""
-
-    name: str
-    digest: str
-
-
 class StateUse(Struct, frozen=True, kw_only=True):
     """An operator's use of a state, which no snapshot tells: its time to live in milliseconds, what folds into it."""
 
     ttl: int | None = None
-    function: UserClass | None = None
+    function: UserCode | None = None
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -70,6 +64,7 @@ class State(Struct, frozen=True, kw_only=True):
     kind: str
     serializers: dict[str, Serializer]
     use: StateUse | None = None
+    classes: tuple[WrittenClass, ...] = ()
 
 
 class States(Struct, frozen=True, kw_only=True):
@@ -77,6 +72,7 @@ class States(Struct, frozen=True, kw_only=True):
 
     states: tuple[State, ...] = ()
     key_serializer: Serializer | None = None
+    key: Key | None = None
     unknown: str = ""
 
 
@@ -112,8 +108,9 @@ class Node(Struct, frozen=True, kw_only=True):
     chaining_strategy: str | None
     factory: str
     operator: str
-    function: UserClass | None
+    function: UserCode | None
     state_keys: int
+    key_selectors: tuple[UserCode | None, ...] = ()
     key_serializer: str | None
     output_serializer: str | None
     vertex: str
@@ -287,13 +284,15 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
     ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
-    values of each keyed state that were restored and read.
+    values of each keyed state that were restored and read, and ``misplaced`` how many of them lie in another key group than
+    the hash of their key says now, where nobody looks for them.
     """
 
     backend: Backend
     failure: RestoreFailure | None = None
     at_first_read: bool = False
     entries: dict[str, int] = {}
+    misplaced: int = 0
 
 
 class OperatorRestore(Struct, frozen=True, kw_only=True):
@@ -343,7 +342,8 @@ Program = JarProgram | SqlScript | CompiledPlan
 class Request(Struct, frozen=True, kw_only=True):
     """The programs that the child is to build, one after the other, with which Flink.
 
-    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in
+    seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]
