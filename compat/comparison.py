@@ -377,7 +377,9 @@ def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
         vertices=(),
         settings={},
     )
-    return job.recorded.program(comparison.old, new or nothing)
+    told = job.recorded.program(comparison.old, new or nothing)
+    given = comparison.loading(Side.OLD).flink
+    return told if given == comparison.load.flink else replace(told, flink=given)
 
 
 def _program(plan: Plan | Refused, name: str, side: Side) -> Program:

@@ -96,7 +96,7 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
         if pair.old.has_state:
             yield MappingRow(old=pair.old, new=None, fate=cmp106.RULE.fate, by=pair.by, note=cmp106.RULE.id)
     for old in mapping.lost:
-        fate = Fate.DROPPED if context.options.allow_non_restored else Fate.REFUSED
+        fate = Fate.DROPPED if context.left_behind is not None else Fate.REFUSED
         successor = None if old.id in mapping.guessed else context.successor(old)
         yield MappingRow(old=old, new=None, fate=fate, by="", successor=successor)
     for new in mapping.fresh:

@@ -23,6 +23,9 @@ flink_option = click.option(
 def jars_of_old(function: F) -> F:
     """The options for an OLD that another Flink builds than NEW."""
     for option in (
+        click.option(
+            "--old-flink", type=click.Choice(FLINK_VERSIONS), help="--flink for OLD (default: as NEW, or as it says)."
+        ),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
@@ -137,7 +140,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
 
 def load_options_of_old(options: Mapping[str, Any], new: LoadOptions) -> LoadOptions:
     """How OLD is loaded, of a command with the options of :func:`jars_of_old`: as NEW where nothing else is said."""
-    return replace(new, jars=jars(options, "old_").over(new.jars))
+    return replace(new, flink=options["old_flink"] or new.flink, jars=jars(options, "old_").over(new.jars))
 
 
 def split(arguments: str | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from compat.plan.behaviour import Holding, Pattern
 from compat.plan.code import Key, UserCode, WrittenClass
+from compat.plan.connectors import Connector
 from compat.plan.fields import Id, Index, Int, Long, Record, written
 from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
 
@@ -145,6 +146,7 @@ Detail = TypedDict(
         "finished": str,
         "records_in_flight": list[str],
         "contradicted_types": dict[str, str],
+        "kryo_states": list[str],
     },
     total=False,
 )
@@ -153,7 +155,7 @@ evictor and lateness in milliseconds, settings of its own. Of an operator in Jav
 inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it asks for state asynchronously,
 the fields that hold its states, a pattern of CEP, the names of the sources that it
 hears of. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in
-flight, and what its serializers say against the declared types."""
+flight, what its serializers say against the declared types, and what Kryo wrote."""
 
 
 class Operator(Record, frozen=True, kw_only=True):
@@ -165,6 +167,7 @@ class Operator(Record, frozen=True, kw_only=True):
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
     ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
     known of the user's classes in the key, in a job that Flink built.
+    ``connector`` is what a source or sink was set to.
     """
 
     id: Id = field(name="operator_id")
@@ -192,6 +195,7 @@ class Operator(Record, frozen=True, kw_only=True):
     function: UserCode | None = None
     key_selectors: tuple[UserCode | None, ...] = ()
     key: Key | None = None
+    connector: Connector | None = None
 
     @property
     def pinned(self) -> bool:
@@ -225,6 +229,7 @@ Settings = TypedDict(
         "auto_generated_uids": bool | None,
         "state.kept-by": str,
         "table_options": dict[str, str],
+        "execution.state-recovery.ignore-unclaimed-state": bool,
     },
     total=False,
 )

@@ -70,6 +70,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
             ),
             formats={operator.id: operator.format for operator in recorded.operators if operator.format is not None},
             types_known=names.program is not None,
+            newer=recorded.newer,
         ),
     )
 
@@ -166,6 +167,9 @@ class _Translation:
         contradictions = self.contradictions() if self.mode == PROCESS else {}
         if contradictions:
             detail["contradicted_types"] = contradictions
+        kryo = [self.declared_name(state) for state in recorded.states if state.kryo]
+        if kryo:
+            detail["kryo_states"] = kryo
         if recorded.unreadable:
             detail["known_states"] = [self.declared_name(state) for state in recorded.states]
         return detail

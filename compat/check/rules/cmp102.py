@@ -23,7 +23,12 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
-    if not allowed:
+    if not allowed and check.left_behind is not None:
+        consequence = (
+            f"{new.label} starts without its state{amounts.of(*old.states or ())}, {check.left_behind}. Flink says "
+        )
+        consequence += "nothing of it."
+    elif not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)
     elif amounts.only_timers(old):
@@ -43,6 +48,7 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         old=old,
         new=new,
         fixes=tuple(_if_it_is(fix, old, new) for fix in fixes) if guessed else fixes,
+        silent=not allowed and check.left_behind is not None,
         cause=None if guessed else common_cause(old, new, check.old, check.new),
     )
 

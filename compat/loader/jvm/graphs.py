@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, text_or_none
+from compat.loader.jvm.connectors import connector_of
 from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 from compat.loader.jvm.traits import given_of, traits_of
@@ -102,6 +103,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         source=place,
         states=states,
         traits=traits_of(factory, operator),
+        connector=connector_of(factory),
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from compat.plan.behaviour import Holding, Pattern
 from compat.plan.code import Key, UserCode, WrittenClass
+from compat.plan.connectors import Connector
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
@@ -158,6 +159,7 @@ class Node(Struct, frozen=True, kw_only=True):
     source: JavaFrame | None = None
     states: States = States()
     traits: Traits = Traits()
+    connector: Connector | None = None
 
 
 class Edge(Struct, frozen=True, kw_only=True):

@@ -107,6 +107,7 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         states=states,
         states_unknown=node.states.unknown or None,
         detail=_detail(node, states or (), around),
+        connector=node.connector,
         function=node.function,
         key_selectors=node.key_selectors,
         key=node.states.key,
