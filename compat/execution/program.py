@@ -59,7 +59,11 @@ def run_program(run: Run, narrator: Narrator) -> int:
     if hidden is not None:
         narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
         return REFUSED
-    executor = make_executor(run, narrator)
+    try:
+        executor = make_executor(run, narrator)
+    except StoreError as error:
+        narrator.failed(None, str(error))
+        return REFUSED
     prepare(executor, run.options, run.parallelism)
     code = 0
     try:

@@ -1,9 +1,44 @@
-"""Files that are on the disk when they are said to be there: for a store that is a local folder."""
+"""Folders of this machine: which paths name them, and how files in them are on the disk when they are said to be there."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+from compat.state.delta.errors import StoreError
+
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<host>[^/]*))?(?=/|$)")
+"""As Flink reads a path; a single letter is a drive."""
+
+
+def why_not_local(path: str) -> str | None:
+    """Why a path names no folder that this machine can open; None for one that does."""
+    found = _SCHEME.match(path)
+    if found is None or (found["scheme"].lower() == "file" and found["host"] in (None, "", "localhost")):
+        return None
+    return (
+        f"{path} is not on this machine's file system, and jobs on Spark write and read nothing else: give a folder that all "
+        "machines of the job have mounted"
+    )
+
+
+def local_path(path: str | Path, what: str) -> Path:
+    """The folder or file that a path names, relative ones as they are. ``what`` it is for begins the error.
+
+    Raises StoreError for another storage's: nothing may end up in a local folder of that name.
+    """
+    text = str(path)
+    problem = why_not_local(text)
+    if problem is not None:
+        raise StoreError(f"{what}: {problem}.")
+    return Path(without_scheme(text))
+
+
+def without_scheme(path: str) -> str:
+    """A local path without the ``file:`` that it may begin with."""
+    found = _SCHEME.match(path)
+    return path if found is None or found["scheme"].lower() != "file" else path[found.end() :]
 
 
 def sync_directory(path: str | Path) -> None:

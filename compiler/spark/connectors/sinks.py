@@ -50,8 +50,9 @@ def unsupported_sink(sink: Any) -> str | None:
 
         return unsupported(sink.settings)
     if connector == "delta":
-        merges = sink.settings.get("merge_schema")
-        return "the Delta sink adds no columns to a table: take with_merge_schema out" if merges else None
+        from compat.compiler.spark.connectors.delta.sink import unsupported as unsupported_delta
+
+        return unsupported_delta(sink.settings)
     if connector == "kafka":
         from compat.compiler.spark.connectors.kafka.sink import unsupported as unsupported_kafka
 

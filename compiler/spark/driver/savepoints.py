@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
+from compat.state.delta.files import local_path
 from compat.state.delta.savepoint import write_savepoint
 
 
@@ -22,7 +22,7 @@ def take_savepoint(
     """
     target = store.savepoint_path(coordinator.job_id)
     if path is not None:
-        given = Path(path.removeprefix("file://"))
+        given = local_path(path, "The savepoint")
         target = given / target.name if given.is_dir() else given
     description = {
         "job_id": coordinator.job_id,

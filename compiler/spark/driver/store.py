@@ -16,7 +16,7 @@ from typing import Any
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.state.delta.errors import StoreError
-from compat.state.delta.files import sync_directory
+from compat.state.delta.files import local_path, sync_directory
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
@@ -59,10 +59,10 @@ class JobEntry:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/`` and ``savepoints/``."""
+    """A store: ``jobs/<id>/`` and ``savepoints/``. Raises StoreError for a root that is no local path."""
 
     def __init__(self, root: str | Path) -> None:
-        self.root = Path(root).absolute()
+        self.root = local_path(root, "The store").absolute()
 
     def directory(self, job_id: str) -> Path:
         """The directory of a job."""

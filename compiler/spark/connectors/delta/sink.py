@@ -11,13 +11,21 @@ from typing import Any
 from urllib.parse import quote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
+from compat.state.delta.files import why_not_local, without_scheme
 
 Settings = Mapping[str, Any]
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def _path(settings: Settings) -> str:
-    return str(settings["path"]).removeprefix("file://")
+    return without_scheme(str(settings["path"]))
+
+
+def unsupported(settings: Settings) -> str | None:
+    """Why a Delta sink cannot be run; None for one that can."""
+    if settings.get("merge_schema"):
+        return "the Delta sink adds no columns to a table: take with_merge_schema out"
+    return why_not_local(str(settings["path"]))
 
 
 def _table_schema(settings: Settings) -> Any:

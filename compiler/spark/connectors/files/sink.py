@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
 from compat.compiler.spark.connectors.sinks import WriterContext
+from compat.state.delta.files import why_not_local, without_scheme
 from compat.state.types import RowTypeInfo
 
 _JAVA_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
@@ -32,7 +33,7 @@ def unsupported(settings: Any) -> str | None:
     assigner = settings.get("bucket_assigner")
     if assigner is not None and assigner.name not in ("base-path", "date-time"):
         return f"the bucket assigner {assigner.name} cannot be run: there are those of BucketAssigner"
-    return None
+    return why_not_local(settings["base_path"])
 
 
 class FileWriter:
@@ -41,7 +42,7 @@ class FileWriter:
     def __init__(self, settings: Any, context: WriterContext) -> None:
         self._settings = settings
         self._context = context
-        self._base = Path(settings["base_path"].removeprefix("file://"))
+        self._base = Path(without_scheme(settings["base_path"]))
         self._encoder = settings.get("encoder")
         self._largest = getattr(settings.get("rolling_policy"), "part_size", None)
         self._open: dict[str, tuple[Any, Path, Path]] = {}
