@@ -10,6 +10,7 @@ from compat.state.delta.errors import StoreError
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<host>[^/]*))?(?=/|$)")
 """As Flink reads a path; a single letter is a drive."""
+_SHARED = "The folder has to be one that all machines of the job share. Nothing was committed."
 
 
 def why_not_local(path: str) -> str | None:
@@ -39,6 +40,19 @@ def without_scheme(path: str) -> str:
     """A local path without the ``file:`` that it may begin with."""
     found = _SCHEME.match(path)
     return path if found is None or found["scheme"].lower() != "file" else path[found.end() :]
+
+
+def prove_written(path: str | Path, size: int) -> None:
+    """Raise a StoreError unless a file that a task wrote is here too, whole. It is opened: file servers tell old sizes else."""
+    try:
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise StoreError(f"A task wrote {path}, and the driver finds no such file. {_SHARED}") from None
+    except OSError as error:
+        raise StoreError(f"A task wrote {path}, and the driver cannot open it: {error}. {_SHARED}") from error
+    if found != size:
+        raise StoreError(f"A task wrote {size} bytes to {path}, and the driver finds {found}. {_SHARED}")
 
 
 def sync_directory(path: str | Path) -> None:

@@ -25,6 +25,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError
+from compat.state.delta.files import prove_written
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
@@ -146,12 +147,14 @@ class SnapshotLog:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
 
         ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError where the table was rolled back since
-        this object last saw it: the changes follow on a state that is gone.
+        this object last saw it: the changes follow on a state that is gone; or where one of the files is not in it.
         """
         if self._highest >= epoch:
             return False
         if self._was_rolled_back():
             raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
+        for file in files:
+            prove_written(os.path.join(self.path, file.path), file.size)
         self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 

@@ -8,8 +8,15 @@ crash the committables of the last checkpoint are committed again. ``transaction
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
+
+from compat.state.delta.files import prove_written, without_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,41 @@ class Committer(Protocol):
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Publish; again with the same arguments changes nothing."""
+
+
+class ProvingCommitter(ABC):
+    """A committer whose writers left files, which have to be where it looks for them before the epoch counts."""
+
+    @abstractmethod
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        """Path and size of each file."""
+
+    @abstractmethod
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """As of :class:`Committer`."""
+
+
+def prove_files(sink: Any, committables: list[Any]) -> None:
+    """Raise a StoreError unless the driver finds all files that the writers of a sink left, whole."""
+    committer = committer_of(sink)
+    if isinstance(committer, ProvingCommitter):
+        for path, size in committer.files(committables):
+            prove_written(path, size)
+
+
+def placed(sink: Any) -> Any:
+    """A sink whose path, if it has one, is absolute: workers run in folders of their own."""
+    name = _PATHS.get(getattr(sink, "connector", ""))
+    if name is None or hasattr(sink, "create_writer"):
+        return sink
+    found = copy(sink)
+    path = os.path.abspath(without_scheme(str(sink.settings[name])))
+    found.settings = MappingProxyType({**sink.settings, name: path})
+    return found
+
+
+_PATHS = {"filesystem": "base_path", "delta": "path"}
+"""The setting with the path, by connector."""
 
 
 def unsupported_sink(sink: Any) -> str | None:

@@ -22,7 +22,7 @@ from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
 from compat.compiler.spark.driver.store import JobEntry, JobStore
-from compat.compiler.spark.driver.support import refuse_unsupported
+from compat.compiler.spark.driver.support import refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.state.delta.log import SnapshotLog
@@ -131,6 +131,7 @@ class SparkExecutor:
         compilation = compile_job(job)
         made = plan(compilation)
         refuse_unsupported(made)
+        made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
         options, before = self._resumed(made)
 

@@ -16,7 +16,7 @@ from typing import Any, assert_never
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import committer_of
+from compat.compiler.spark.connectors.sinks import committer_of, prove_files
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.job_metrics import Measured
@@ -97,6 +97,7 @@ class JobMaster:
         self._started = time.time() if before is None else before.started
         self._next_timer: int | None = None
         self._lock: Any = None
+        self._specs = {spec.id: spec for _, spec in plan.operators()}
         self.measured = Measured(plan)
         self.executions = Executions(plan.execution_graph)
         self.coordinator: CheckpointCoordinator
@@ -278,6 +279,7 @@ class JobMaster:
             (each for each in results if isinstance(each, TaskReport)), key=lambda r: (r.vertex, r.subtask)
         )
         records = sum(report.records for report in reports if report.source is not None)
+        self._prove(reports)
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self.records += records
@@ -295,9 +297,8 @@ class JobMaster:
 
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
-        specs = {spec.id: spec for _, spec in self.plan.operators()}
         for each in self.coordinator.pending:
-            spec = specs[each.operator_id]
+            spec = self._specs[each.operator_id]
             committer = None if spec.operator is None else committer_of(spec.operator.function)
             try:
                 if committer is not None:
@@ -308,6 +309,12 @@ class JobMaster:
                     "Nothing is lost: it is published when the job goes on."
                 ) from error
         self.coordinator.pending.clear()
+
+    def _prove(self, reports: list[TaskReport]) -> None:
+        """Raise a StoreError unless what writers left is where it is published from: behind the commit it would be lost."""
+        for each in (each for report in reports for each in report.published):
+            if isinstance(each, Written) and (operator := self._specs[each.operator_id].operator) is not None:
+                prove_files(operator.function, each.committables)
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:

@@ -1,11 +1,12 @@
-"""The parts of a plan that cannot be run, told before anything runs."""
+"""The parts of a plan that cannot be run, told before anything runs, and where those that can write to."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.connectors.sinks import unsupported_sink
+from compat.compiler.spark.connectors.sinks import placed, unsupported_sink
 from compat.compiler.spark.connectors.sources import unsupported_source
 from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
@@ -40,6 +41,18 @@ def refuse_unsupported(plan: PhysicalPlan) -> None:
         raise ProgramError(
             "This job can be checked, but not run here:\n" + "\n".join(f"- {problem}" for problem in problems)
         )
+
+
+def with_placed_sinks(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan with absolute paths of sinks: relative ones are from the driver's folder, and tasks run in others."""
+
+    def found(spec: OperatorSpec) -> OperatorSpec:
+        operator = spec.operator
+        if not isinstance(operator, ops.LegacySink | ops.SinkWriter | ops.SinkCommitter):
+            return spec
+        return replace(spec, operator=replace(operator, function=placed(operator.function)))
+
+    return replace(plan, tasks=tuple(replace(task, operators=tuple(map(found, task.operators))) for task in plan.tasks))
 
 
 def _problems(task: TaskSpec, spec: OperatorSpec) -> list[str]:

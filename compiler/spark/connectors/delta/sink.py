@@ -6,11 +6,12 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
+from compat.compiler.spark.connectors.sinks import ProvingCommitter
 from compat.state.delta.files import why_not_local, without_scheme
 
 Settings = Mapping[str, Any]
@@ -90,11 +91,14 @@ class DeltaWriter:
         return name, os.path.getsize(path), table.num_rows, texts, schema.serialize().to_pybytes()
 
 
-class DeltaCommitter:
+class DeltaCommitter(ProvingCommitter):
     """Commits the files of an epoch, unless Delta's transaction id says that it was done before."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        return ((os.path.join(_path(self._settings), name), size) for name, size, *_ in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """One commit for all files of the epoch."""

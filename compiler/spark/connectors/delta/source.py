@@ -37,7 +37,7 @@ class DeltaEnumerator(SplitEnumerator):
 
     def __init__(self, settings: Any, bounded: bool) -> None:
         self._settings = settings
-        self._path = without_scheme(str(settings["path"]))
+        self._path = os.path.abspath(without_scheme(str(settings["path"])))
         self.complete = bounded
         self._interval = settings.get("update_check_interval", 1000) / 1000
         self._looked = 0.0

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import WriterContext
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext
 from compat.state.delta.files import why_not_local, without_scheme
 from compat.state.types import RowTypeInfo
 
@@ -46,7 +47,7 @@ class FileWriter:
         self._encoder = settings.get("encoder")
         self._largest = getattr(settings.get("rolling_policy"), "part_size", None)
         self._open: dict[str, tuple[Any, Path, Path]] = {}
-        self._done: list[tuple[str, str]] = []
+        self._done: list[tuple[str, str, int]] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
         """A record, into the file of its bucket."""
@@ -62,7 +63,7 @@ class FileWriter:
             self._close(bucket)
 
     def prepare_commit(self) -> list[Any]:
-        """Close the files; gives (hidden path, final path) of each."""
+        """Close the files; gives (hidden path, final path, size) of each."""
         for bucket in list(self._open):
             self._close(bucket)
         done, self._done = self._done, []
@@ -75,8 +76,9 @@ class FileWriter:
             stream = open(hidden, "rb")  # noqa: SIM115
         stream.flush()
         os.fsync(stream.fileno())
+        size = os.fstat(stream.fileno()).st_size
         stream.close()
-        self._done.append((str(hidden), str(final)))
+        self._done.append((str(hidden), str(final), size))
 
     def _bucket(self) -> str:
         assigner = self._settings.get("bucket_assigner")
@@ -147,12 +149,15 @@ def _write_avro(schema: str, records: list[Any], path: Path) -> None:
             writer.append(as_dict(record, None))
 
 
-class FileCommitter:
+class FileCommitter(ProvingCommitter):
     """Gives the files their final names."""
+
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        return ((hidden, size) for hidden, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Rename each file that still has its hidden name."""
-        for hidden, final in committables:
+        for hidden, final, _ in committables:
             if os.path.exists(hidden):
                 os.replace(hidden, final)
             elif not os.path.exists(final):

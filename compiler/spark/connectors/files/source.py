@@ -30,7 +30,7 @@ class FileEnumerator(SplitEnumerator):
             return []
         self._looked = time.monotonic()
         found = sorted(str(file) for path in self._paths for file in _files(path))
-        return [{"id": path, "path": path, "next": 0} for path in found if path not in known]
+        return [{"id": path, "path": os.path.abspath(path), "next": 0} for path in found if path not in known]
 
 
 def _files(path: Path) -> list[Path]:
