@@ -1,7 +1,8 @@
 """A local copy of the state of one subtask, in LMDB, that follows the snapshot log.
 
 It carries the epoch it stands at and the token of the attempt that made that epoch. A task reads it only if both are those
-of the last commit; otherwise it is brought forward from the log, or made anew. Losing it costs time, never data.
+of the last commit; otherwise it is brought forward from the log, or made anew. Losing it costs time, never data: one that was
+open when a process was killed, that gave an error or that was there before the system started is made anew.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import os
 import shutil
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from compat.state.delta.in_use import InUse, boot_id
 from compat.state.delta.rows import Kind, Row
 
 _LONGEST = 160
@@ -21,6 +24,7 @@ _META = b"\0meta"
 _OF_DRIVER = frozenset({Kind.OPERATOR, Kind.TASK, Kind.JOB})
 _TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
 _SIGN = 1 << 63
+_FILE = "data.mdb"
 MAP_SIZE = 1 << 36
 
 
@@ -60,6 +64,9 @@ class Replica(Reader, Protocol):
 
     def close(self) -> None:
         """Let the files go."""
+
+    def discard(self) -> None:
+        """Remove the files: whoever read them failed, perhaps because of what is in them."""
 
 
 def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
@@ -196,6 +203,9 @@ class MemoryReplica(Replica):
     def close(self) -> None:
         """Nothing is held open."""
 
+    def discard(self) -> None:
+        """There are no files."""
+
 
 class LmdbReplica(Replica):
     """A replica in a directory of this host."""
@@ -207,21 +217,19 @@ class LmdbReplica(Replica):
         self._lmdb = lmdb
         self._environment: Any = None
         self._reading: Any = None
-        self._open()
+        self._use = InUse(os.path.join(directory, _FILE))
+        if not self._use.trusted:
+            self._remove()
+        try:
+            self._open()
+        except self._lmdb.Error:
+            self._remove()  # a damaged replica is worth nothing: the log has everything
+            self._open()
 
     def _open(self) -> None:
-        os.makedirs(self._directory, exist_ok=True)
-        try:
-            self._environment = self._lmdb.open(
-                self._directory, map_size=MAP_SIZE, sync=False, metasync=False, writemap=False, max_dbs=0, lock=True
-            )
-            self._reading = self._environment.begin(buffers=False)
-        except self._lmdb.Error:
-            # A damaged replica is worth nothing: the log has everything.
-            self._remove()
-            os.makedirs(self._directory, exist_ok=True)
-            self._environment = self._lmdb.open(self._directory, map_size=MAP_SIZE, sync=False, metasync=False)
-            self._reading = self._environment.begin(buffers=False)
+        synced = not boot_id()  # else a start of the system tells that it was not
+        self._environment = self._lmdb.open(self._directory, map_size=MAP_SIZE, sync=synced, metasync=synced)
+        self._reading = self._environment.begin(buffers=False)
 
     @property
     def position(self) -> Position | None:
@@ -256,20 +264,32 @@ class LmdbReplica(Replica):
 
     def clear(self) -> None:
         """Forget everything."""
-        self._reading.abort()
-        with self._environment.begin(write=True) as writing:
-            writing.drop(self._environment.open_db(None, txn=writing), delete=False)
-        self._reading = self._environment.begin(buffers=False)
+        self._let_go()
+        self._remove()
+        self._open()
 
     def close(self) -> None:
         """Let the files go."""
-        self._reading.abort()
-        self._environment.close()
+        self._let_go()
+        self._use.close()
 
-    def _remove(self) -> None:
+    def discard(self) -> None:
+        """Remove the files."""
+        self.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        if self._reading is not None:
+            self._reading.abort()
         if self._environment is not None:
             self._environment.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._environment = self._reading = None
+
+    def _remove(self) -> None:
+        self._let_go()
+        for name in (_FILE, "lock.mdb"):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._directory, name))
 
 
 def _position(meta: bytes | None) -> Position | None:

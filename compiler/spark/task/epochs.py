@@ -23,6 +23,7 @@ from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
 from compat.compiler.spark.task.work import WorkOfSubtask
 from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
+from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
@@ -269,18 +270,35 @@ class Subtasks:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
             else:
                 report.rows = changes.all_rows()
-            return report
-        finally:
-            replica.close()
+        except BaseException:
+            replica.discard()  # it may be what it read that it failed on
+            raise
+        replica.close()
+        return report
 
 
 def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
     name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
     replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
+    try:
+        try:
+            return replica, _caught_up(replica, task, spec, subtask)
+        except (StoreError, RuntimeError):
+            raise
+        except Exception:  # what is damaged is made anew
+            replica.clear()
+            return replica, _caught_up(replica, task, spec, subtask)
+    except BaseException:
+        replica.discard()
+        raise
+
+
+def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:
+    """Bring a replica to the last commit: ``current``, ``behind`` or ``rebuilt``, as it was found."""
     if replica.position == spec.committed:
-        return replica, "current"
+        return "current"
     if spec.committed.epoch == 0:
-        return replica, follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+        return follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
     log = SnapshotLog.open(spec.store)
     operators = {each.id: each for each in task.operators}
     groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)
@@ -290,9 +308,7 @@ def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, st
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
     wanted = frozenset(operators)
-    return replica, follow(
-        replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get
-    )
+    return follow(replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get)
 
 
 def _whole(data: bytes) -> bytes:

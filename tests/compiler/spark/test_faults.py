@@ -27,6 +27,7 @@ from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import LmdbReplica
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types
 from tests.compiler.spark.faults import Killed, failing
@@ -284,3 +285,53 @@ def test_a_job_goes_on_from_where_its_table_was_rolled_back_to(cluster: Any, tmp
     job = str(master.store.directory(master.job_id))
     counted = {row["key"]: row["value"] for row in state_rows(job, "count") if row["state"] == "count"}
     assert counted == Counter(number % KEYS for number in NUMBERS)
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:4096])
+
+
+def _scribble(file: Path) -> None:
+    size = file.stat().st_size
+    file.write_bytes(file.read_bytes()[:8192] + b"\xff" * (size - 8192))
+
+
+@pytest.mark.parametrize("damage", [_cut, _scribble])
+def test_a_damaged_replica_is_made_anew(cluster: Any, tmp_path: Path, monkeypatch: Any, damage: Any) -> None:
+    damaged = []
+
+    def run_damaged(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3:
+            for file in (tmp_path / "replicas").rglob("data.mdb"):
+                damage(file)
+                damaged.append(file)
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", run_damaged)
+    run(cluster, tmp_path)
+    assert len(damaged) == 2
+    assert "restarting" not in [event["event"] for event in cluster.events]
+    verify(cluster, tmp_path)
+
+
+def test_a_replica_that_a_function_failed_on_is_made_anew(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Damage that only decoding notices looks like a failure of the function: the next attempt reads the log."""
+    replicas = []
+
+    def run_damaged(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3 and not replicas:
+            for file in (tmp_path / "replicas").rglob("data.mdb"):
+                replica = LmdbReplica(str(file.parent))
+                entries = {key: b"\7damaged" for key, _ in replica.scan(b"s")}
+                replica.apply(entries, replica.position, spec.committed)
+                replica.close()
+                replicas.append(file)
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", run_damaged)
+    run(cluster, tmp_path)
+    assert len(replicas) == 2
+    assert [event["event"] for event in cluster.events].count("restarting") == 1
+    verify(cluster, tmp_path)

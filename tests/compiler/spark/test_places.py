@@ -1,4 +1,4 @@
-"""Where jobs write: other storage is refused by its name, relative paths are the driver's, and what it does not find stays out."""
+"""Where jobs write: other storage is refused by its name, relative paths are the driver's, missing files are not committed."""
 
 from __future__ import annotations
 
