@@ -335,3 +335,19 @@ def test_a_replica_that_a_function_failed_on_is_made_anew(cluster: Any, tmp_path
     assert len(replicas) == 2
     assert [event["event"] for event in cluster.events].count("restarting") == 1
     verify(cluster, tmp_path)
+
+
+def test_a_reader_may_take_published_files_away(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """The driver dies behind the publication, and what it published is gone when the next one looks for it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(FileCommitter, "commit", failing(FileCommitter.commit, 3, True, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    taken = [file for file in (tmp_path / "files").iterdir() if not file.name.startswith(".")]
+    (tmp_path / "archive").mkdir()
+    for file in taken:
+        file.rename(tmp_path / "archive" / file.name)
+    run(cluster, tmp_path)
+    for file in taken:
+        (tmp_path / "archive" / file.name).rename(file)
+    verify(cluster, tmp_path)

@@ -10,6 +10,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -156,9 +157,11 @@ class FileCommitter(ProvingCommitter):
         return ((hidden, size) for hidden, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """Rename each file that still has its hidden name."""
+        """Rename each file that still has its hidden name.
+
+        The driver saw them all before the epoch was committed: one that has lost it was published before, also where a
+        reader has moved it away since.
+        """
         for hidden, final, _ in committables:
-            if os.path.exists(hidden):
+            with suppress(FileNotFoundError):
                 os.replace(hidden, final)
-            elif not os.path.exists(final):
-                raise FileNotFoundError(f"Neither {hidden} nor {final} is there: someone removed what the job wrote.")
