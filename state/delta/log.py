@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -130,10 +131,12 @@ class SnapshotLog:
 
     def _history(self) -> Iterator[dict[str, Any]]:
         """All commits, newest first, also those after the version; read in portions: mostly the first few tell all."""
-        newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
+        with self._reading():
+            newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
         count, told = 16, 0
         while True:
-            entries = newest.history(count)
+            with self._reading():
+                entries = newest.history(count)
             yield from entries[told:]
             if len(entries) < count:
                 return
@@ -141,7 +144,15 @@ class SnapshotLog:
 
     def refresh(self) -> None:
         """See the newest version."""
-        self._table.update_incremental()
+        with self._reading():
+            self._table.update_incremental()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, DeltaError) as error:
+            raise StoreError(f"The store {self.path} cannot be read: {error}.") from error
 
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
@@ -219,7 +230,8 @@ class SnapshotLog:
 
     def files(self) -> list[LogFile]:
         """The data files of the version, oldest epoch first."""
-        actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
+        with self._reading():
+            actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 

@@ -10,6 +10,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, assert_never
 
@@ -24,6 +25,7 @@ from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
 from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
@@ -43,9 +45,21 @@ class JobFailed(Exception):
 
     def __init__(self, failure: TaskFailure) -> None:
         self.failure = failure
-        where = f"Task {failure.task} failed" + (f" in operator {failure.operator!r}.\n" if failure.operator else ".\n")
+        where = f"Task {failure.task} failed in operator {failure.operator!r}."
+        if not failure.operator:
+            where = f"Task {failure.task} failed."
+        elif not failure.task:
+            where = f"The driver's side of operator {failure.operator!r} failed."
         given = f"The record: {failure.record}\n" if failure.record else ""
-        super().__init__(f"{where if failure.task else ''}{given}{failure.cause}")
+        super().__init__(f"{where}\n{given}{failure.cause}" if failure.task or failure.operator else failure.cause)
+
+
+class _Failed(Exception):
+    """An attempt of the job failed."""
+
+    def __init__(self, failure: TaskFailure) -> None:
+        super().__init__(failure.cause)
+        self.failure = failure
 
 
 class _Abandoned(Exception):
@@ -166,21 +180,34 @@ class JobMaster:
         return self.savepoint
 
     def _loop(self) -> None:
-        while True:
-            if self.abandoned:
-                raise _Abandoned
+        over = False
+        while not over:
+            failure = None
             try:
-                self._publish()
-                if self._answer_requests() or self._finished():
-                    return
-                if self.options.epochs is not None and self._committed >= self.options.epochs:
-                    self._stop_now([(None, False, None)])
-                    return
-                failure = self._epoch() if self._wait_for_work() else None
-            except StoreError as error:
-                failure = TaskFailure("", None, None, str(error))
-            if failure is not None:
+                over = self._step()
+            except (StoreError, SourceFailure, EpochLost, _Failed) as error:
+                failure = _failure_of(error)
+            if failure is not None:  # behind the handler, so that what failed is not kept
                 self._recover(failure)
+
+    def _step(self) -> bool:
+        """Do what is to be done next, an epoch at most; True when the job is over."""
+        if self.abandoned:
+            raise _Abandoned
+        if self._cancelled:
+            with suppress(StoreError):  # it is published when the job goes on
+                self._publish()
+            self._cancel()
+            return True
+        self._publish()
+        if self._answer_requests() or self._finished():
+            return True
+        if self.options.epochs is not None and self._committed >= self.options.epochs:
+            self._stop_now([(None, False, None)])
+            return True
+        if self._wait_for_work():
+            self._epoch()
+        return False
 
     def _finished(self) -> bool:
         total = sum(task.parallelism for task in self.plan.tasks)
@@ -195,9 +222,6 @@ class JobMaster:
 
     def _answer_requests(self) -> bool:
         """Do what was asked for; True when the job is over by it."""
-        if self._cancelled:
-            self._cancel()
-            return True
         for answer, request in self.store.requests(self.job_id):
             try:
                 if request["action"] == "savepoint":
@@ -247,7 +271,7 @@ class JobMaster:
     def _now(self) -> int:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
 
-    def _epoch(self) -> TaskFailure | None:
+    def _epoch(self) -> None:
         coordinator = self.coordinator
         began = time.monotonic()
         token, epoch = new_token(), coordinator.log.next_epoch
@@ -268,13 +292,10 @@ class JobMaster:
         )
         assert self._runner is not None
         self.executions.deploy()
-        try:
-            results = self._runner.run(spec)
-        except EpochLost as error:
-            return TaskFailure("", None, None, str(error))
+        results = self._runner.run(spec)
         failure = next((each for each in results if isinstance(each, TaskFailure)), None)
         if failure is not None:
-            return failure
+            raise _Failed(failure)
         reports = sorted(
             (each for each in results if isinstance(each, TaskReport)), key=lambda r: (r.vertex, r.subtask)
         )
@@ -293,7 +314,6 @@ class JobMaster:
         seconds = time.monotonic() - began
         next_epoch.adapt(coordinator, seconds, self._target)
         self._after(epoch, records, reports, seconds)
-        return None
 
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
@@ -351,25 +371,40 @@ class JobMaster:
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, and go on from the last commit; raises JobFailed when it gives up."""
+        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up."""
+        while not self._cancelled:
+            self._wait_to_restart(failure)
+            try:
+                self._take_up()
+            except Exception as error:
+                failure = _failure_of(error)
+                continue
+            self.executions.restart()
+            self._to(JobStatus.RUNNING)
+            return
+
+    def _wait_to_restart(self, failure: TaskFailure) -> None:
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._strategy.next_delay()
         if delay is None:
             raise JobFailed(failure)
-        self._to(JobStatus.RESTARTING)
+        if self.status is not JobStatus.RESTARTING:
+            self._to(JobStatus.RESTARTING)
         attempt = self.executions.attempt + 1
         self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
+
+    def _take_up(self) -> None:
+        """Take up where the last commit is."""
         log = SnapshotLog.open(self.coordinator.log.path)
-        limits = {id: source.limit for id, source in self.coordinator.sources.items()}
-        self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
-        self.coordinator.restore(exact=True)
-        for id, limit in limits.items():
-            self.coordinator.sources[id].limit = limit
-        self.executions.restart()
-        self._to(JobStatus.RUNNING)
+        coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
+        coordinator.restore(exact=True)
+        for id, source in self.coordinator.sources.items():
+            coordinator.sources[id].limit = source.limit
+        self.coordinator = coordinator
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -420,3 +455,18 @@ class JobMaster:
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})
+
+
+def _failure_of(error: Exception) -> TaskFailure:
+    """The failure that ends an attempt of the job."""
+    match error:
+        case _Failed():
+            return error.failure
+        case SourceFailure():
+            return TaskFailure("", error.operator, None, error.cause)
+        case StoreError() | EpochLost():
+            return TaskFailure("", None, None, str(error))
+        case _:
+            return TaskFailure(
+                "", None, None, f"The job cannot go on from its last checkpoint: {type(error).__name__}: {error}"
+            )

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
+from compat.compiler.spark.operators.base import NO_RECORD, user_error
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.state.delta.errors import StoreError
+
+
+class SourceFailure(Exception):
+    """The driver's side of a source failed: ``cause`` is the error, with the program's frames where it has any."""
+
+    def __init__(self, operator: str, cause: str) -> None:
+        super().__init__(f"The source {operator!r} failed. {cause}")
+        self.operator, self.cause = operator, cause
 
 
 class SourceCoordinator:
@@ -26,8 +38,10 @@ class SourceCoordinator:
         return self._enumerator.complete and not self._live()
 
     def discover(self) -> None:
-        """Look for new splits."""
-        for split in self._enumerator.discover(set(self._splits)):
+        """Look for new splits. Raises SourceFailure."""
+        with self._failing():
+            found = self._enumerator.discover(set(self._splits))
+        for split in found:
             self._splits[split["id"]] = (split, False)
             self._changed.add(split["id"])
 
@@ -39,7 +53,11 @@ class SourceCoordinator:
         return bool(self._changed) or any(map(self._enumerator.ready, self._live()))
 
     def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
-        """The work of each subtask in the next epoch: at most ``bound`` records in all."""
+        """The work of each subtask in the next epoch: at most ``bound`` records in all. Raises SourceFailure."""
+        with self._failing():
+            return self._assigned(bound, drain)
+
+    def _assigned(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
         for number, (split, done) in enumerate(self._splits.values()):
@@ -73,13 +91,23 @@ class SourceCoordinator:
         return rows
 
     def notify_checkpoint_complete(self) -> None:
-        """Tell the enumerator that the splits are committed as the last epoch left them."""
-        self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
+        """Tell the enumerator that the splits are committed as the last epoch left them. Raises SourceFailure."""
+        with self._failing():
+            self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""
         self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}
         self._changed.clear()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:
+            raise  # it says all there is to say
+        except Exception as error:
+            raise SourceFailure(self.spec.name, user_error(self.spec.name, NO_RECORD, error).cause) from error
 
     def _live(self) -> list[Split]:
         return [split for split, done in self._splits.values() if not done]

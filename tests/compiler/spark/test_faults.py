@@ -19,6 +19,7 @@ from compat.compiler.datastream.common.serialization import Encoder
 from compat.compiler.datastream.connectors.delta import DeltaSink
 from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.connectors.builtin import CollectionEnumerator
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.master import JobFailed
@@ -351,3 +352,63 @@ def test_a_reader_may_take_published_files_away(cluster: Any, tmp_path: Path, mo
     for file in taken:
         (tmp_path / "archive" / file.name).rename(file)
     verify(cluster, tmp_path)
+
+
+AWAY = StoreError("The store cannot be read: Transport endpoint is not connected.")
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_recovery_that_fails_is_tried_again(cluster: Any, tmp_path: Path, monkeypatch: Any, calls: int) -> None:
+    """The store goes away in an epoch, and comes back after the job wanted to go on once, or twice."""
+    failures = iter([AWAY] * calls)
+
+    def away(*arguments: Any, **named: Any) -> Any:
+        for error in failures:
+            raise error
+        return real(*arguments, **named)
+
+    def lost(self: Any, spec: Any) -> Any:
+        monkeypatch.setattr(SnapshotLog, "open", away)
+        return failing_once(self, spec)
+
+    real = SnapshotLog.open
+    failing_once = failing(InProcessRunner.run, 3, False, EpochLost("a worker was killed"))
+    monkeypatch.setattr(InProcessRunner, "run", lost)
+    run(cluster, tmp_path)
+    told = [event for event in cluster.events if event["event"] == "restarting"]
+    assert [event["error"] for event in told] == ["a worker was killed", *[str(AWAY)] * calls]
+    verify(cluster, tmp_path)
+
+
+def test_a_recovery_that_never_succeeds_is_given_up(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    def lost(self: Any, spec: Any) -> Any:
+        monkeypatch.setattr(SnapshotLog, "open", failing(SnapshotLog.open, 1, False, AWAY, for_good=True))
+        raise EpochLost("a worker was killed")
+
+    monkeypatch.setattr(InProcessRunner, "run", lost)
+    with pytest.raises(JobFailed, match="endpoint is not connected"):
+        run(cluster, tmp_path)
+    assert cluster.last.master.status.value == "FAILED"
+
+
+def test_a_source_that_cannot_be_asked_is_asked_again(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    broken = failing(CollectionEnumerator.discover, 3, False, ConnectionError("try again later"))
+    monkeypatch.setattr(CollectionEnumerator, "discover", broken)
+    run(cluster, tmp_path)
+    (told,) = (event for event in cluster.events if event["event"] == "restarting")
+    assert told["error"].endswith("ConnectionError: try again later")
+    verify(cluster, tmp_path)
+
+
+def test_a_job_is_cancelled_while_it_waits_for_its_store(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    def away(*arguments: Any, **named: Any) -> Any:
+        cluster.last.master.cancel()
+        raise AWAY
+
+    def lost(self: Any, spec: Any) -> Any:
+        monkeypatch.setattr(SnapshotLog, "open", away)
+        raise EpochLost("a worker was killed")
+
+    monkeypatch.setattr(InProcessRunner, "run", lost)
+    run(cluster, tmp_path)
+    assert cluster.last.master.status.value == "CANCELED"
