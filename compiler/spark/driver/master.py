@@ -40,6 +40,12 @@ _ENTRY_SECONDS = 1.0
 """How often the entry of a running job is written: each time waits for the disk."""
 
 
+_LOSSES = 3
+"""So often an epoch may be lost with its executors before that counts as a failure of the job."""
+_AFTER_A_LOSS = 0.1
+"""Seconds that are waited after the first loss; twice as long after each that follows."""
+
+
 class JobFailed(Exception):
     """The job failed, and its restart strategy gave up. ``failure`` has the record that the program failed on, if known."""
 
@@ -93,6 +99,7 @@ class JobMaster:
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
         self._committed = 0
+        self._losses = 0
         self._written = 0.0
         self.abandoned = False
         self._before = before
@@ -303,6 +310,7 @@ class JobMaster:
         self._prove(reports)
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
+        self._losses = 0
         self.records += records
         for report in reports:
             self.executions.reported(report.vertex, report.subtask, report.ended)
@@ -388,7 +396,7 @@ class JobMaster:
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
-        delay = self._strategy.next_delay()
+        delay = self._delay(failure)
         if delay is None:
             raise JobFailed(failure)
         if self.status is not JobStatus.RESTARTING:
@@ -396,6 +404,17 @@ class JobMaster:
         attempt = self.executions.attempt + 1
         self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
+
+    def _delay(self, failure: TaskFailure) -> float | None:
+        """The seconds to wait after a failure, or None. Executors that are lost are no failures of the program.
+
+        But it may be what they run that they are lost by: where that happens to an epoch again and again, it is counted.
+        """
+        if failure.lost:
+            self._losses += 1
+            if self._losses <= _LOSSES:
+                return _AFTER_A_LOSS * 2.0 ** (self._losses - 1)
+        return self._strategy.next_delay()
 
     def _take_up(self) -> None:
         """Take up where the last commit is."""
@@ -464,8 +483,10 @@ def _failure_of(error: Exception) -> TaskFailure:
             return error.failure
         case SourceFailure():
             return TaskFailure("", error.operator, None, error.cause)
-        case StoreError() | EpochLost():
+        case StoreError():
             return TaskFailure("", None, None, str(error))
+        case EpochLost():
+            return TaskFailure("", None, None, str(error), lost=True)
         case _:
             return TaskFailure(
                 "", None, None, f"The job cannot go on from its last checkpoint: {type(error).__name__}: {error}"

@@ -55,7 +55,10 @@ class EpochSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks."""
+    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
+
+    ``lost`` is True where not the program failed, but those who ran it were lost.
+    """
 
     task: str
     operator: str | None
@@ -63,6 +66,7 @@ class TaskFailure:
     cause: str
     vertex: int | None = None
     subtask: int | None = None
+    lost: bool = False
 
 
 Parcel = Buffer | TaskReport | TaskFailure

@@ -412,3 +412,33 @@ def test_a_job_is_cancelled_while_it_waits_for_its_store(cluster: Any, tmp_path:
     monkeypatch.setattr(InProcessRunner, "run", lost)
     run(cluster, tmp_path)
     assert cluster.last.master.status.value == "CANCELED"
+
+
+def test_lost_executors_are_no_failures_of_the_program(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Each epoch is lost once, and the job, which may not fail once, comes to its end."""
+    lost: set[int] = set()
+
+    def lost_once(self: Any, spec: Any) -> Any:
+        if spec.epoch not in lost:
+            lost.add(spec.epoch)
+            raise EpochLost("an executor was preempted")
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", lost_once)
+    env = cluster.environment(2, epoch_records=30)
+    numbers = env.from_collection(NUMBERS, Types.INT())
+    made = list(numbers.key_by(lambda n: n % KEYS, Types.INT()).process(Count(), PAIR).execute_and_collect())
+    assert len(lost) > 3
+    assert Counter(key for key, _ in made) == Counter(number % KEYS for number in NUMBERS)
+
+
+def test_an_epoch_that_takes_its_executors_with_it_fails_the_job(cluster: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(
+        InProcessRunner, "run", failing(InProcessRunner.run, 2, False, EpochLost("gone"), for_good=True)
+    )
+    env = cluster.environment(2, epoch_records=30)
+    env.from_collection(NUMBERS, Types.INT()).print()
+    with pytest.raises(JobFailed, match="gone"):
+        env.execute()
+    assert [event["event"] for event in cluster.events].count("restarting") == 3
