@@ -320,7 +320,8 @@ class JobMaster:
         timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
         self._next_timer = min(timers, default=None)
         seconds = time.monotonic() - began
-        next_epoch.adapt(coordinator, seconds, self._target)
+        for source in coordinator.sources.values():
+            source.pace.done(seconds, self._target)
         self._after(epoch, records, reports, seconds)
 
     def _publish(self) -> None:
@@ -387,6 +388,9 @@ class JobMaster:
             except Exception as error:
                 failure = _failure_of(error)
                 continue
+            if failure.lost:
+                for source in self.coordinator.sources.values():
+                    source.pace.lost()
             self.executions.restart()
             self._to(JobStatus.RUNNING)
             return
@@ -422,7 +426,7 @@ class JobMaster:
         coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         coordinator.restore(exact=True)
         for id, source in self.coordinator.sources.items():
-            coordinator.sources[id].limit = source.limit
+            coordinator.sources[id].pace = source.pace
         self.coordinator = coordinator
 
     def _sleep(self, seconds: float) -> None:

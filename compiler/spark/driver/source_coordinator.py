@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
+from compat.compiler.spark.driver.pace import Pace
 from compat.compiler.spark.operators.base import NO_RECORD, user_error
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
 from compat.state.delta.errors import StoreError
@@ -29,8 +30,7 @@ class SourceCoordinator:
         self._enumerator = enumerator_of(spec.operator, task.parallelism)
         self._splits: dict[str, tuple[Split, bool]] = {}
         self._changed: set[str] = set()
-        self.limit = 10_000
-        self.full = False
+        self.pace = Pace()
 
     @property
     def done(self) -> bool:
@@ -65,7 +65,7 @@ class SourceCoordinator:
                 owner = self._enumerator.owner(split, parallelism)
                 by_subtask[number % parallelism if owner is None else owner].append(split)
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
-        total = bound if bound is not None else self.limit * max(len(busy), 1)
+        total = self.pace.give(bound, max(len(busy), 1))
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
         work = {}
         for subtask, splits in by_subtask.items():
@@ -73,7 +73,6 @@ class SourceCoordinator:
             chosen = [self._enumerator.fill(split, limit) for split in splits]
             last = drain or self._enumerator.complete
             work[subtask] = SourceWork(tuple(chosen), limit, last, self._enumerator.concurrent)
-        self.full = False
         return work
 
     def report(self, splits: list[tuple[Split, bool]], records: int) -> None:
@@ -82,7 +81,7 @@ class SourceCoordinator:
             if self._splits.get(split["id"]) != (split, done):
                 self._splits[split["id"]] = (split, done)
                 self._changed.add(split["id"])
-        self.full = self.full or records >= self.limit
+        self.pace.report(records)
 
     def changes(self) -> list[tuple[bytes, bytes]]:
         """The splits that changed, as (id, position)."""

@@ -32,6 +32,8 @@ from compat.state.serializers import key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
+INLINE_BYTES = 1024 * 1024
+"""Up to so many bytes of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +272,7 @@ class Subtasks:
             report = stream_task.report(count, runtime)
             report.replica = found
             report.changed = len(changes)
-            if report.changed > INLINE_ROWS:
+            if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
             else:
                 report.rows = changes.all_rows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import pickle
 import subprocess
 import threading
 import time
@@ -22,6 +23,7 @@ from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.connectors.builtin import CollectionEnumerator
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
@@ -442,3 +444,53 @@ def test_an_epoch_that_takes_its_executors_with_it_fails_the_job(cluster: Any, m
     with pytest.raises(JobFailed, match="gone"):
         env.execute()
     assert [event["event"] for event in cluster.events].count("restarting") == 3
+
+
+def test_an_epoch_that_could_not_be_done_is_tried_smaller(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Workers die of more than five records: the job comes to its end, although it may not fail once."""
+
+    def dies_of_many(self: Any, spec: Any) -> Any:
+        given = [work.limit for by_node in spec.work.values() for work in by_node.values()]
+        tried.append(sum(given))
+        if sum(given) > 5:
+            raise EpochLost("Java heap space")
+        return real(self, spec)
+
+    tried: list[int] = []
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", dies_of_many)
+    env = cluster.environment(1, epoch_records=64)
+    env.from_collection(NUMBERS, Types.INT()).map(str, Types.STRING()).print()
+    env.execute()
+    assert tried[:5] == [64, 16, 4, 4, 4]
+    assert max(tried[3:]) <= 8  # now and then, more are tried
+    assert sorted(map(int, cluster.lines)) == NUMBERS
+
+
+class Large(KeyedProcessFunction):
+    """Keeps a large value for each key."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.large = runtime_context.get_state(ValueStateDescriptor("large", Types.PICKLED_BYTE_ARRAY()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.large.update(bytes([value]) * 300_000)
+        yield value
+
+
+def test_what_travels_to_the_driver_is_bounded(cluster: Any, monkeypatch: Any) -> None:
+    def measured(self: Any, epoch: int, token: str, reports: Any, records: int) -> None:
+        sizes.extend(len(pickle.dumps(report)) for report in reports)
+        real(self, epoch, token, reports, records)
+
+    sizes: list[int] = []
+    real = CheckpointCoordinator.commit
+    monkeypatch.setattr(CheckpointCoordinator, "commit", measured)
+    env = cluster.environment(2)
+    env.from_collection(NUMBERS, Types.INT()).key_by(lambda n: n, Types.INT()).process(Large(), Types.INT()).uid(
+        "large"
+    )
+    env.execute()
+    assert max(sizes) < 2_000_000
+    job = cluster.last.master.store.directory(cluster.last.master.job_id)
+    assert {row["key"]: len(row["value"]) for row in state_rows(str(job), "large")} == dict.fromkeys(NUMBERS, 300_000)
