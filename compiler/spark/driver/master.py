@@ -5,15 +5,19 @@ Flink: ``JobMaster``, ``DefaultScheduler``.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, assert_never
 
+from compat.compiler.configuration import parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
@@ -27,6 +31,7 @@ from compat.compiler.spark.driver.restore import Snapshot, give_up, map_operator
 from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.watch import Watch
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
@@ -44,6 +49,14 @@ _LOSSES = 3
 """So often an epoch may be lost with its executors before that counts as a failure of the job."""
 _AFTER_A_LOSS = 0.1
 """Seconds that are waited after the first loss; twice as long after each that follows."""
+
+
+_TICK = 0.02
+"""Seconds until it is looked for input again."""
+_PATIENCE = 2.0
+"""Seconds that a job that is cancelled has for the present epoch."""
+_TIMEOUT = "execution.checkpointing.timeout"
+_LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
 
 class JobFailed(Exception):
@@ -114,9 +127,15 @@ class JobMaster:
         self._claimed: Snapshot | None = None
         self._drain = False
         self._stopping: list[Any] = []
-        self._cancelled = False
+        self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
+        self._cancels: list[Path] = []
+        self._cancelled: float | None = None
+        self._since: float | None = None
+        self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = time.time() if before is None else before.started
         self._next_timer: int | None = None
+        self._empty = 0
+        self._rests = 0.0
         self._lock: Any = None
         self._specs = {spec.id: spec for _, spec in plan.operators()}
         self.measured = Measured(plan)
@@ -149,6 +168,7 @@ class JobMaster:
 
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
+        watch = Watch(self._look, f"watch-{self.job_id[:8]}")
         try:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
@@ -163,14 +183,15 @@ class JobMaster:
                 self._tell("failed", error=str(error))
                 raise
         finally:
+            watch.close()
             if self._runner is not None and not self.abandoned:
                 self._runner.close()
             self._lock.close()
         return self.status
 
     def cancel(self) -> None:
-        """End the job after the present epoch, without a savepoint."""
-        self._cancelled = True
+        """End the job, without a savepoint: after the present epoch if that takes moments only."""
+        self._cancelled = self._cancelled or time.monotonic()
 
     def abandon(self) -> None:
         """Do nothing more: the process ends. The job counts as interrupted."""
@@ -201,7 +222,7 @@ class JobMaster:
         """Do what is to be done next, an epoch at most; True when the job is over."""
         if self.abandoned:
             raise _Abandoned
-        if self._cancelled:
+        if self._cancelled is not None:
             with suppress(StoreError):  # it is published when the job goes on
                 self._publish()
             self._cancel()
@@ -229,14 +250,11 @@ class JobMaster:
 
     def _answer_requests(self) -> bool:
         """Do what was asked for; True when the job is over by it."""
-        for answer, request in self.store.requests(self.job_id):
+        while self._asked:
+            answer, request = self._asked.popleft()
             try:
                 if request["action"] == "savepoint":
                     self.store.answer(answer, {"path": self.take_savepoint(request.get("path"))})
-                elif request["action"] == "cancel":
-                    self._cancel()
-                    self.store.answer(answer, {"status": self.status.value})
-                    return True
                 else:
                     self._stopping.append((answer, request.get("drain", False), request.get("path")))
             except StoreError as error:
@@ -248,6 +266,8 @@ class JobMaster:
 
     def _cancel(self) -> None:
         self._end(JobStatus.CANCELED)
+        for answer in self._cancels:
+            self.store.answer(answer, {"status": self.status.value})
         self._tell("stopped", path=None, metrics=self.measured.all())
 
     def _stop_now(self, asked: list[Any]) -> bool:
@@ -269,18 +289,26 @@ class JobMaster:
         return True
 
     def _wait_for_work(self) -> bool:
-        timer_due = self._next_timer is not None and self._next_timer <= self._now()
-        if next_epoch.is_due(self.coordinator) or timer_due or self._drain:
+        if self._drain or (self._next_timer is not None and self._next_timer <= self._now()):
             return True
-        time.sleep(0.02)
+        if time.monotonic() >= self._rests and next_epoch.is_due(self.coordinator):
+            return True
+        time.sleep(_TICK)
         return False
+
+    def _rest(self, empty: bool) -> None:
+        """Look for input again only later, where there was none although a source was said to have some.
+
+        The longer that goes on, the longer it rests: at most the time between checkpoints.
+        """
+        self._empty = self._empty + 1 if empty else 0
+        self._rests = time.monotonic() + min(_TICK * 2 ** min(self._empty, 10), self._target) if empty else 0.0
 
     def _now(self) -> int:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
 
     def _epoch(self) -> None:
         coordinator = self.coordinator
-        began = time.monotonic()
         token, epoch = new_token(), coordinator.log.next_epoch
         spec = EpochSpec(
             job_id=self.job_id,
@@ -291,6 +319,7 @@ class JobMaster:
             store=coordinator.log.path,
             replicas=self._replicas,
             options=self.plan.options,
+            now=self._now(),
             runtimes=coordinator.runtimes,
             work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain),
             floors=coordinator.floors,
@@ -299,7 +328,16 @@ class JobMaster:
         )
         assert self._runner is not None
         self.executions.deploy()
-        results = self._runner.run(spec)
+        self._runner.prepare()
+        self._since = began = time.monotonic()
+        try:
+            results = self._runner.run(spec)
+        except EpochLost as error:
+            if time.monotonic() - began > self._timeout:
+                raise EpochLost(f"{_LATE.format(self._timeout)} {error}") from error
+            raise
+        finally:
+            self._since = None
         failure = next((each for each in results if isinstance(each, TaskFailure)), None)
         if failure is not None:
             raise _Failed(failure)
@@ -322,7 +360,21 @@ class JobMaster:
         seconds = time.monotonic() - began
         for source in coordinator.sources.values():
             source.pace.done(seconds, self._target)
+        self._rest(not records and not any(report.changed or report.published for report in reports))
         self._after(epoch, records, reports, seconds)
+
+    def _look(self) -> None:
+        """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
+        for answer, request in self.store.requests(self.job_id):
+            if request["action"] == "cancel":
+                self._cancels.append(answer)
+                self.cancel()
+            else:
+                self._asked.append((answer, request))
+        since, now = self._since, time.monotonic()
+        cancelled = self._cancelled is not None and now - self._cancelled > _PATIENCE
+        if since is not None and self._runner is not None and (cancelled or now - since > self._timeout):
+            self._runner.cancel()
 
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
@@ -381,7 +433,7 @@ class JobMaster:
 
     def _recover(self, failure: TaskFailure) -> None:
         """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up."""
-        while not self._cancelled:
+        while self._cancelled is None:
             self._wait_to_restart(failure)
             try:
                 self._take_up()
@@ -431,7 +483,7 @@ class JobMaster:
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not self._cancelled and (left := end - time.monotonic()) > 0:
+        while self._cancelled is None and (left := end - time.monotonic()) > 0:
             if self.abandoned:
                 raise _Abandoned
             time.sleep(min(left, 0.2))
@@ -478,6 +530,11 @@ class JobMaster:
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})
+
+
+def _epoch_timeout(options: Mapping[str, str], checkpointing: bool) -> float:
+    """The seconds that an epoch may take: an epoch is a checkpoint. Flink: ``execution.checkpointing.timeout``."""
+    return parse_duration(options.get(_TIMEOUT, "10 min")) / 1000 if checkpointing else math.inf
 
 
 def _failure_of(error: Exception) -> TaskFailure:

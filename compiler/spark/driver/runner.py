@@ -49,11 +49,17 @@ class SparkRunner:
         self._plan: Any = None
         self._base: Any = None
 
+    def prepare(self) -> None:
+        try:
+            _ = self._spark.context
+        except MissingJava:
+            raise
+        except Exception as error:
+            raise EpochLost(f"Spark does not start: {_reason(error)} (Spark's log: {self._spark.log})") from error
+
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         try:
             parcels = self._job(spec).collect()
-        except MissingJava:
-            raise
         except Exception as error:
             raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
         runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
@@ -69,11 +75,16 @@ class SparkRunner:
             first = self._stages[0].partitions
             self._base = context.parallelize(range(first), first)
             self._known = context
+        context.setJobGroup(self._id, "an epoch", interruptOnCancel=True)
         stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
         for level in range(1, len(self._stages)):
             partitions = self._stages[level].partitions
             stage = stage.partitionBy(partitions, _same).mapPartitionsWithIndex(self._level(spec, level))
         return stage.values()
+
+    def cancel(self) -> None:
+        if self._known is not None and self._spark.alive:
+            self._known.cancelJobGroup(self._id)
 
     def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
         return _level(self._id, self._plan, spec, level)

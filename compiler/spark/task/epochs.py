@@ -38,7 +38,10 @@ INLINE_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochSpec:
-    """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids."""
+    """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
+
+    ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
+    """
 
     job_id: str
     epoch: int
@@ -48,6 +51,7 @@ class EpochSpec:
     store: str
     replicas: str
     options: Mapping[str, str]
+    now: int = 0
     runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
     work: Mapping[tuple[int, int], WorkOfSubtask] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
@@ -108,8 +112,14 @@ class PackedPlan:
 class EpochRunner(Protocol):
     """Runs epochs of one plan."""
 
+    def prepare(self) -> None:
+        """Start what epochs run on, if it does not run. Raises EpochLost."""
+
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         """All tasks' reports. Raises EpochLost."""
+
+    def cancel(self) -> None:
+        """Give the epoch up that runs, if one does: :meth:`run` raises EpochLost. May be called in any thread, and often."""
 
     def close(self) -> None:
         """The job has ended."""
@@ -249,7 +259,7 @@ class Subtasks:
                 epoch=spec.epoch,
                 attempt=spec.attempt,
                 replica=replica,
-                clock=spec.clock or _clock,
+                clock=spec.clock or clock_from(spec.now),
                 options=spec.options,
                 runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
                 floors=spec.floors,
@@ -325,8 +335,10 @@ def _no_identity(operator_id: str) -> Callable[[bytes], bytes]:
     return _whole
 
 
-def _clock() -> int:
-    return int(time.time() * 1000)
+def clock_from(now: int) -> Callable[[], int]:
+    """A clock that goes on from the driver's, in milliseconds: those of other machines may be wrong."""
+    began = time.monotonic()
+    return lambda: now + int((time.monotonic() - began) * 1000)
 
 
 def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
@@ -361,6 +373,9 @@ class InProcessRunner:
         self._plan: PackedPlan = pickle.loads(pack(plan))
         self._subtasks = Subtasks(self._plan)
 
+    def prepare(self) -> None:
+        """Nothing is needed."""
+
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         parcels: dict[int, list[Parcel]] = {}
         for level, stage in enumerate(self._plan.stages):
@@ -371,6 +386,9 @@ class InProcessRunner:
                     following.setdefault(target, []).append(parcel)
             parcels = following
         return [parcel for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
+
+    def cancel(self) -> None:
+        """Nothing: what runs in this process cannot be interrupted."""
 
     def close(self) -> None:
         self._subtasks.close()
