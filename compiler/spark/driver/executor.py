@@ -21,6 +21,7 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
+from compat.compiler.spark.driver.session import refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
@@ -131,6 +132,7 @@ class SparkExecutor:
         compilation = compile_job(job)
         made = plan(compilation)
         refuse_unsupported(made)
+        refuse_unsafe(made.options, self._master)
         made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
         options, before = self._resumed(made)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.errors import ProgramError
 from compat.compiler.ours import ROOT
 from compat.compiler.spark.driver.java import java_home
 from compat.compiler.spark.plan import PhysicalPlan
@@ -33,6 +35,8 @@ _SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
+_ONCE = ("spark.task.maxFailures", "spark.stage.maxConsecutiveAttempts")
+_LOCAL_FAILURES = re.compile(r"local\[[^,\]]*,\s*([^\]]*)\]")
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -42,6 +46,24 @@ _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+
+
+def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
+    """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
+
+    Two attempts of a task at the same time would write to the same replica and send what both wrote.
+    """
+    asked = [f"{name}={options[name]}" for name in _ONCE if name in options and options[name].strip() != "1"]
+    if options.get("spark.speculation", "false").strip().lower() != "false":
+        asked.append(f"spark.speculation={options['spark.speculation']}")
+    found = _LOCAL_FAILURES.fullmatch(master or "")
+    if found is not None and found[1].strip() != "1":
+        asked.append(f"--master {master}")
+    if asked:
+        raise ProgramError(
+            f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried again as a "
+            "whole, as often as the job's restart strategy says (restart-strategy.type)."
+        )
 
 
 class MissingJava(StoreError):
