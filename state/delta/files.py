@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from compat.state.delta.errors import StoreError
@@ -55,10 +58,43 @@ def prove_written(path: str | Path, size: int) -> None:
         raise StoreError(f"A task wrote {size} bytes to {path}, and the driver finds {found}. {_SHARED}")
 
 
-def sync_directory(path: str | Path) -> None:
-    """Have the names in a directory survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def prove_files(files: Iterable[tuple[str, int]]) -> None:
+    """Prove that files of a path and a size each are here, and have their names survive a power cut. Raises StoreError."""
+    folders: dict[str, None] = {}
+    for path, size in files:
+        prove_written(path, size)
+        folders[os.path.dirname(path)] = None
+    for folder in folders:
+        sync(folder)
+
+
+def make_folder(path: str | Path) -> None:
+    """Make a folder, and those that it is in, where they are not there; their names survive a power cut."""
+    path = Path(path)
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
+
+
+def sync_commit(table: str, version: int) -> None:
+    """Have a version of a Delta table survive a power cut."""
+    log = os.path.join(table, "_delta_log")
+    with suppress(FileNotFoundError):  # it is in a checkpoint already, and another one follows on it
+        sync(os.path.join(log, f"{version:020d}.json"))
+    sync(log)
+
+
+def sync(path: str | Path) -> None:
+    """Have a file's contents, or the names in a folder, survive a power cut, where the file system can: what counts must."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return  # somebody else's folder, which was there before
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that know no folders
+            raise
     finally:
         os.close(descriptor)

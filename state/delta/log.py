@@ -26,7 +26,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError
-from compat.state.delta.files import prove_written
+from compat.state.delta.files import make_folder, prove_files, sync_commit
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
@@ -64,7 +64,7 @@ class SnapshotLog:
     def create(cls, path: str | Path) -> SnapshotLog:
         """A new, empty table, or the one that is there."""
         try:
-            Path(path).mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             if DeltaTable.is_deltatable(str(path)):
                 return cls.open(path)
             return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
@@ -164,8 +164,7 @@ class SnapshotLog:
             return False
         if self._was_rolled_back():
             raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
-        for file in files:
-            prove_written(os.path.join(self.path, file.path), file.size)
+        prove_files((os.path.join(self.path, file.path), file.size) for file in files)
         self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 
@@ -184,6 +183,7 @@ class SnapshotLog:
         try:
             self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
             self.refresh()
+            sync_commit(self.path, self.version)
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
             raise StoreError(f"The store {self.path} cannot be written: {error}. Nothing committed is lost.") from error

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compat.state.delta.errors import StoreError
+from compat.state.delta.files import sync
 
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""
@@ -98,6 +99,7 @@ def write_table(directory: str, table: pa.Table) -> DataFile:
             use_dictionary=["operator_id", "kind", "state", "key_group"],
             write_statistics=list(_STATISTICS),
         )
+        sync(path)
     except OSError as error:
         raise StoreError(f"The store {directory} cannot be written: {error}. Nothing committed is lost.") from error
     return DataFile(name, os.path.getsize(path), _statistics(table))

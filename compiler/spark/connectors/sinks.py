@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from compat.state.delta.files import prove_written, without_scheme
+from compat.state.delta.files import prove_files, without_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,11 @@ class ProvingCommitter(ABC):
         """As of :class:`Committer`."""
 
 
-def prove_files(sink: Any, committables: list[Any]) -> None:
+def prove_output(sink: Any, committables: list[Any]) -> None:
     """Raise a StoreError unless the driver finds all files that the writers of a sink left, whole."""
     committer = committer_of(sink)
     if isinstance(committer, ProvingCommitter):
-        for path, size in committer.files(committables):
-            prove_written(path, size)
+        prove_files(committer.files(committables))
 
 
 def placed(sink: Any) -> Any:

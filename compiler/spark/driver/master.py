@@ -21,7 +21,7 @@ from compat.compiler.configuration import parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import committer_of, prove_files
+from compat.compiler.spark.connectors.sinks import committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.job_metrics import Measured
@@ -395,7 +395,7 @@ class JobMaster:
         """Raise a StoreError unless what writers left is where it is published from: behind the commit it would be lost."""
         for each in (each for report in reports for each in report.published):
             if isinstance(each, Written) and (operator := self._specs[each.operator_id].operator) is not None:
-                prove_files(operator.function, each.committables)
+                prove_output(operator.function, each.committables)
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:

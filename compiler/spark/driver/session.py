@@ -61,8 +61,8 @@ def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
         asked.append(f"--master {master}")
     if asked:
         raise ProgramError(
-            f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried again as a "
-            "whole, as often as the job's restart strategy says (restart-strategy.type)."
+            f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried "
+            "again as a whole, as often as the job's restart strategy says (restart-strategy.type)."
         )
 
 

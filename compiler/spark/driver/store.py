@@ -16,7 +16,7 @@ from typing import Any
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.state.delta.errors import StoreError
-from compat.state.delta.files import local_path, sync_directory
+from compat.state.delta.files import local_path, sync
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
@@ -129,7 +129,7 @@ class JobStore:
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)
-        sync_directory(path.parent)
+        sync(path.parent)
 
     def read(self, job_id: str) -> JobEntry | None:
         """How a job is; None if there is none of that id (or of that beginning of one, or several)."""

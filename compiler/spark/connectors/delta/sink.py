@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
 from compat.compiler.spark.connectors.sinks import ProvingCommitter
-from compat.state.delta.files import why_not_local, without_scheme
+from compat.state.delta.files import make_folder, sync, sync_commit, why_not_local, without_scheme
 
 Settings = Mapping[str, Any]
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -86,8 +86,9 @@ class DeltaWriter:
         folders = [f"{name}={_NULL if text is None else quote(text, safe='')}" for name, text in texts.items()]
         name = "/".join([*folders, f"part-{uuid.uuid4().hex}.parquet"])
         path = os.path.join(_path(self._settings), name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_folder(os.path.dirname(path))
         pq.write_table(table, path)
+        sync(path)
         return name, os.path.getsize(path), table.num_rows, texts, schema.serialize().to_pybytes()
 
 
@@ -123,3 +124,5 @@ class DeltaCommitter(ProvingCommitter):
         ]
         properties = CommitProperties(app_transactions=[Transaction(job, epoch)])
         table.create_write_transaction(actions, "append", schema, columns or None, commit_properties=properties)
+        table.update_incremental()
+        sync_commit(path, table.version())

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
 from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext
-from compat.state.delta.files import why_not_local, without_scheme
+from compat.state.delta.files import make_folder, sync, why_not_local, without_scheme
 from compat.state.types import RowTypeInfo
 
 _JAVA_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
@@ -97,7 +97,7 @@ class FileWriter:
         # Two jobs may write into one directory, and two attempts of a task at the same time.
         name = f"{prefix}-{uuid.uuid4()}-{self._context.subtask}{suffix}"
         directory = self._base / bucket
-        directory.mkdir(parents=True, exist_ok=True)
+        make_folder(directory)
         hidden = directory / f".{name}.inprogress"
         stream: Any = [] if self._encoder is None else open(hidden, "wb")  # noqa: SIM115
         return stream, hidden, directory / name
@@ -165,3 +165,6 @@ class FileCommitter(ProvingCommitter):
         for hidden, final, _ in committables:
             with suppress(FileNotFoundError):
                 os.replace(hidden, final)
+        for folder in {os.path.dirname(final) for _, final, _ in committables}:
+            with suppress(FileNotFoundError):
+                sync(folder)
