@@ -42,6 +42,7 @@ class Run:
     epoch_records: int | None = None
     flink: str | None = None
     fresh: bool = False
+    replicas: str | None = None
 
 
 def run_program(run: Run, narrator: Narrator) -> int:
@@ -124,6 +125,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             epoch_records=run.epoch_records,
             flink=run.flink,
             fresh=run.fresh,
+            replicas=run.replicas,
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),

@@ -19,7 +19,6 @@ class InUse:
     """
 
     def __init__(self, path: str) -> None:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         self._path = path
         self._file = os.open(f"{path}.{_MARK}", os.O_RDWR | os.O_CREAT, 0o600)
         try:

@@ -25,7 +25,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import make_folder, prove_files, sync_commit
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
@@ -69,7 +69,7 @@ class SnapshotLog:
                 return cls.open(path)
             return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {path} cannot be written: {error}. Give another directory.") from error
+            raise unwritable("The store", path, error, "give another") from error
 
     @classmethod
     def open(cls, path: str | Path, version: int | None = None) -> SnapshotLog:
@@ -186,7 +186,7 @@ class SnapshotLog:
             sync_commit(self.path, self.version)
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {self.path} cannot be written: {error}. Nothing committed is lost.") from error
+            raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
 
     def clean(self, retained: int) -> None:
         """Remove the files that none of the last ``retained`` checkpoints needs, those of failed attempts included."""
@@ -195,7 +195,7 @@ class SnapshotLog:
             self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
             self.refresh()
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {self.path} cannot be cleaned: {error}. Nothing committed is lost.") from error
+            raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
 
     @property
     def floor(self) -> int:

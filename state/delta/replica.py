@@ -7,6 +7,7 @@ open when a process was killed, that gave an error or that was there before the 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -16,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.in_use import InUse, boot_id
 from compat.state.delta.rows import Kind, Row
 
@@ -25,6 +27,7 @@ _OF_DRIVER = frozenset({Kind.OPERATOR, Kind.TASK, Kind.JOB})
 _TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
 _SIGN = 1 << 63
 _FILE = "data.mdb"
+_LEAST_SPACE = 1024 * 1024
 MAP_SIZE = 1 << 36
 
 
@@ -217,14 +220,23 @@ class LmdbReplica(Replica):
         self._lmdb = lmdb
         self._environment: Any = None
         self._reading: Any = None
-        self._use = InUse(os.path.join(directory, _FILE))
+        try:
+            os.makedirs(directory, exist_ok=True)
+            _expect_space(directory)
+            self._use = InUse(os.path.join(directory, _FILE))
+        except OSError as error:
+            raise self._unwritable(error) from error
         if not self._use.trusted:
             self._remove()
         try:
             self._open()
         except self._lmdb.Error:
             self._remove()  # a damaged replica is worth nothing: the log has everything
-            self._open()
+            try:
+                self._open()
+            except self._lmdb.Error as error:
+                self._use.close()
+                raise self._unwritable(error) from error
 
     def _open(self) -> None:
         synced = not boot_id()  # else a start of the system tells that it was not
@@ -250,6 +262,22 @@ class LmdbReplica(Replica):
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         self._reading.abort()
+        try:
+            self._put(changes, before, after)
+        except (self._lmdb.DiskError, self._lmdb.MapFullError) as error:
+            raise self._unwritable(error) from error
+        except self._lmdb.Error as error:
+            if "No space left" in str(error) or "Read-only file system" in str(error):
+                raise self._unwritable(error) from error
+            raise
+        self._reading = self._environment.begin(buffers=False)
+
+    def _unwritable(self, error: Exception) -> StoreError:
+        return unwritable(
+            "The folder of local state", self._directory, error, "have it elsewhere with --replicas FOLDER"
+        )
+
+    def _put(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         with self._environment.begin(write=True) as writing:
             if _position(writing.get(_META)) != before:
                 raise RuntimeError(f"The replica {self._directory} was changed by another attempt of the task.")
@@ -260,7 +288,6 @@ class LmdbReplica(Replica):
                 else:
                     put(key, value)
             put(_META, f"{after.epoch} {after.token}".encode())
-        self._reading = self._environment.begin(buffers=False)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -290,6 +317,13 @@ class LmdbReplica(Replica):
         for name in (_FILE, "lock.mdb"):
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(self._directory, name))
+
+
+def _expect_space(directory: str) -> None:
+    """Raise an OSError where LMDB could not even write its lock file: it is mapped, and a full disk would kill the process."""
+    found = os.statvfs(directory)
+    if found.f_bavail * found.f_frsize < _LEAST_SPACE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _position(meta: bytes | None) -> Position | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.state.delta.compaction import contents
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import sync
 from compat.state.delta.log import LogFile, SnapshotLog
 from compat.state.delta.rows import DataFile, Row, read_rows, write_table
@@ -49,7 +49,7 @@ def write_savepoint(
         sync(target)
     except (OSError, StoreError) as error:
         shutil.rmtree(target, ignore_errors=True)
-        raise StoreError(f"The savepoint {target} cannot be written: {error}.") from error
+        raise unwritable("The savepoint", target, error, "give another path") from error
     return str(target)
 
 

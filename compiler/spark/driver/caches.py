@@ -154,6 +154,9 @@ class CacheSink(Sink, ProvingCommitter):
         """The committer."""
         return self
 
+    def sweep(self, job_id: str, epoch: int) -> None:
+        """Nothing: files that the manifest does not name are not read."""
+
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
         return ((str(self._path / name), size) for name, _, size in committables)
 

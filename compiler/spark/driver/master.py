@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import time
 import uuid
 from collections import deque
@@ -21,13 +20,20 @@ from compat.compiler.configuration import parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import committer_of, prove_output
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.restarts import RestartStrategy
-from compat.compiler.spark.driver.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
+from compat.compiler.spark.driver.restore import (
+    Restoration,
+    Snapshot,
+    give_up,
+    map_operators,
+    prepare_restore,
+    saved_operators,
+)
 from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
@@ -37,7 +43,8 @@ from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
-from compat.state.delta.errors import StoreError
+from compat.compiler.transformations.operators import LegacySink, SinkWriter
+from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
@@ -151,6 +158,15 @@ class JobMaster:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
             self.plan = restoration.plan
         self._lock = self.store.lock(self.job_id)
+        try:
+            self._take_over(restoration)
+            self._to(JobStatus.CREATED)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _take_over(self, restoration: Restoration | None) -> None:
+        """Open the store, with what is restored in it."""
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
@@ -164,7 +180,8 @@ class JobMaster:
         if self._plan_json is not None:
             self._plan_json = with_adopted(self._plan_json, self.plan)
             self.store.write_plan(self.job_id, self._plan_json)
-        self._to(JobStatus.CREATED)
+        if self._before is not None:
+            self._sweep()
 
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
@@ -185,7 +202,10 @@ class JobMaster:
         finally:
             watch.close()
             if self._runner is not None and not self.abandoned:
-                self._runner.close()
+                over = self.status.terminal
+                self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
+            if self.status.terminal:
+                self._sweep()
             self._lock.close()
         return self.status
 
@@ -397,6 +417,15 @@ class JobMaster:
             if isinstance(each, Written) and (operator := self._specs[each.operator_id].operator) is not None:
                 prove_output(operator.function, each.committables)
 
+    def _sweep(self) -> None:
+        """Remove what attempts left that failed, or whose driver died: nothing of an epoch after the last one counts."""
+        for _, spec in self.plan.operators():
+            if isinstance(spec.operator, LegacySink | SinkWriter):
+                committer = committer_of(spec.operator.function)
+                if isinstance(committer, ProvingCommitter):
+                    with suppress(OSError):
+                        committer.sweep(self.job_id, self.coordinator.epoch)
+
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
             for each in report.published:
@@ -480,6 +509,7 @@ class JobMaster:
         for id, source in self.coordinator.sources.items():
             coordinator.sources[id].pace = source.pace
         self.coordinator = coordinator
+        self._sweep()
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -503,7 +533,6 @@ class JobMaster:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
         self._write(ended=time.time(), message=message)
-        shutil.rmtree(os.path.join(self._replicas, self.job_id), ignore_errors=True)
 
     def _write(self, **changes: Any) -> None:
         entry = JobEntry(
@@ -525,7 +554,7 @@ class JobMaster:
             self.store.write(replace(entry, **changes))
         except OSError as error:
             if self.status is JobStatus.CREATED:
-                raise StoreError(f"The store {self.store.root} cannot be written: {error}.") from error
+                raise unwritable("The store", self.store.root, error, "give another with --store") from error
             # A full disk must not hide why the job ends; a job whose entry is behind counts as interrupted.
 
     def _tell(self, event: str, **details: Any) -> None:

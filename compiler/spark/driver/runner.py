@@ -21,11 +21,10 @@ from compat.compiler.spark.task.epochs import (
     Ran,
     Subtasks,
     TaskFailure,
-    lasting_vertices,
     pack,
     run_partition,
 )
-from compat.compiler.spark.task.hosts import Host, HostLoad, close_hosts
+from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, Any] = {}
@@ -44,7 +43,6 @@ class SparkRunner:
         self._id = uuid.uuid4().hex
         dumps: Any = cloudpickle.dumps
         self._packed = HostLoad(dumps(setup), pack(plan))
-        self._has_hosts = bool(lasting_vertices(plan))
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
@@ -89,14 +87,14 @@ class SparkRunner:
     def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
         return _level(self._id, self._plan, spec, level)
 
-    def close(self) -> None:
-        if self._has_hosts:
-            close_hosts(self._id)
+    def close(self, folder: str | None) -> None:
+        clear_away(self._id, folder)
         if self._plan is not None and self._spark.alive:
-            if self._has_hosts and not self._spark.local:
-                machines = self._widest
+            if not self._spark.local:
+                context = self._spark.context
+                tasks = 2 * max(self._widest, context.defaultParallelism)  # so that each executor is given one
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
-                    self._spark.context.parallelize(range(machines), machines).foreachPartition(_closing(self._id))
+                    context.parallelize(range(tasks), tasks).foreachPartition(_clearing(self._id, folder))
             self._plan.unpersist()
 
 
@@ -110,8 +108,8 @@ class _Runs:
     runs: frozenset[tuple[int, int, str]]
 
 
-def _closing(plan_id: str) -> Callable[[Any], None]:
-    return lambda _: close_hosts(plan_id)
+def _clearing(plan_id: str, folder: str | None) -> Callable[[Any], None]:
+    return lambda _: clear_away(plan_id, folder)
 
 
 def _same(partition: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import local_path, sync
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
@@ -86,7 +86,7 @@ class JobStore:
             directory.mkdir(parents=True, exist_ok=True)
             file = open(directory / "driver", "w")  # noqa: SIM115 - held on purpose
         except OSError as error:
-            raise StoreError(f"The store {self.root} cannot be written: {error}. Give another with --store.") from error
+            raise unwritable("The store", self.root, error, "give another with --store") from error
         for _ in range(20):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import stat
 import tempfile
 import time
@@ -121,8 +122,8 @@ class EpochRunner(Protocol):
     def cancel(self) -> None:
         """Give the epoch up that runs, if one does: :meth:`run` raises EpochLost. May be called in any thread, and often."""
 
-    def close(self) -> None:
-        """The job has ended."""
+    def close(self, folder: str | None) -> None:
+        """Close the functions; remove the folder of replicas of a job that has ended, on each machine."""
 
 
 def pack(plan: PhysicalPlan) -> bytes:
@@ -267,6 +268,7 @@ class Subtasks:
                 work=spec.work.get((task.vertex, subtask)),
                 batch=self._plan.batch,
                 store=spec.store,
+                job_id=spec.job_id,
             )
             stream_task = StreamTask(task, environment, open_task, made.append)
             changes = Changes()
@@ -347,6 +349,8 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
         return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    if isinstance(error, StoreError):  # it says all there is to say
+        return TaskFailure(name, None, None, str(error), task.vertex, subtask)
     cause = "".join(traceback.format_exception(error)).rstrip()
     return TaskFailure(name, None, None, cause, task.vertex, subtask)
 
@@ -390,5 +394,7 @@ class InProcessRunner:
     def cancel(self) -> None:
         """Nothing: what runs in this process cannot be interrupted."""
 
-    def close(self) -> None:
+    def close(self, folder: str | None) -> None:
         self._subtasks.close()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +34,9 @@ from compat.compiler.ours import ROOT
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, private_folder
 
+FORGOTTEN_SECONDS = 7 * 24 * 3600
+"""Replicas that were not used for so long are removed: if their job goes on, they are made anew."""
+
 IDLE_SECONDS = 3600
 """A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
 
@@ -48,6 +53,7 @@ _HOME = os.getpid()
 daemon was killed, would name whoever took over its orphans."""
 _CLOSE = b""
 _HEARD = b"heard"
+_JOB_ID = re.compile(r"[0-9a-f]{32}")
 _PID = ".pid"
 _MODULE = "compat.compiler.spark.task.hosts"
 _started: list[subprocess.Popen[bytes]] = []
@@ -148,6 +154,22 @@ class Host:
 
 def _only(place: tuple[int, int], of: Mapping[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
     return {place: of[place]} if place in of else {}
+
+
+def clear_away(plan_id: str, folder: str | None) -> None:
+    """Leave none of a plan's hosts on this machine, and no replicas in the folder, nor such as were forgotten beside it."""
+    close_hosts(plan_id)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        remove_forgotten(os.path.dirname(folder))
+
+
+def remove_forgotten(replicas: str) -> None:
+    """Remove the replicas of jobs that nobody has used for long: a machine that was lost for a while has them still."""
+    for job in Path(replicas).glob("*"):
+        marks = [mark.stat().st_mtime for mark in job.glob("*/*.in-use")]
+        if _JOB_ID.fullmatch(job.name) and marks and time.time() - max(marks) > FORGOTTEN_SECONDS:
+            shutil.rmtree(job, ignore_errors=True)
 
 
 def close_hosts(plan_id: str) -> None:

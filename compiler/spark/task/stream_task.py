@@ -73,6 +73,7 @@ class TaskEnvironment:
     work: WorkOfSubtask | None = None
     batch: bool = False
     store: str = ""
+    job_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -273,6 +274,7 @@ class StreamTask:
             watermark=watermark,
             batch=environment.batch,
             store=environment.store,
+            job_id=environment.job_id,
             metrics=self._open_task.metrics.setdefault(spec.node, Metrics()),
             floor=MIN_TIMESTAMP if environment.runtime is not None else environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
 import pickle
 import subprocess
 import threading
@@ -28,6 +29,7 @@ from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
+from compat.compiler.spark.task.hosts import remove_forgotten
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
@@ -177,7 +179,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if mounted.returncode != 0:
         pytest.skip("a file system can be mounted by root only")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Path, small_disk: Path) -> None:
@@ -194,6 +196,33 @@ def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Pat
     ended = failed.store.read(failed.job_id).ended
     run(cluster, tmp_path, replicas=replicas, savepoint=str(failed.store.directory(failed.job_id)) if ended else None)
     verify(cluster, tmp_path)
+
+
+FULL_DISK = r"{} \S+ cannot be written: .*No space left on device.* The disk is full: make room on it, or {}"
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("replicas", FULL_DISK.format("The folder of local state", "have it elsewhere with --replicas FOLDER")),
+        ("files", FULL_DISK.format("The sink's folder", "give the sink another")),
+        ("table", FULL_DISK.format("The sink's folder", "give the sink another")),
+        ("store", FULL_DISK.format("The store", "")),
+    ],
+)
+def test_a_full_disk_is_named(cluster: Any, tmp_path: Path, small_disk: Path, what: str, told: str) -> None:
+    """Whichever folder it is: the error says which, why, and what to do."""
+    (small_disk / "ballast").write_bytes(b"0" * (2 * 1024 * 1024 - 4 * 1024))
+    options = {"replicas": str(small_disk / "replicas")} if what == "replicas" else {}
+    for folder in ("files", "table"):
+        (small_disk / folder if what == folder else tmp_path / folder).mkdir(exist_ok=True)
+        if what == folder:
+            (tmp_path / folder).symlink_to(small_disk / folder)
+    if what == "store":
+        cluster.directory = small_disk
+    with pytest.raises((JobFailed, StoreError), match=f"(?s){told}") as failed:
+        run(cluster, tmp_path, **{"replicas": str(tmp_path / "replicas"), **options})
+    assert "Traceback" not in str(failed.value)
 
 
 def test_an_answer_that_comes_after_the_end_is_waited_for(tmp_path: Path) -> None:
@@ -494,3 +523,57 @@ def test_what_travels_to_the_driver_is_bounded(cluster: Any, monkeypatch: Any) -
     assert max(sizes) < 2_000_000
     job = cluster.last.master.store.directory(cluster.last.master.job_id)
     assert {row["key"]: len(row["value"]) for row in state_rows(str(job), "large")} == dict.fromkeys(NUMBERS, 300_000)
+
+
+def hidden_and_unnamed(folder: Path) -> list[str]:
+    """The files of both sinks that no reader sees."""
+    named = {Path(file).name for file in DeltaTable(str(folder / "table")).file_uris()}
+    hidden = [file.name for file in (folder / "files").rglob(".*")]
+    return hidden + [file.name for file in (folder / "table").glob("*.parquet") if file.name not in named]
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_attempts_that_failed_leave_no_files(cluster: Any, tmp_path: Path, monkeypatch: Any, call: int) -> None:
+    """The tasks wrote all of the epoch, and then it was lost."""
+    monkeypatch.setattr(InProcessRunner, "run", failing(InProcessRunner.run, call, True, EpochLost("gone")))
+    run(cluster, tmp_path)
+    verify(cluster, tmp_path)
+    assert hidden_and_unnamed(tmp_path) == []
+    assert list((tmp_path / "replicas").glob("*")) == []
+
+
+def test_a_driver_that_died_leaves_no_files_for_long(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessRunner, "run", failing(InProcessRunner.run, 3, True, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    assert len(hidden_and_unnamed(tmp_path)) == 4
+    run(cluster, tmp_path)
+    verify(cluster, tmp_path)
+    assert hidden_and_unnamed(tmp_path) == []
+
+
+def test_a_task_that_fails_takes_its_files_with_it(cluster: Any, tmp_path: Path) -> None:
+    class Broken(Encoder):
+        def encode(self, value: Any, stream: Any) -> None:
+            stream.write(b"half of")
+            raise ValueError("broken")
+
+    env = cluster.environment(1)
+    env.from_collection(NUMBERS, Types.INT()).sink_to(
+        FileSink.for_row_format(str(tmp_path / "out"), Broken(None)).build()
+    )
+    with pytest.raises(JobFailed, match="broken"):
+        env.execute()
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []
+
+
+def test_replicas_that_nobody_used_for_long_are_removed(tmp_path: Path) -> None:
+    for job, age in (("a" * 32, 8), ("b" * 32, 6), ("not-a-job", 8)):
+        mark = tmp_path / job / "task-1-0" / "data.mdb.in-use"
+        mark.parent.mkdir(parents=True)
+        mark.touch()
+        then = time.time() - age * 24 * 3600
+        os.utime(mark, (then, then))
+    remove_forgotten(str(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b" * 32, "not-a-job"]

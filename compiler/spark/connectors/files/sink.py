@@ -17,7 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
 from compat.state.delta.files import make_folder, sync, why_not_local, without_scheme
 from compat.state.types import RowTypeInfo
 
@@ -52,6 +52,12 @@ class FileWriter:
 
     def write(self, value: Any, timestamp: int | None) -> None:
         """A record, into the file of its bucket."""
+        try:
+            self._write(value)
+        except OSError as error:
+            raise unwritable_sink(self._base, error) from error
+
+    def _write(self, value: Any) -> None:
         bucket = self._bucket()
         if bucket not in self._open:
             self._open[bucket] = self._file(bucket)
@@ -65,13 +71,26 @@ class FileWriter:
 
     def prepare_commit(self) -> list[Any]:
         """Close the files; gives (hidden path, final path, size) of each."""
-        for bucket in list(self._open):
-            self._close(bucket)
+        try:
+            for bucket in list(self._open):
+                self._close(bucket)
+        except OSError as error:
+            raise unwritable_sink(self._base, error) from error
         done, self._done = self._done, []
         return done
 
+    def close(self) -> None:
+        """Remove the files that are open, or closed and not given to anybody."""
+        for stream, hidden, _ in self._open.values():
+            with suppress(OSError, AttributeError):  # a list, where the file is written at once
+                stream.close()
+            hidden.unlink(missing_ok=True)
+        for path, *_ in self._done:
+            Path(path).unlink(missing_ok=True)
+        self._open, self._done = {}, []
+
     def _close(self, bucket: str) -> None:
-        stream, hidden, final = self._open.pop(bucket)
+        stream, hidden, final = self._open[bucket]
         if self._encoder is None:
             _write_bulk(self._settings["writer_factory"], stream, hidden)
             stream = open(hidden, "rb")  # noqa: SIM115
@@ -79,6 +98,7 @@ class FileWriter:
         os.fsync(stream.fileno())
         size = os.fstat(stream.fileno()).st_size
         stream.close()
+        del self._open[bucket]
         self._done.append((str(hidden), str(final), size))
 
     def _bucket(self) -> str:
@@ -98,7 +118,7 @@ class FileWriter:
         name = f"{prefix}-{uuid.uuid4()}-{self._context.subtask}{suffix}"
         directory = self._base / bucket
         make_folder(directory)
-        hidden = directory / f".{name}.inprogress"
+        hidden = directory / f".{name}.{self._context.mark}.inprogress"
         stream: Any = [] if self._encoder is None else open(hidden, "wb")  # noqa: SIM115
         return stream, hidden, directory / name
 
@@ -152,6 +172,15 @@ def _write_avro(schema: str, records: list[Any], path: Path) -> None:
 
 class FileCommitter(ProvingCommitter):
     """Gives the files their final names."""
+
+    def __init__(self, settings: Any) -> None:
+        self._base = without_scheme(settings["base_path"])
+
+    def sweep(self, job_id: str, epoch: int) -> None:
+        for folder, _, names in os.walk(self._base):
+            for name in names:
+                if name.endswith(".inprogress") and is_of_later_epoch(name, job_id, epoch):
+                    Path(folder, name).unlink(missing_ok=True)
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
         return ((hidden, size) for hidden, _, size in committables)

@@ -200,6 +200,9 @@ class TransactionCommitter(ProvingCommitter):
     def __init__(self, wanted: Publication) -> None:
         self._wanted = wanted
 
+    def sweep(self, job_id: str, epoch: int) -> None:
+        """Nothing: the next epoch removes what is older."""
+
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
         return ((path, size) for path, _, size in committables)
 
