@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,11 +33,13 @@ from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 EPOCH_TRANSACTION = "epoch"
 _T = TypeVar("_T")
 _RESTORE = "RESTORE"
+_COMMIT = re.compile(r"(\d{20})\.")
 _CONFIGURATION = {
     "delta.appendOnly": "false",
     "delta.checkpointInterval": "50",
-    "delta.logRetentionDuration": "interval 1 hours",
-    "delta.enableExpiredLogCleanup": "true",
+    # How long commits are kept goes by the number of checkpoints that are retained, not by their age.
+    "delta.logRetentionDuration": "interval 3650 days",
+    "delta.enableExpiredLogCleanup": "false",
 }
 
 
@@ -189,13 +192,26 @@ class SnapshotLog:
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
 
     def clean(self, retained: int) -> None:
-        """Remove the files that none of the last ``retained`` checkpoints needs, those of failed attempts included."""
+        """Remove what none of the last ``retained`` checkpoints needs: data files, of failed attempts too, and commits."""
         keep = sorted(int(entry["version"]) for entry in self.checkpoints()[: max(retained, 1)])
         try:
             self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
             self.refresh()
+            self._remove_commits(keep[0] if keep else self.version)
         except (OSError, DeltaError) as error:
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def _remove_commits(self, oldest: int) -> None:
+        """Remove what tells of versions before the oldest one, but for what that one is read from."""
+        found: dict[int, list[Path]] = {}
+        for file in Path(self.path, "_delta_log").iterdir():
+            if match := _COMMIT.match(file.name):
+                found.setdefault(int(match[1]), []).append(file)
+        bases = [version for version, files in found.items() if version <= oldest and any(map(_is_checkpoint, files))]
+        for version in sorted(found):
+            if bases and version < max(bases):
+                for file in found[version]:
+                    file.unlink(missing_ok=True)
 
     @property
     def floor(self) -> int:
@@ -288,6 +304,11 @@ class SnapshotLog:
 
         for table in self.read(wanted, chosen):
             yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
+
+
+def _is_checkpoint(file: Path) -> bool:
+    """True for a Delta checkpoint, which holds all of a version in one file."""
+    return file.name.endswith(".checkpoint.parquet")
 
 
 def _unpacked_size(parquet: pq.ParquetFile) -> int:
