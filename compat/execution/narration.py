@@ -45,6 +45,8 @@ class Narrator:
                 self._progress(event)
             case "restarting":
                 self.say(f"Job {job} restarts in {event['delay']:g} s: {last_line(event['error'])}")
+            case "note":
+                self.say(event["text"])
             case "savepoint":
                 self.say(f"Job {job} wrote the savepoint {event['path']}")
             case "finished":
@@ -62,6 +64,14 @@ class Narrator:
             self.say(detail)
         self.say(f"Job {job} failed: {message}" if job is not None else f"Refused: {message}")
         if job is None and self._json:
+            self._out(json.dumps({"event": "failed", "job_id": None, "error": detail or message}, ensure_ascii=False))
+
+    def program_failed(self, message: str, detail: str) -> None:
+        """The program failed by itself, and none of its jobs did."""
+        if detail and detail != message:
+            self.say(detail)
+        self.say(f"The program failed: {message}")
+        if self._json:
             self._out(json.dumps({"event": "failed", "job_id": None, "error": detail or message}, ensure_ascii=False))
 
     def printed(self, line: str) -> None:

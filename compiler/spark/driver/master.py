@@ -62,6 +62,7 @@ _TICK = 0.02
 """Seconds until it is looked for input again."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
+_CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
 _TIMEOUT = "execution.checkpointing.timeout"
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
@@ -78,6 +79,14 @@ class JobFailed(Exception):
             where = f"The driver's side of operator {failure.operator!r} failed."
         given = f"The record: {failure.record}\n" if failure.record else ""
         super().__init__(f"{where}\n{given}{failure.cause}" if failure.task or failure.operator else failure.cause)
+
+
+class JobCancelled(Exception):
+    """Somebody cancelled the job. Flink: ``JobCancellationException``."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"Job {job_id} was cancelled.")
 
 
 class _Failed(Exception):
@@ -190,6 +199,12 @@ class JobMaster:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
             self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
+            for option in _CHECKPOINT_DIRECTORIES:
+                if self.plan.options.get(option):
+                    where = self.store.state(self.job_id)
+                    self._tell(
+                        "note", text=f"{option} is not used: checkpoints of jobs on Spark are in their store, {where}"
+                    )
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:

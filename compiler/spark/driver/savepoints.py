@@ -12,15 +12,29 @@ from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.files import local_path
 from compat.state.delta.savepoint import write_savepoint
 
+SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
+"""Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
+
+_OLDER = "state.savepoints.dir"
+
+
+def savepoint_directory(options: Mapping[str, str]) -> str:
+    """The directory for savepoints that a program sets; empty where it sets none."""
+    return options.get(SAVEPOINT_DIRECTORY) or options.get(_OLDER) or ""
+
 
 def take_savepoint(
     coordinator: CheckpointCoordinator, store: JobStore, path: str | None, plan_json: Mapping[str, Any] | None
 ) -> str:
     """Write a savepoint of the last committed epoch, whose sinks are published; gives its absolute path.
 
-    ``path`` is a new directory, or an existing one in which it is made. Raises StoreError.
+    ``path`` is a new directory, or an existing one in which it is made; without it, the savepoint goes into the directory
+    that the program sets, or into the store. Raises StoreError.
     """
     target = store.savepoint_path(coordinator.job_id)
+    default = savepoint_directory(coordinator.plan.options)
+    if default:
+        target = local_path(default, "The directory for savepoints").absolute() / target.name
     if path is not None:
         given = local_path(path, "The savepoint")
         target = given / target.name if given.is_dir() else given

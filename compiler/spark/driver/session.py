@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,9 @@ _SETTINGS = {
     "spark.stage.maxConsecutiveAttempts": "1",
 }
 _ONCE = ("spark.task.maxFailures", "spark.stage.maxConsecutiveAttempts")
+_LOCAL = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\]|-cluster\[.*\])?")
+_CONNECTING = 5.0
+"""Seconds that a master has to answer."""
 _LOCAL_FAILURES = re.compile(r"local\[[^,\]]*,\s*([^\]]*)\]")
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
@@ -64,6 +68,34 @@ def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
             f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried "
             "again as a whole, as often as the job's restart strategy says (restart-strategy.type)."
         )
+
+
+def refuse_unreachable(master: str | None) -> None:
+    """Raise a ProgramError for a Spark master that there is not: Spark itself would try for long."""
+    if master is None or _LOCAL.fullmatch(master) or master.startswith("k8s://"):
+        return
+    if master == "yarn":
+        if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
+            raise ProgramError(
+                "--master yarn needs the cluster's configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR to its folder."
+            )
+        return
+    hosts = re.fullmatch(r"spark://(.+)", master)
+    places = [re.fullmatch(r"(.+):(\d+)", place) for place in hosts[1].split(",")] if hosts else [None]
+    problems = []
+    for place in places:
+        if place is None:
+            raise ProgramError(
+                f"--master {master} names no Spark master: give local, local[2], local[*], spark://HOST:PORT, yarn or k8s://URL."
+            )
+        try:
+            socket.create_connection((place[1].strip("[]"), int(place[2])), _CONNECTING / len(places)).close()
+            return
+        except (OSError, OverflowError) as error:
+            problems.append(f"{place[0]}: {error}")
+    raise ProgramError(
+        f"No Spark master answers at {master} ({'; '.join(problems)}): start it, or give another --master."
+    )
 
 
 class MissingJava(StoreError):
