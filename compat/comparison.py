@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
 from pathlib import Path
@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 from compat.check.findings import Direction, Finding, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import Input, InputError, LoadOptions, is_snapshot, opened, plans_of, read_plan, request_for
+from compat.loader.inputs import (
+    Input,
+    InputError,
+    InputKind,
+    LoadOptions,
+    is_snapshot,
+    opened,
+    plans_of,
+    read_plan,
+    request_for,
+)
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
@@ -21,21 +31,27 @@ from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
+    from compat.loader.jvm.answers import Answers
+    from compat.loader.jvm.loading import FlinkLoading
 
 SECOND_HASH_SEED = 4711
+BUILT_BY_FLINK = ("java", "sql")
+"""The languages of jobs that Flink's own classes build."""
 
 
 @frozen(kw_only=False)
 class Comparison:
     """The inputs to compare, and how.
 
-    ``names`` is where the names of a savepoint's operators come from; ``known`` are inputs that are at
-    hand already, by argument. In a rollback ``old`` is the later program, and ``new`` the one before it.
+    ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
+    savepoint's operators come from; ``known`` are inputs that are at hand already, by argument. In a rollback ``old`` is the
+    later program, and ``new`` the one before it.
     """
 
     old: str
     new: str
     load: LoadOptions = field(default_factory=LoadOptions)
+    load_old: LoadOptions | None = None
     old_arguments: tuple[str, ...] = ()
     new_arguments: tuple[str, ...] = ()
     allow_non_restored: bool = False
@@ -52,10 +68,16 @@ class Comparison:
             self,
             old=self.new,
             new=self.old,
+            load=self.loading(Side.OLD),
+            load_old=None if self.load_old is None else self.load,
             old_arguments=self.new_arguments,
             new_arguments=self.old_arguments,
             direction="rollback",
         )
+
+    def loading(self, side: Side) -> LoadOptions:
+        """How the program of a side is loaded."""
+        return self.load if side is Side.NEW or self.load_old is None else self.load_old
 
 
 @frozen(kw_only=False)
@@ -87,7 +109,7 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
                 failures.append(error.failure)
         if failures:
             return Outcomes((_undecided(comparison, failures),), {})
-        sides = _load_all(inputs, comparison, failures, meanwhile)
+        sides, answers = _load_all(inputs, comparison, failures, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
@@ -95,7 +117,7 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
         assert not isinstance(new, Savepoint)
         try:
             jobs = _jobs(old, new, comparison)
-            reports = [_report(old, new, job, comparison) for job in jobs]
+            reports = [_report(old, new, job, comparison, answers[0].get(job)) for job in jobs]
         except InputError as error:
             return Outcomes((_undecided(comparison, [error.failure]),), sources)
         return Outcomes(
@@ -117,21 +139,30 @@ def compare_savepoints(
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
             )
-            sides = _load_all({Side.NEW: new}, comparison, failures, meanwhile)
-            names = read_names(comparison.names, comparison.load, comparison.job)
+            names = read_names(comparison.names, comparison.loading(Side.OLD), comparison.job)
         except InputError as error:
-            failures.append(error.failure)
+            return [Outcomes((_undecided(comparison, [error.failure]),), {})]
+        olds: dict[str, Savepoint | Failure] = {}
+        for path in paths:
+            try:
+                olds[path] = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), names))
+            except InputError as error:
+                olds[path] = error.failure
+        read = {path: old for path, old in olds.items() if isinstance(old, Savepoint)}
+        sides, answers = _load_all({Side.NEW: new}, comparison, failures, meanwhile, tuple(read.values()))
         if failures:
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
         loaded = sides[Side.NEW]
         assert not isinstance(loaded, Savepoint)
+        told = dict(zip(read, answers, strict=True))
         outcomes = []
-        for path in paths:
+        for path, old in olds.items():
             one = replace(comparison, old=path)
             try:
-                old = Savepoint(read_old(Input(path, path, "savepoint"), names))
-                reports = [_report(old, loaded, job, one) for job in _jobs(old, loaded, one)]
+                if isinstance(old, Failure):
+                    raise InputError(old)
+                reports = [_report(old, loaded, job, one, told[path].get(job)) for job in _jobs(old, loaded, one)]
                 outcomes.append(Outcomes(tuple(_after(report, one, sources) for report in reports), sources))
             except InputError as error:
                 outcomes.append(Outcomes((_undecided(one, [error.failure]),), sources))
@@ -139,10 +170,15 @@ def compare_savepoints(
 
 
 def decide(
-    old: Plan | Refused, new: Plan | Refused, comparison: Comparison, sources: Mapping[str, list[str]]
+    old: Plan | Refused | Savepoint,
+    new: Plan | Refused,
+    comparison: Comparison,
+    sources: Mapping[str, list[str]],
+    answers: Answers | None = None,
 ) -> Report:
-    """The report on two plans that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
-    return _after(_report(Kept(old), Kept(new), 0, comparison), comparison, sources)
+    """The report on two sides that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
+    before = old if isinstance(old, Savepoint) else Kept(old)
+    return _after(_report(before, Kept(new), 0, comparison, answers), comparison, sources)
 
 
 def _load_all(
@@ -150,43 +186,114 @@ def _load_all(
     comparison: Comparison,
     failures: list[Failure],
     meanwhile: Callable[[], object] | None,
-) -> dict[Side, Old]:
-    """The sides, loaded; programs are built a second time with another hash seed, if they could differ in it."""
-    load = comparison.load
-    running = [side for side, given in inputs.items() if given.kind not in ("plan", "savepoint")]
-    batch = start([request_for(inputs[side], load) for side in running], timeout=load.timeout) if running else None
-    _import_the_check()
-    if meanwhile is not None:
-        meanwhile()
-    first = dict(zip(running, finish(batch), strict=True)) if batch else {}
-    again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, load)
-    sides: dict[Side, Old] = {}
-    for side, given in inputs.items():
-        try:
-            if given.kind == "savepoint":
-                from compat.savepoint.load import read_names, read_old
+    olds: Sequence[Savepoint] = (),
+) -> tuple[dict[Side, Old], list[Mapping[int, Answers]]]:
+    """The sides, loaded, and what Flink made of OLD's state (or of that of each of ``olds``) in NEW, by job.
 
-                names = read_names(comparison.names, load, comparison.job)
-                sides[side] = Savepoint(read_old(given, names))
-            elif side in first:
-                sides[side] = Jobs(plans_of(given, first[side], side), again.get(side, ()))
-            else:
-                plan = read_plan(given, side)
-                sides[side] = Snapshot(plan) if is_snapshot(given) else Kept(plan)
-        except InputError as error:
-            failures.append(error.failure)
-    return sides
+    Programs in Python are built a second time with another hash seed, if they could differ in it.
+    """
+    sides: dict[Side, Old] = {}
+    answers: list[Mapping[int, Answers]] = []
+    flink = _begin_all(inputs, comparison, failures)
+    try:
+        kinds = (InputKind.PLAN, InputKind.SAVEPOINT)
+        running = [side for side, one in inputs.items() if one.kind not in kinds and not one.kind.built_by_flink]
+        timeout = comparison.load.timeout
+        requests = [request_for(inputs[side], comparison.loading(side)) for side in running]
+        batch = start(requests, timeout=timeout) if requests else None
+        _import_the_check()
+        if meanwhile is not None:
+            meanwhile()
+        first = dict(zip(running, finish(batch), strict=True)) if batch else {}
+        again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, comparison)
+        for side in sorted(inputs, key=lambda one: one is Side.NEW):
+            given = inputs[side]
+            try:
+                if side in flink:
+                    asked = _ask_all(flink[side], (sides[Side.OLD],) if Side.OLD in sides else olds, comparison, side)
+                    made = flink[side].finish(side)
+                    sides[side] = Jobs(made.plans)
+                    told = iter(made.answers)
+                    answers += [{job: next(told) for job in jobs} for jobs in asked]
+                elif side in first:
+                    sides[side] = Jobs(plans_of(given, first[side], side), again.get(side, ()))
+                elif side not in _failed(failures):
+                    sides[side] = _kept(given, side, comparison)
+            except InputError as error:
+                failures.append(error.failure)
+    finally:
+        for loading in flink.values():
+            loading.end()
+    return sides, answers or [{} for _ in olds or (None,)]
+
+
+def _kept(given: Input, side: Side, comparison: Comparison) -> Old:
+    """A side that needs no building. Raises InputError."""
+    if given.kind is InputKind.SAVEPOINT:
+        from compat.savepoint.load import read_names, read_old
+
+        return Savepoint(read_old(given, read_names(comparison.names, comparison.loading(side), comparison.job)))
+    plan = read_plan(given, side)
+    return Snapshot(plan) if is_snapshot(given) else Kept(plan)
+
+
+def _failed(failures: Sequence[Failure]) -> set[Side | None]:
+    return {failure.side for failure in failures}
+
+
+def _begin_all(
+    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure]
+) -> dict[Side, FlinkLoading]:
+    """The sides that Flink's own classes build, begun: each in a process of its own."""
+    if not any(given.kind.built_by_flink for given in inputs.values()):
+        return {}
+    from compat.loader.jvm.loading import begin
+
+    begun = {}
+    for side, given in inputs.items():
+        if given.kind.built_by_flink:
+            try:
+                begun[side] = begin(given, comparison.loading(side), side)
+            except InputError as error:
+                failures.append(error.failure)
+    return begun
+
+
+def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:
+    """Have the state of each OLD restored into NEW; gives the numbers of the jobs that were asked for."""
+    if side is not Side.NEW:
+        return []
+    asked = []
+    for old in olds:
+        found = dict(_restorable(old, comparison.job or 0))
+        for job, (metadata, folder) in found.items():
+            loading.restore(metadata, folder, job)
+        asked.append(list(found))
+    return asked
+
+
+def _restorable(old: Old, job: int) -> Iterator[tuple[int, tuple[bytes, str]]]:
+    """The state of OLD that Flink can restore, by job: a ``_metadata``, and the folder where it lies."""
+    if isinstance(old, Savepoint):
+        path = Path(old.recorded.recorded.metadata)
+        if path.is_file():
+            yield job, (path.read_bytes(), str(path.parent))
+        return
+    plans = old.plans if isinstance(old, Jobs) else (old.plan,)
+    for number, plan in enumerate(plans, start=0 if isinstance(old, Jobs) else job):
+        if isinstance(plan, Plan) and plan.empty_savepoint is not None:
+            yield number, (plan.empty_savepoint, "")
 
 
 def _may_differ(outcome: Outcome) -> bool:
     return isinstance(outcome, Loaded) and outcome.crash is None and not outcome.steady
 
 
-def _build_again(inputs: Mapping[Side, Input], load: LoadOptions) -> dict[Side, tuple[Plan | Refused, ...]]:
+def _build_again(inputs: Mapping[Side, Input], comparison: Comparison) -> dict[Side, tuple[Plan | Refused, ...]]:
     if not inputs:
         return {}
-    requests = [request_for(given, load) for given in inputs.values()]
-    outcomes = finish(start(requests, timeout=load.timeout, hash_seed=SECOND_HASH_SEED))
+    requests = [request_for(given, comparison.loading(side)) for side, given in inputs.items()]
+    outcomes = finish(start(requests, timeout=comparison.load.timeout, hash_seed=SECOND_HASH_SEED))
     return {
         side: outcome.plans if isinstance(outcome, Loaded) else ()
         for side, outcome in zip(inputs, outcomes, strict=True)
@@ -232,7 +339,7 @@ def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
     )
 
 
-def _report(old: Old, new: New, job: int, comparison: Comparison) -> Report:
+def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
     from compat.check.context import CheckOptions
     from compat.check.decision import check
     from compat.refusals import refused
@@ -245,13 +352,14 @@ def _report(old: Old, new: New, job: int, comparison: Comparison) -> Report:
             return replace(report, direction=comparison.direction)
     after = _program(plan, comparison.new, Side.NEW)
     before = _old(job_of(old, job), after, comparison)
-    options = CheckOptions(comparison.allow_non_restored, comparison.load.flink, comparison.direction)
+    flink = after.flink if plan.language in BUILT_BY_FLINK else comparison.load.flink
+    options = CheckOptions(comparison.allow_non_restored, flink, comparison.direction)
     again = {
         side.value: facts_of(second, name=side.value, kind="program")
         for side, given in ((Side.OLD, old), (Side.NEW, new))
         if (second := rebuilt(given, job)) is not None
     }
-    return check(before, after, options, again)
+    return check(before, after, options, again, answers)
 
 
 def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
@@ -307,7 +415,7 @@ def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:
     """The lines of the programs' own files."""
     sources = {}
     for given in inputs.values():
-        if given.kind == "savepoint":
+        if given.kind in (InputKind.SAVEPOINT, InputKind.JAR):
             continue
         try:
             with open(given.path, encoding="utf-8", errors="replace") as file:

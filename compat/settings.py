@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.check.findings import Level
 from compat.compiler.versions import FLINK_VERSIONS
-from compat.loader.inputs import LoadOptions
+from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.report import NAMES as FORMAT_NAMES
 from compat.state.frozen import frozen
 
@@ -51,6 +51,7 @@ class Settings:
     options: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[IgnoredRule, ...] = ()
     no_open: bool | None = None
+    jars: FlinkJars = field(default_factory=FlinkJars)
     path: Path | None = None
 
     def under(self, command_line: Settings) -> Settings:
@@ -60,11 +61,14 @@ class Settings:
         }
         said["options"] = MappingProxyType({**self.options, **command_line.options})
         said["ignore"] = (*self.ignore, *command_line.ignore)
+        said["jars"] = command_line.jars.over(self.jars)
         return replace(self, **said)
 
     def load_options(self) -> LoadOptions:
         """How programs are loaded by these settings."""
-        return LoadOptions.given(self.options, flink=self.flink, timeout=self.timeout, no_open=self.no_open)
+        return LoadOptions.given(
+            self.options, flink=self.flink, timeout=self.timeout, no_open=self.no_open, jars=self.jars
+        )
 
 
 def parse_output(text: str, folder: Path | None = None) -> Output:
@@ -182,6 +186,10 @@ KEYS = (
     "options",
     "ignore",
     "no-open",
+    "classpath",
+    "flink-home",
+    "flink-version",
+    "main-class",
 )
 """The keys that a settings file may have."""
 
@@ -217,6 +225,12 @@ def _settings(table: _Table) -> Settings:
         options=MappingProxyType(options),
         ignore=table.get("ignore", _ignores, "a list of rule ids, or of tables with rule, uid and reason") or (),
         no_open=table.get("no-open", _flag, "true or false"),
+        jars=FlinkJars(
+            classpath=table.get("classpath", lambda value: _paths(value, folder), "a path, or a list of paths") or (),
+            home=table.get("flink-home", lambda value: str(folder / _text(value)), "the path of a folder"),
+            version=table.get("flink-version", _text, 'a version such as "2.3.0"'),
+            main_class=table.get("main-class", _text, "the name of a class"),
+        ),
         path=table.path,
     )
 
@@ -256,6 +270,10 @@ def _positive(value: Any) -> int:
 def _outputs(value: Any, folder: Path) -> tuple[Output, ...]:
     texts = value if isinstance(value, list) else [value]
     return tuple(parse_output(_text(text), folder) for text in texts)
+
+
+def _paths(value: Any, folder: Path) -> tuple[str, ...]:
+    return tuple(str(folder / _text(path)) for path in (value if isinstance(value, list) else [value]))
 
 
 def _options(value: Any) -> dict[str, str]:

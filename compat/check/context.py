@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.identity import find_rightful
@@ -15,6 +16,9 @@ from compat.check.writing import fresh_uid
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
 from compat.state.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.loader.jvm.answers import Answer, Answers
 
 
 @frozen(kw_only=False)
@@ -31,7 +35,8 @@ class Check:
     """Two programs, where the state goes, and the options.
 
     ``wrong_hands`` are the pairs in which the two operators are not the same one, by OLD's id, with the reason.
-    ``rebuilt`` holds each program as a second build gave it, by side (``old``, ``new``), where there was one.
+    ``rebuilt`` holds each program as a second build gave it, by side (``old``, ``new``), where there was one; ``answers`` what
+    Flink's own classes made of OLD's state in NEW, where they were asked.
     """
 
     old: Program
@@ -40,6 +45,11 @@ class Check:
     options: CheckOptions
     wrong_hands: Mapping[str, str]
     rebuilt: Mapping[str, Program] = field(default_factory=dict)
+    answers: Answers | None = None
+
+    def answer(self, pair: Pair) -> Answer | None:
+        """What Flink made of the state of a pair; None where it was not asked."""
+        return None if self.answers is None else self.answers.operators.get(pair.new.node)
 
     @cached_property
     def right_pairs(self) -> tuple[Pair, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from compat.check.catalogue import RULES
 from compat.check.context import Check, CheckOptions
@@ -11,7 +12,11 @@ from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verd
 from compat.check.identity import find_wrong_hands
 from compat.check.mapping import StateMapping, map_state
 from compat.check.rules import cmp106
+from compat.check.spelling import spelled
 from compat.plan.facts import Program
+
+if TYPE_CHECKING:
+    from compat.loader.jvm.answers import Answers
 
 
 def check(
@@ -19,16 +24,19 @@ def check(
     new: Program,
     options: CheckOptions | None = None,
     rebuilt: Mapping[str, Program] | None = None,
+    answers: Answers | None = None,
 ) -> Report:
     """Whether NEW can restore the state of OLD: the verdict, all findings at once, and where each state goes.
 
-    ``rebuilt`` are the programs as a second build gave them, by side, to find ids that are not stable.
+    ``rebuilt`` are the programs as a second build gave them, by side, to find ids that are not stable; ``answers`` is what
+    Flink made of OLD's state in NEW.
     """
     options = options or CheckOptions()
     mapping = map_state(old, new)
-    context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {})
+    context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {}, answers)
+    found = (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context))
     findings = sorted(
-        (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context)),
+        spelled(found, new.language),
         key=lambda finding: (finding.level.rank, finding.rule),
     )
     return Report(

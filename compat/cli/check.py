@@ -18,7 +18,7 @@ from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
 from compat.cli.modes import Mode, require_programs
-from compat.cli.options import loading, origin_options, server_options
+from compat.cli.options import jars_of_old, loading, origin_options, server_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.report import ReportContext, prepare, render
@@ -45,7 +45,7 @@ FOUND, UNDECIDED = 1, 2
 )
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option("--old-args", help="Arguments of the program OLD.")
-@click.option("--new-args", help="Arguments of the program NEW.")
+@click.option("--new-args", "--args", help="Arguments of the program NEW.")
 @click.option(
     "--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry."
 )
@@ -56,6 +56,7 @@ FOUND, UNDECIDED = 1, 2
 @server_options(required=False)
 @origin_options
 @loading
+@jars_of_old
 @click.pass_context
 def check(context: click.Context, /, **_: Any) -> None:
     """Can NEW restore the state of OLD?
@@ -191,7 +192,8 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
     return Comparison(
         old=old,
         new=new,
-        load=settings.load_options(),
+        load=command.load,
+        load_old=command.load_old,
         old_arguments=command.old_arguments,
         new_arguments=command.new_arguments,
         allow_non_restored=bool(settings.allow_non_restored_state),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.modes import Mode, mode_of
-from compat.cli.options import parse_definitions, split
+from compat.cli.options import jars, load_options_of_old, parse_definitions, split
+from compat.loader.inputs import LoadOptions
 from compat.report import ReportContext
 from compat.settings import Output, Settings, SettingsError
 from compat.state.frozen import frozen
@@ -24,13 +28,18 @@ EXPLAINING = frozenset({"text", "json", "markdown"})
 class CheckCommand:
     """A call of ``compat check``: which way, of what, how, and what besides.
 
-    ``files`` are the programs and snapshots that were named, in order. ``settings`` are the project's with those of the
-    command line over them. ``job`` is the number of a job, ``job_name`` its name in a registry.
+    ``files`` are the programs and snapshots that were named, in order, ``options`` those that decide what is checked and how
+    it is loaded, as they were written. ``settings`` are the project's with those of the
+    command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job,
+    ``job_name`` its name in a registry.
     """
 
     mode: Mode
     files: tuple[str, ...]
+    options: tuple[str, ...]
     settings: Settings
+    load: LoadOptions
+    load_old: LoadOptions
     old_arguments: tuple[str, ...]
     new_arguments: tuple[str, ...]
     job: int | None
@@ -64,7 +73,11 @@ class CheckCommand:
     def context(self) -> ReportContext:
         """The context of the reports: which findings count as failed."""
         settings = self.settings
-        return ReportContext(fail_on=settings.fail_on or Level.ERROR, allow_unknown=bool(settings.allow_unknown))
+        return ReportContext(
+            fail_on=settings.fail_on or Level.ERROR,
+            allow_unknown=bool(settings.allow_unknown),
+            options=self.options if self.mode is Mode.COMPARE else (),
+        )
 
 
 def command_of(context: click.Context) -> CheckCommand:
@@ -76,16 +89,40 @@ def command_of(context: click.Context) -> CheckCommand:
     if by_name and not given["job"]:
         raise click.UsageError("Say which job of the registry: --job NAME.")
     number = None if by_name else _number(given["job"])
+    settings = _settings(given["new"] if mode is Mode.COMPARE else given["old"], given)
+    load = settings.load_options()
     return CheckCommand(
         mode=mode,
         files=files,
-        settings=_settings(given["new"] if mode is Mode.COMPARE else given["old"], given),
+        options=tuple(_written(context)),
+        settings=settings,
+        load=load,
+        load_old=load_options_of_old(given, load),
         old_arguments=split(given["old_args"]),
         new_arguments=split(given["new_args"]),
         job=number,
         job_name=given["job"] if by_name else None,
         **{name: given[name] for name in _AS_GIVEN},
     )
+
+
+_REPEATED = (
+    *("allow_non_restored_state", "job", "names", "definitions", "flink", "timeout", "no_open", "old_args", "new_args"),
+    *("classpath", "flink_home", "flink_version", "main_class"),
+    *("old_classpath", "old_flink_home", "old_flink_version", "old_main_class"),
+)
+"""The options that the next command needs too, by their parameters' names."""
+
+
+def _written(context: click.Context) -> Iterator[str]:
+    """The options of a command line that are to be repeated, quoted for a shell."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in _REPEATED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            yield parameter.opts[0] if one is True else f"{parameter.opts[0]} {shlex.quote(str(one))}"
 
 
 _AS_GIVEN = (
@@ -116,6 +153,7 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             output=tuple(configuration.parse_output(text) for text in given["outputs"]) or None,
             options=parse_definitions(given["definitions"]),
             no_open=given["no_open"],
+            jars=jars(given),
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

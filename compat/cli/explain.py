@@ -10,7 +10,7 @@ import click
 
 from compat.check.explain import steps
 from compat.check.mapping import map_state
-from compat.cli.options import load_options, loading, split
+from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, split
 from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.plan.facts import Operator, Program, facts_of
@@ -22,9 +22,10 @@ from compat.plan.model import Refused
 @click.argument("new")
 @click.argument("operator")
 @click.option("--old-args", help="Arguments of the program OLD.")
-@click.option("--new-args", help="Arguments of the program NEW.")
+@click.option("--new-args", "--args", help="Arguments of the program NEW.")
 @click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
 @loading
+@jars_of_old
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
     """Why OPERATOR (its name, uid or id) has another id in NEW.
 
@@ -32,7 +33,8 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
     """
     settings = load_options(options)
     try:
-        before = _program(old, split(options["old_args"]), settings, options["job"])
+        settings_old = load_options_of_old(options, settings)
+        before = _program(old, split(options["old_args"]), settings_old, options["job"])
         after = _program(new, split(options["new_args"]), settings, options["job"])
     except InputError as error:
         click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)

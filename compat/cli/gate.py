@@ -21,7 +21,7 @@ from compat.check.findings import Report
 from compat.cli.remote import Server, job_path
 from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
-from compat.loader.inputs import Input
+from compat.loader.inputs import Input, InputKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def running(server: Server, job: str) -> Iterator[Running]:
         path = os.path.join(folder, "old.plan.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(plan, file)
-        yield Running(label, number, Input(label, path, "plan"))
+        yield Running(label, number, Input(label, path, InputKind.PLAN))
 
 
 def record(

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from compat.loader.inputs import InputError, opened
+from compat.loader.inputs import InputError, InputKind, opened
 
 
 class Mode(Enum):
@@ -43,6 +43,9 @@ _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
 _NAMES = "it gives names to a savepoint, and OLD is not one"
 
+_JARS = ("classpath", "flink_home", "flink_version", "main_class")
+_JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
+
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
     Mode.AGAINST: _NOT_RECORDED | {"dry_run": _DRY_RUN, "fix": _FIX, "others": _ALSO, "names": _NAMES},
@@ -53,6 +56,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "others": _ALSO,
         "old_args": _NO_PROGRAM,
         "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
+        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
     | {
@@ -67,6 +71,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "dry_run": _DRY_RUN,
         "names": _NAMES,
         "old_args": _NO_PROGRAM,
+        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
         "others": "the service keeps one version as the one that runs; " + _ALSO,
         "rollback": "OLD is a plan that the service keeps; name the program: compat check OLD NEW --rollback",
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",
@@ -74,6 +79,9 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
 }
 """Options without effect in a mode, by the parameter's name, and what to do instead."""
 
+_NOT_STARTED = frozenset(
+    {InputKind.TOPOLOGY, InputKind.PLAN, InputKind.SAVEPOINT, InputKind.SQL, InputKind.COMPILED_PLAN}
+)
 _NOT_WRITTEN = "the findings go to the baseline, and no report is made: call it once more without --write-baseline"
 _WITH: Mapping[str, Mapping[str, str]] = {
     "write_baseline": {
@@ -117,19 +125,26 @@ def mode_of(context: click.Context) -> Mode:
 def require_programs(context: click.Context, olds: tuple[str, ...], new: str) -> None:
     """Refuse what is only for programs or for savepoints, where there are none. Raises a usage error."""
     kinds = {_kind(old) for old in olds}
-    if _given(context, "names") and kinds <= {"program", "topology", "plan"}:
+    if _given(context, "names") and InputKind.SAVEPOINT not in kinds and None not in kinds:
         raise click.UsageError(f"{_flag(context, 'names')} has no effect here: {_NAMES}.")
     for name, sides, those in (("old_args", kinds, " and ".join(olds)), ("new_args", {_kind(new)}, new)):
-        if _given(context, name) and sides <= {"topology", "plan", "savepoint"}:
+        if _given(context, name) and sides <= _NOT_STARTED:
             raise click.UsageError(f"{_flag(context, name)} has no effect here: no program is started for {those}.")
-    if _given(context, "definitions") and {*kinds, _kind(new)} <= {"plan", "savepoint"}:
+    if _given(context, "definitions") and {*kinds, _kind(new)} <= {InputKind.PLAN, InputKind.SAVEPOINT}:
         raise click.UsageError("-D has no effect here: both plans are made already. Give it to compat plan.")
+    chosen = {*kinds, _kind(new)}
+    for jars, sides, those in ((_JARS, chosen, "OLD and NEW are"), (_JARS_OF_OLD, kinds, "OLD is")):
+        named = next((name for name in jars if _given(context, name)), None)
+        if named is not None and not any(kind is None or kind.built_by_flink for kind in sides):
+            raise click.UsageError(
+                f"{_flag(context, named)} has no effect here: it is for jars and SQL, which {those} not."
+            )
 
 
-def _kind(argument: str) -> str | None:
+def _kind(argument: str) -> InputKind | None:
     """The kind of thing an argument names; None where that shows only when it is loaded."""
     if argument.startswith("git:"):
-        return "program" if argument.endswith(".py") else None
+        return InputKind.PROGRAM if argument.endswith(".py") else None
     with suppress(InputError), opened(argument) as given:
         return given.kind
     return None

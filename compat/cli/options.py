@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
-from compat.loader.inputs import LoadOptions
+from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,9 +21,32 @@ flink_option = click.option(
 )
 
 
-def loading(function: F) -> F:
-    """The options of how programs are loaded: -D, --flink, --timeout, --no-open."""
+def jars_of_old(function: F) -> F:
+    """The options for an OLD that another Flink builds than NEW."""
     for option in (
+        click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
+        click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
+        click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
+        click.option("--old-classpath", metavar="PATH", multiple=True, help="--classpath for OLD."),
+    ):
+        function = option(function)
+    return function
+
+
+def loading(function: F) -> F:
+    """The options of how programs are loaded: -D, --flink, --timeout, --no-open, and where Flink's jars come from."""
+    for option in (
+        click.option("--main-class", metavar="CLASS", help="The class of a jar to run (default: its manifest's)."),
+        click.option("--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."),
+        click.option(
+            "--flink-home", metavar="DIR", help="For jars and SQL: where Flink is installed (default: FLINK_HOME)."
+        ),
+        click.option(
+            "--classpath",
+            metavar="PATH",
+            multiple=True,
+            help="For jars and SQL: a jar, a folder, or 'DIR/*'; Flink's jars, connectors. Repeatable.",
+        ),
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
         click.option(
             "--timeout", type=float, help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g})."
@@ -111,7 +135,23 @@ def load_options(options: Mapping[str, Any]) -> LoadOptions:
         flink=options["flink"],
         timeout=options["timeout"],
         no_open=options["no_open"],
+        jars=jars(options),
     )
+
+
+def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
+    """Where Flink's classes come from by a command's options; those for OLD have the prefix ``old_``."""
+    return FlinkJars(
+        classpath=tuple(options[f"{prefix}classpath"]),
+        home=options[f"{prefix}flink_home"],
+        version=options[f"{prefix}flink_version"],
+        main_class=options[f"{prefix}main_class"],
+    )
+
+
+def load_options_of_old(options: Mapping[str, Any], new: LoadOptions) -> LoadOptions:
+    """How OLD is loaded, of a command with the options of :func:`jars_of_old`: as NEW where nothing else is said."""
+    return replace(new, jars=jars(options, "old_").over(new.jars))
 
 
 def split(arguments: str | None) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
+from enum import StrEnum
 from io import BytesIO
 
 from compat.compiler.versions import LATEST_FLINK
@@ -26,14 +27,56 @@ class InputError(Exception):
         self.failure = failure
 
 
+class InputKind(StrEnum):
+    """The kinds of things that an argument can name."""
+
+    PROGRAM = "program"
+    TOPOLOGY = "topology"
+    PLAN = "plan"
+    SAVEPOINT = "savepoint"
+    JAR = "jar"
+    SQL = "sql"
+    COMPILED_PLAN = "compiled plan"
+
+    @property
+    def built_by_flink(self) -> bool:
+        """True for a job that Flink's own classes build, in a JVM."""
+        return self in (InputKind.JAR, InputKind.SQL, InputKind.COMPILED_PLAN)
+
+
+_BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
+
+
+@frozen
+class FlinkJars:
+    """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
+
+    ``classpath`` holds jars, folders and ``DIR/*``, ``home`` is an installation of Flink, ``version`` one to fetch.
+    """
+
+    classpath: tuple[str, ...] = ()
+    home: str | None = None
+    version: str | None = None
+    main_class: str | None = None
+
+    def over(self, base: FlinkJars) -> FlinkJars:
+        """These with what they leave open from ``base``. Whoever names a Flink of their own does not get another one."""
+        own = bool(self.classpath or self.home or self.version)
+        return replace(base if not own else self, main_class=self.main_class or base.main_class)
+
+
 @frozen
 class LoadOptions:
-    """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open()."""
+    """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
+
+    ``jars`` is for jobs that Flink's own classes build.
+    """
 
     options: Mapping[str, str] = field(default_factory=dict)
     flink: str = LATEST_FLINK
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
+    jars: FlinkJars = field(default_factory=FlinkJars)
 
     @classmethod
     def given(
@@ -43,6 +86,7 @@ class LoadOptions:
         flink: str | None = None,
         timeout: float | None = None,
         no_open: bool | None = None,
+        jars: FlinkJars | None = None,
     ) -> LoadOptions:
         """The one builder: what was not given (None) is as the fields above say."""
         return cls(
@@ -50,17 +94,17 @@ class LoadOptions:
             flink=flink or LATEST_FLINK,
             timeout=timeout or DEFAULT_TIMEOUT,
             call_open=not no_open,
+            jars=jars or FlinkJars(),
         )
 
 
 @frozen(kw_only=False)
 class Input:
-    """A named input: what the user typed, the file behind it, and what it is: ``program``, ``topology``, ``plan`` or
-    ``savepoint``."""
+    """A named input: what the user typed, the file behind it, and what it is."""
 
     argument: str
     path: str
-    kind: str
+    kind: InputKind
     root: str = ""
     root_shown: str = ""
     arguments: tuple[str, ...] = ()
@@ -78,7 +122,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         return
     plan = _plan_of_snapshot(argument)
     if plan is not None and side is not Side.NEW:
-        yield Input(argument, plan, "plan")
+        yield Input(argument, plan, InputKind.PLAN)
         return
     if plan is not None or _is_savepoint(argument):
         if side is Side.NEW:
@@ -91,7 +135,7 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
                     hint="Write compat check SAVEPOINT new.py.",
                 )
             )
-        yield Input(argument, argument, "savepoint")
+        yield Input(argument, argument, InputKind.SAVEPOINT)
         return
     if not os.path.exists(argument):
         raise InputError(
@@ -124,7 +168,7 @@ def request_for(given: Input, load: LoadOptions) -> Request:
         options=dict(load.options),
         flink=load.flink,
         call_open=load.call_open,
-        topology=given.kind == "topology",
+        topology=given.kind is InputKind.TOPOLOGY,
     )
 
 
@@ -191,7 +235,7 @@ def is_snapshot(given: Input) -> bool:
 
 def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[Plan | Refused, ...]:
     """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs."""
-    if given.kind == "savepoint":
+    if given.kind is InputKind.SAVEPOINT:
         raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_FAILED,
@@ -201,8 +245,12 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
                 hint="compat inspect shows what is in it, compat check SAVEPOINT new.py whether a program restores it.",
             )
         )
-    if given.kind == "plan":
+    if given.kind is InputKind.PLAN:
         return (read_plan(given, side),)
+    if given.kind.built_by_flink:
+        from compat.loader.jvm.loading import begin
+
+        return begin(given, options, side).finish().plans
     return plans_of(given, load_one(request_for(given, options), timeout=options.timeout), side)
 
 
@@ -241,9 +289,12 @@ def _is_savepoint(argument: str) -> bool:
     return os.path.isfile(os.path.join(argument, "_metadata"))
 
 
-def _kind(argument: str, path: str, side: Side | None) -> str:
-    if not argument.endswith(".json"):
-        return "program"
+def _kind(argument: str, path: str, side: Side | None) -> InputKind:
+    ending = os.path.splitext(argument)[1].lower()
+    if ending in _BY_ENDING:
+        return _BY_ENDING[ending]
+    if ending != ".json":
+        return InputKind.PROGRAM
     try:
         with open(path, encoding="utf-8") as file:
             head = file.read(4096)
@@ -256,7 +307,9 @@ def _kind(argument: str, path: str, side: Side | None) -> str:
                 side=side,
             )
         ) from error
-    return "plan" if '"format"' in head and '"ops"' not in head else "topology"
+    if '"flinkVersion"' in head and '"nodes"' in head:
+        return InputKind.COMPILED_PLAN
+    return InputKind.PLAN if '"format"' in head and '"ops"' not in head else InputKind.TOPOLOGY
 
 
 def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:

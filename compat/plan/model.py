@@ -249,6 +249,10 @@ class Plan(_Job, frozen=True, kw_only=True):
     goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
     gave. Of a topology file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
     for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
+    ``empty_savepoint`` is the ``_metadata`` that a job of Flink's own making would write before its first record: its states
+    with Flink's serializers, and not one value.
+    ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
+    serializers as Flink has them, and not one value.
     """
 
     job_name: str
@@ -265,6 +269,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     operators: tuple[Operator, ...]
     transformations: dict[str, Int] | None = None
     stream_plan: str | None = None
+    empty_savepoint: bytes | None = None
     nodes: Index | None = None
     vertices: Index | None = None
     vertex_ids: tuple[Id, ...] | None = None

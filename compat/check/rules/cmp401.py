@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import amounts, writing
+from compat.check import amounts, restores, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -27,6 +27,24 @@ def _find(check: Check) -> Iterator[Finding]:
                         text="Nothing, if it is not needed; declare it again if it is.", code=writing.descriptor(state)
                     ),
                 ),
+                silent=True,
+            )
+    yield from _told_by_flink(check)
+
+
+def _told_by_flink(check: Check) -> Iterator[Finding]:
+    """States of operators whose states were told by Flink only."""
+    for pair, answer in restores.answered(check):
+        for state in answer.missing if pair.old.states is None else ():
+            yield check.finding(
+                RULE,
+                f"{pair.new.label} does not declare the state {state.name!r} any more",
+                consequence="Flink restores this without an error and carries the state along, unused.",
+                reason=f"OLD has {state.scope} state {state.name!r}; NEW has no state of that name.",
+                old=pair.old,
+                new=pair.new,
+                state=state.name,
+                fixes=(Fix(text="Nothing, if it is not needed; declare it again if it is."),),
                 silent=True,
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import amounts, writing
+from compat.check import amounts, restores, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
@@ -24,6 +24,28 @@ def _find(check: Check) -> Iterator[Finding]:
             elif compatibility.answer.rank == 0 and compatibility.changes:
                 yield _in_other_words(check, change, old, new, compatibility)
     yield from _other_connectors(check)
+    yield from _told_by_flink(check)
+
+
+def _told_by_flink(check: Check) -> Iterator[Finding]:
+    """States that Flink's own serializers of NEW do not read."""
+    for pair, change, problem in restores.unreadable(check):
+        if not change.name or change.other_kind:
+            continue
+        yield check.finding(
+            RULE,
+            f"the state {change.name!r} of {pair.new.label} has another type, which does not read the old one's bytes",
+            consequence=restores.consequence(check, problem),
+            reason=" ".join(change.reasons) or f"Flink says: {problem.failure.message}",
+            old=pair.old,
+            new=pair.new,
+            state=change.name,
+            fixes=(
+                Fix(
+                    text="Keep the type as it was, or put the new values into a state of another name.",
+                ),
+            ),
+        )
 
 
 def _other_connectors(check: Check) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import amounts
+from compat.check import amounts, restores
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -32,6 +32,25 @@ def _find(check: Check) -> Iterator[Finding]:
                 state=old.name,
                 fixes=(Fix(text="Nothing. Keep a savepoint of OLD, to be able to go back."),),
                 silent=in_part,
+            )
+    yield from _told_by_flink(check)
+
+
+def _told_by_flink(check: Check) -> Iterator[Finding]:
+    """States that Flink's own serializers convert."""
+    for pair, answer in restores.answered(check):
+        if any(pair == other for other, _ in restores.problems(check)):
+            continue
+        for change in answer.migrations:
+            yield check.finding(
+                RULE,
+                f"the state {change.name!r} of {pair.new.label} has another type, which reads the old values",
+                consequence="The values are converted when they are restored. OLD cannot read them any more.",
+                reason=" ".join(change.reasons),
+                old=pair.old,
+                new=pair.new,
+                state=change.name,
+                fixes=(Fix(text="Nothing. Keep a savepoint of OLD, to be able to go back."),),
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import writing
+from compat.check import restores, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.keeping import key_change
@@ -12,9 +12,14 @@ from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
+_OTHERWISE = "give the operator a uid of its own, and restore with -n if the old state may go."
+_OWN_UID = f"Keep the type of the key as it was; or {_OTHERWISE}"
+
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
+        if check.answer(pair) is not None:
+            continue
         before, after = _key_type(pair.old), _key_type(pair.new)
         if before is not None and after is not None and not key_change(before, after).readable:
             yield check.finding(
@@ -26,6 +31,17 @@ def _find(check: Check) -> Iterator[Finding]:
                 new=pair.new,
                 fixes=(_fix(pair.new, before, check),),
             )
+    for pair, change, problem in restores.unreadable(check):
+        if not change.name:
+            yield check.finding(
+                RULE,
+                f"the key of {pair.new.label} has another type",
+                consequence=restores.consequence(check, problem),
+                reason=f"{' '.join(change.reasons)} Keys are never migrated: the key decides in which key group a state lies.",
+                old=pair.old,
+                new=pair.new,
+                fixes=(Fix(text=_OWN_UID, code=uid_call(pair.new, check)),),
+            )
 
 
 def _fix(new: Operator, before: str, check: Check) -> Fix:
@@ -33,8 +49,7 @@ def _fix(new: Operator, before: str, check: Check) -> Fix:
     if call is not None:
         return Fix(text=f"Keep the key type {before} in key_by.", code=call)
     return Fix(
-        text=f"Keep the key type {before} in key_by; or give the operator a uid of its own, and restore with -n if the old "
-        "state may go.",
+        text=f"Keep the key type {before} in key_by; or {_OTHERWISE}",
         code=uid_call(new, check),
     )
 

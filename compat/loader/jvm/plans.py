@@ -41,6 +41,7 @@ def plan_of(job: Job, shown: str) -> model.Plan:
         operators=tuple(
             _operator(nodes[id], position, made, job, exec_nodes) for position, id in enumerate(made.hashes)
         ),
+        empty_savepoint=job.savepoint or None,
     )
 
 

@@ -51,19 +51,24 @@ VALUES = {
     "commit": "abc",
     "names": "old.py",
     "old-args": "x",
+    "old-classpath": "all",
+    "old-flink-home": "all",
+    "old-flink-version": "1.20.0",
+    "old-main-class": "Job",
     "output": "json",
     "token-file": "new.py",
 }
 
 COMMON = {
     "allow_non_restored_state", "outputs", "fail_on", "allow_unknown", "baseline", "explain", "new_args", "job",
-    "definitions", "flink", "timeout", "no_open",
+    "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
 }  # fmt: skip
+OF_OLD = {"old_args", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"}
 EFFECTIVE = {
-    Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "old_args", "names"},
-    Mode.AGAINST: COMMON | {"write_baseline", "rollback", "old_args"},
+    Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names"} | OF_OLD,
+    Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,
     Mode.SAVEPOINTS: COMMON | {"write_baseline", "names"},
-    Mode.PAIRS: (COMMON | {"names", "old_args"}) - {"outputs"},
+    Mode.PAIRS: (COMMON | {"names"} | OF_OLD) - {"outputs"},
     Mode.SERVER: COMMON | {"fix", "token_file", "commit", "author"},
 }
 

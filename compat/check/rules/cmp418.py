@@ -1,0 +1,53 @@
+"""Operators whose state Flink's own classes of NEW fail to restore, for a reason that no other rule tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check import restores
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    if check.answers is not None and check.answers.failure:
+        yield check.finding(
+            RULE,
+            "the restore could not be tried",
+            level=Level.UNKNOWN,
+            consequence="Ids and names are compared; whether NEW's serializers read the old bytes cannot be told.",
+            reason=check.answers.failure,
+            fixes=(Fix(text="Check with the state files at hand, or give it more time with --timeout SECONDS."),),
+        )
+    for pair, problem in restores.problems(check):
+        if problem.changes:
+            continue
+        kind = problem.failure.type.rpartition(".")[2]
+        cause = "" if problem.failure.cause is None else f" ({problem.failure.cause})"
+        yield check.finding(
+            RULE,
+            f"the restore of {pair.new.label} fails in Flink's own classes",
+            consequence=restores.consequence(check, problem),
+            reason=f"{kind}: {problem.failure.message}{cause}",
+            old=pair.old,
+            new=pair.new,
+            fixes=(Fix(text="Keep what the operator keeps in its state as it was, or give it a uid of its own."),),
+        )
+
+
+RULE = Rule(
+    id="CMP418",
+    name="restore-fails",
+    level=Level.ERROR,
+    other_levels=(Level.UNKNOWN,),
+    when="unknown where the restore could not be tried, such as when state files are out of reach",
+    fate=Fate.REFUSED,
+    summary="NEW's operator fails when Flink restores OLD's state into it.",
+    why="Jobs in Java and SQL are built by Flink's own classes, and OLD's state is restored into NEW's operators by them. What "
+    "they throw is what the cluster would throw.",
+    old="public SinkWriterState deserialize(int version, byte[] bytes) { … }  // version 1",
+    new="if (version != 2) throw new IOException(…)",
+    fix="Keep reading the old form, or start that operator without state under another uid.",
+    find=_find,
+)

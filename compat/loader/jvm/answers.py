@@ -1,0 +1,179 @@
+"""The outcome of a restore by Flink's own classes, by operator: what failed and why, what is migrated, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from compat.loader.jvm.differences import differences
+from compat.loader.jvm.model import (
+    Node,
+    OperatorRestore,
+    Part,
+    RestoreAttempt,
+    Restored,
+    RestoreFailure,
+    Scope,
+    StateRestore,
+)
+
+KEY = "KEY_SERIALIZER"
+_MIGRATION = "StateMigrationException"
+_PARTS = {
+    "KEY_SERIALIZER": "key",
+    "USER_KEY_SERIALIZER": "map key",
+    "NAMESPACE_SERIALIZER": "namespace",
+    "VALUE_SERIALIZER": "value",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChange:
+    """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
+
+    ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
+    such as a map in place of a value.
+    """
+
+    name: str
+    scope: Scope
+    fails: bool
+    reasons: tuple[str, ...]
+    other_kind: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreProblem:
+    """A restore of an operator that fails on some backends; ``failure`` is what Flink threw on the first of them.
+
+    ``changes`` are the states that cannot be read, as far as the serializers tell; ``at_first_read`` says that the job would
+    start, and fail when it reads a value.
+    """
+
+    node: int
+    operator_id: str
+    backends: tuple[str, ...]
+    failure: RestoreFailure
+    at_first_read: bool
+    changes: tuple[StateChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
+
+    ``missing`` are OLD's states that NEW does not declare, ``entries`` the values of each keyed state that were read, on the
+    backend that read most.
+    """
+
+    problems: tuple[RestoreProblem, ...] = ()
+    migrations: tuple[StateChange, ...] = ()
+    missing: tuple[StateRestore, ...] = ()
+    entries: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What Flink made of the state of a job: an answer for each operator that found some, by NEW's node.
+
+    ``failure`` says why nothing could be tried, ``note`` what was left out.
+    """
+
+    operators: Mapping[int, Answer]
+    failure: str = ""
+    note: str = ""
+
+
+def answers_of(restored: Restored, nodes: Mapping[int, Node], note: str = "") -> Answers:
+    """The answers in a restore into the job that has these nodes.
+
+    A function whose ``open`` fails without any state cannot be asked: of it, only what Flink says of serializers counts.
+    """
+    return Answers(
+        operators={one.node: _answer(one, nodes[one.node]) for one in restored.operators if one.attempts},
+        failure=restored.failure,
+        note=note,
+    )
+
+
+def _answer(restored: OperatorRestore, node: Node) -> Answer:
+    found = tuple(problems((restored,)))
+    if node.states.unknown:
+        found = tuple(one for one in found if _MIGRATION in one.failure.type)
+    return Answer(
+        problems=found,
+        migrations=tuple(change for _, change in migrations((restored,))),
+        missing=tuple(state for _, state in missing((restored,))),
+        entries=max((attempt.entries for attempt in restored.attempts), key=lambda one: sum(one.values())),
+    )
+
+
+def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:
+    """The restores that fail. Attempts that fail in different ways are told apart."""
+    for operator in restored:
+        changes = tuple(change for change in _changes(operator.states) if change.fails)
+        failed = [attempt for attempt in operator.attempts if attempt.failure is not None]
+        for group in _by_way(failed):
+            first = group[0]
+            assert first.failure is not None
+            yield RestoreProblem(
+                node=operator.node,
+                operator_id=operator.operator_id,
+                backends=tuple(one.backend for one in group),
+                failure=first.failure,
+                at_first_read=first.at_first_read,
+                changes=changes,
+            )
+
+
+def _by_way(failed: list[RestoreAttempt]) -> Iterator[list[RestoreAttempt]]:
+    for late in (False, True):
+        group = [one for one in failed if one.at_first_read is late]
+        if group:
+            yield group
+
+
+def migrations(restored: Iterable[OperatorRestore]) -> Iterator[tuple[int, StateChange]]:
+    """The states that Flink rewrites, by node, of operators that are restored."""
+    for operator in restored:
+        if all(one.failure is None for one in operator.attempts):
+            yield from ((operator.node, change) for change in _changes(operator.states) if not change.fails)
+
+
+def missing(restored: Iterable[OperatorRestore]) -> Iterator[tuple[int, StateRestore]]:
+    """The states of OLD that NEW does not declare before its first record, by node."""
+    for operator in restored:
+        yield from ((operator.node, state) for state in operator.states if state.missing)
+
+
+def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
+    for state in states:
+        changed = [part for part in state.parts if part.resolved not in ("as-is", "reconfigured")]
+        reasons = [reason for part in changed for reason in _reasons(part)]
+        other_kind = state.old_kind != state.new_kind
+        if other_kind:
+            reasons.insert(0, f"It was a {state.old_kind} state and is a {state.new_kind} state.")
+        if changed or other_kind:
+            yield StateChange(
+                name=state.name,
+                scope=state.scope,
+                fails=other_kind or any(part.resolved != "after-migration" or _is_fixed(part) for part in changed),
+                reasons=tuple(reasons),
+                other_kind=other_kind,
+            )
+
+
+def _is_fixed(part: Part) -> bool:
+    """True for a part that no backend migrates: keys and namespaces place a value."""
+    return part.name in (KEY, "NAMESPACE_SERIALIZER")
+
+
+def _reasons(part: Part) -> Iterator[str]:
+    found = differences(part.old, part.new)
+    what = _PARTS.get(part.name, "value")
+    for sentence in found:
+        yield sentence[:1].upper() + sentence[1:] if what == "value" else f"The {what}: {sentence}"
+    if part.why:
+        yield f"The {what}'s serializer cannot be asked: {part.why}."
+    elif not found:
+        yield f"The {what}'s serializer {part.new.serializer or part.new.snapshot} does not read what it wrote before."

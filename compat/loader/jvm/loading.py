@@ -1,0 +1,122 @@
+"""From an input that Flink builds to its plans, and what becomes of OLD's state in them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from itertools import zip_longest
+
+from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions
+from compat.loader.jvm.answers import Answers, answers_of
+from compat.loader.jvm.compiled import Disagreement
+from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.failures import check_jar, failed, refused
+from compat.loader.jvm.java import find_java
+from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, Restore, Restored, SqlScript
+from compat.loader.jvm.plans import plan_of, refused_of
+from compat.loader.jvm.process import Building, JvmOptions, JvmOutcome, ask, finish, start
+from compat.plan.model import Plan, Refused
+from compat.state.frozen import frozen
+
+_EXTRA = "pip install 'stream-compat[jvm]'"
+
+
+@frozen
+class FlinkJobs:
+    """The jobs of a program as Flink built them, and what became of the state that was restored into them, in order."""
+
+    plans: tuple[Plan | Refused, ...]
+    answers: tuple[Answers, ...]
+
+
+class FlinkLoading:
+    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives."""
+
+    def __init__(
+        self, given: Input, program: Program, building: Building, options: JvmOptions, flink: FlinkDistribution
+    ) -> None:
+        self._given, self._program = given, program
+        self._building, self._options, self._flink = building, options, flink
+        self._asked: list[int] = []
+        self._ended = False
+
+    def restore(self, metadata: bytes, folder: str, job: int) -> None:
+        """Have a ``_metadata`` restored into one of the program's jobs; ``folder`` is where it lies, for what it names."""
+        self._asked.append(job)
+        ask(self._building, Restore(metadata=metadata, folder=folder, job=job))
+
+    def finish(self, side: Side | None = None) -> FlinkJobs:
+        """The plans, and the answers to the restores. Raises InputError; nothing is left running afterwards."""
+        self._ended = True
+        (outcome,) = finish(self._building)
+        refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
+        failure = failed(outcome, self._program, self._options, self._given.argument, side)
+        if failure is not None and refusal is None:
+            raise InputError(failure)
+        plans: list[Plan | Refused] = []
+        for job in outcome.jobs:
+            try:
+                plans.append(plan_of(job, self._given.argument))
+            except Disagreement as error:
+                raise InputError(self._disagreement(error, side)) from error
+        if refusal is not None:
+            plans.append(refused_of(refusal, self._flink.version, self._given.argument))
+        return FlinkJobs(plans=tuple(plans), answers=self._answers(outcome))
+
+    def end(self) -> None:
+        """End it without waiting for what it gives; nothing happens where it has finished."""
+        if not self._ended:
+            self._ended = True
+            self._building.end()
+
+    def _answers(self, outcome: JvmOutcome) -> tuple[Answers, ...]:
+        late = Restored(failure=f"The restore did not end within {self._options.timeout:g} seconds.")
+        jobs = [outcome.jobs[number].nodes if number < len(outcome.jobs) else () for number in self._asked]
+        return tuple(
+            answers_of(one or late, {node.id: node for node in nodes}, self._flink.note)
+            for nodes, one in zip_longest(jobs, outcome.restored)
+        )
+
+    def _disagreement(self, error: Disagreement, side: Side | None) -> Failure:
+        return Failure(
+            rule=Undecidable.PROGRAM_FAILED,
+            message=f"This is a fault of compat, not of the program: {error}",
+            name=self._given.argument,
+            side=side,
+            hint="Please report it, with the output of flink info for this job.",
+        )
+
+
+def begin(given: Input, load: LoadOptions, side: Side | None = None) -> FlinkLoading:
+    """Start to build an input by Flink's classes, in a process of its own. Raises InputError where that cannot be."""
+    try:
+        if find_spec("jpype") is None:
+            raise JvmError("Jobs in Java and SQL are built by Flink in a JVM, which needs jpype1.", _EXTRA)
+        program = _program(given, load.jars)
+        if isinstance(program, JarProgram):
+            check_jar(program)
+        flink, java = find_flink(_places(load.jars)), find_java()
+    except JvmError as error:
+        raise InputError(refused(error, given.argument, side)) from error
+    options = JvmOptions(options=dict(load.options), call_open=load.call_open, timeout=load.timeout)
+    building = start([program], flink, java, options, grace=load.timeout)
+    return FlinkLoading(given, program, building, options, flink)
+
+
+def _places(jars: FlinkJars) -> FlinkPlaces:
+    return FlinkPlaces(classpath=jars.classpath, home=jars.home, version=jars.version)
+
+
+def _program(given: Input, jars: FlinkJars) -> Program:
+    """The program behind an input. Raises JvmError for a file that cannot be read."""
+    if given.kind is InputKind.JAR:
+        return JarProgram(path=given.path, main_class=jars.main_class, arguments=given.arguments)
+    try:
+        with open(given.path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise JvmError(f"{given.argument} cannot be read: {error}.") from error
+    if given.kind is InputKind.SQL:
+        return SqlScript(path=given.path, text=text)
+    return CompiledPlan(path=given.path, text=text)
