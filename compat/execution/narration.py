@@ -51,12 +51,23 @@ class Narrator:
                 self.say(f"Job {job} wrote the savepoint {event['path']}")
             case "finished":
                 self._measured(event["metrics"])
+                self._local_state(event.get("replicas", {}))
                 self.say(f"Job {job} finished: {event['records']:,} records")
                 self.ended.add(job)
             case "stopped":
                 self._measured(event["metrics"])
+                self._local_state(event.get("replicas", {}))
                 self.say(f"Job {job} {'was cancelled' if event['path'] is None else 'stopped with a savepoint'}")
                 self.ended.add(job)
+
+    def _local_state(self, found: dict[str, int]) -> None:
+        """How subtasks found their local state, where they did not find it as they left it."""
+        behind, rebuilt = found.get("behind", 0), found.get("rebuilt", 0)
+        if behind or rebuilt:
+            current = found.get("current", 0)
+            self.say(
+                f"Local state was current {current:,} times, caught up {behind:,} times, made anew {rebuilt:,} times"
+            )
 
     def failed(self, job: str | None, message: str, *, detail: str = "") -> None:
         """A failure: all of it, and a last line that says which job failed and of what. JSON was told by the job itself."""

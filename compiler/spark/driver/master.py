@@ -9,7 +9,7 @@ import math
 import os
 import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -150,6 +150,7 @@ class JobMaster:
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = time.time() if before is None else before.started
         self._next_timer: int | None = None
+        self._replicas_found: Counter[str] = Counter()
         self._empty = 0
         self._rests = 0.0
         self._lock: Any = None
@@ -280,7 +281,7 @@ class JobMaster:
             self._stop_now(self._stopping)
             return True
         self._end(JobStatus.FINISHED)
-        self._tell("finished", records=self.records, metrics=self.measured.all())
+        self._tell("finished", records=self.records, metrics=self.measured.all(), replicas=dict(self._replicas_found))
         return True
 
     def _answer_requests(self) -> bool:
@@ -303,7 +304,7 @@ class JobMaster:
         self._end(JobStatus.CANCELED)
         for answer in self._cancels:
             self.store.answer(answer, {"status": self.status.value})
-        self._tell("stopped", path=None, metrics=self.measured.all())
+        self._tell("stopped", path=None, metrics=self.measured.all(), replicas=dict(self._replicas_found))
 
     def _stop_now(self, asked: list[Any]) -> bool:
         """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
@@ -320,7 +321,7 @@ class JobMaster:
         for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
-        self._tell("stopped", path=path, metrics=self.measured.all())
+        self._tell("stopped", path=path, metrics=self.measured.all(), replicas=dict(self._replicas_found))
         return True
 
     def _wait_for_work(self) -> bool:
@@ -459,6 +460,8 @@ class JobMaster:
         if self._claimed is not None:
             give_up(self._claimed)
             self._claimed = None
+        replicas = Counter(report.replica for report in reports if report.replica is not None)
+        self._replicas_found += replicas
         mark = min((report.watermark for report in reports), default=MIN_TIMESTAMP)
         known = mark if MIN_TIMESTAMP < mark < MAX_WATERMARK else None
         self._tell(
@@ -470,6 +473,7 @@ class JobMaster:
             watermark=known,
             watermark_lag=None if known is None else self._now() - known,
             state_bytes=self.coordinator.bytes,
+            replicas=dict(replicas),
         )
         if time.monotonic() - self._written > _ENTRY_SECONDS:
             self._write()

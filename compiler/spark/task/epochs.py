@@ -253,7 +253,7 @@ class Subtasks:
     ) -> TaskReport:
         stateful = task.vertex in self._plan.stateful
         replica: Replica
-        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
+        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), None)
         try:
             environment = TaskEnvironment(
                 subtask=subtask,
@@ -316,7 +316,8 @@ def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) 
     if replica.position == spec.committed:
         return "current"
     if spec.committed.epoch == 0:
-        return follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+        follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+        return "current"  # there is nothing yet that it could lack
     log = SnapshotLog.open(spec.store)
     operators = {each.id: each for each in task.operators}
     groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)

@@ -78,7 +78,10 @@ class TaskEnvironment:
 
 @dataclass(slots=True, kw_only=True)
 class TaskReport:
-    """The report of a subtask at the barrier."""
+    """The report of a subtask at the barrier.
+
+    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none.
+    """
 
     vertex: int
     subtask: int
@@ -93,7 +96,7 @@ class TaskReport:
     next_timer: int | None
     source: str | None = None
     rows: DataFile | list[Row] = field(default_factory=list)
-    replica: str = "current"
+    replica: str | None = None
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
 

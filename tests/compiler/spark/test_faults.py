@@ -6,6 +6,7 @@ import errno
 import itertools
 import os
 import pickle
+import shutil
 import subprocess
 import threading
 import time
@@ -577,3 +578,20 @@ def test_replicas_that_nobody_used_for_long_are_removed(tmp_path: Path) -> None:
         os.utime(mark, (then, then))
     remove_forgotten(str(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b" * 32, "not-a-job"]
+
+
+def test_how_local_state_was_found_is_told(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Two subtasks lose it before the third of four epochs."""
+
+    def run_without(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3:
+            shutil.rmtree(tmp_path / "replicas")
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", run_without)
+    run(cluster, tmp_path)
+    told = [event["replicas"] for event in cluster.events if event["event"] == "checkpoint"]
+    assert told[:4] == [{"current": 2}, {"current": 2}, {"rebuilt": 2}, {"current": 2}]
+    (finished,) = (event["replicas"] for event in cluster.events if event["event"] == "finished")
+    assert (finished["rebuilt"], finished["current"]) == (2, 2 * len(told) - 2)
