@@ -26,4 +26,4 @@ class Watch:
     def close(self) -> None:
         """Look no more."""
         self._closed.set()
-        self._thread.join()
+        self._thread.join(5)
