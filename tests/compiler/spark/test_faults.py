@@ -26,7 +26,7 @@ from compat.compiler.spark.connectors.builtin import CollectionEnumerator
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
@@ -442,7 +442,8 @@ def test_a_job_is_cancelled_while_it_waits_for_its_store(cluster: Any, tmp_path:
         raise EpochLost("a worker was killed")
 
     monkeypatch.setattr(InProcessRunner, "run", lost)
-    run(cluster, tmp_path)
+    with pytest.raises(JobCancelled):
+        run(cluster, tmp_path)
     assert cluster.last.master.status.value == "CANCELED"
 
 
