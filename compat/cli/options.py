@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -62,9 +63,22 @@ def loading(function: F) -> F:
     return function
 
 
+def local_path(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The absolute path that an option or argument gives. A usage error for one that is not on this machine."""
+    from compat.state.delta.files import why_not_local, without_scheme
+
+    if value is None:
+        return None
+    problem = why_not_local(value)
+    if problem is not None:
+        raise click.BadParameter(f"{problem}.")
+    return os.path.abspath(without_scheme(value))
+
+
 store_option = click.option(
     "--store",
     default=".compat",
+    callback=local_path,
     show_default=True,
     envvar="COMPAT_STORE",
     help="The folder where jobs keep their state.",
