@@ -100,6 +100,15 @@ def test_a_savepoint_and_a_jar(run: Run) -> None:
     assert several.exit_code == 0, several.output
 
 
+def test_what_a_savepoint_does_not_tell_of_code_is_said_and_named_programs_tell(run: Run) -> None:
+    old, new, *rest = pair("connect_swapped")
+    folder = str(JAVA / "2.3.0" / "connect_swapped" / "savepoint")
+    alone = run("check", folder, new, *rest)
+    assert (alone.exit_code, "CMP427" in alone.output) == (0, True), alone.output
+    named = run("check", folder, new, *rest, "--names", old)
+    assert (named.exit_code, "CMP427" in named.output, "CMP113" in named.output) == (1, False, True), named.output
+
+
 def test_a_plan_that_was_made_earlier(run: Run) -> None:
     old, new, *rest = pair("tuple_arity")
     made = run("plan", old, *rest, "--format", "json")
