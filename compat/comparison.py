@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
@@ -15,6 +16,7 @@ from compat.loader.inputs import (
     Input,
     InputError,
     InputKind,
+    Limit,
     LoadOptions,
     is_snapshot,
     opened,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
+    from compat.loader.jvm.model import Restore
 
 SECOND_HASH_SEED = 4711
 BUILT_BY_FLINK = ("java", "sql")
@@ -44,7 +47,8 @@ class Comparison:
     """The inputs to compare, and how.
 
     ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
-    savepoint's operators come from; ``known`` are inputs that are at hand already, by argument. In a rollback ``old`` is the
+    savepoint's operators come from; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are inputs
+    that are at hand already, by argument. In a rollback ``old`` is the
     later program, and ``new`` the one before it.
     """
 
@@ -60,6 +64,7 @@ class Comparison:
     direction: Direction = "forward"
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
+    rehearse: Limit | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
 
     def reversed(self) -> Comparison:
@@ -260,24 +265,35 @@ def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison,
         return []
     asked = []
     for old in olds:
-        found = dict(_restorable(old, comparison.job or 0))
-        for job, (metadata, folder) in found.items():
-            loading.restore(metadata, folder, job)
-        asked.append(list(found))
+        wanted = list(_restorable(old, comparison))
+        for one in wanted:
+            loading.restore(one)
+        asked.append([one.job for one in wanted])
     return asked
 
 
-def _restorable(old: Old, job: int) -> Iterator[tuple[int, tuple[bytes, str]]]:
-    """The state of OLD that Flink can restore, by job: a ``_metadata``, and the folder where it lies."""
+def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
+    """The state of OLD that Flink can restore, by job."""
+    from compat.loader.jvm import model
+    from compat.state.flink.remote import is_remote
+
+    job = comparison.job or 0
     if isinstance(old, Savepoint):
-        path = Path(old.recorded.recorded.metadata)
-        if path.is_file():
-            yield job, (path.read_bytes(), str(path.parent))
+        path = old.recorded.recorded.metadata
+        folder = path if is_remote(path) else os.path.abspath(path)
+        limit = comparison.rehearse
+        if limit is not None:
+            seconds = comparison.load.timeout
+            yield model.Restore(
+                folder=folder, job=job, limit=model.Limit(size=limit.size, entries=limit.entries, seconds=seconds)
+            )
+        else:
+            yield model.Restore(folder=folder, job=job)
         return
     plans = old.plans if isinstance(old, Jobs) else (old.plan,)
     for number, plan in enumerate(plans, start=0 if isinstance(old, Jobs) else job):
         if isinstance(plan, Plan) and plan.empty_savepoint is not None:
-            yield number, (plan.empty_savepoint, "")
+            yield model.Restore(metadata=plan.empty_savepoint, job=number)
 
 
 def _may_differ(outcome: Outcome) -> bool:
@@ -354,7 +370,12 @@ def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answe
         for side, given in ((Side.OLD, old), (Side.NEW, new))
         if (second := rebuilt(given, job)) is not None
     }
-    return check(before, after, options, again, answers)
+    report = check(before, after, options, again, answers)
+    if comparison.rehearse is None or answers is None:
+        return report
+    from compat.check.rehearsed import rehearsed
+
+    return replace(report, rehearsal=rehearsed(after, answers))
 
 
 def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:

@@ -66,6 +66,14 @@ class FlinkJars:
 
 
 @frozen
+class Limit:
+    """How much of a savepoint's real state is restored in a rehearsal: that many bytes of state files, or entries."""
+
+    size: int | None = None
+    entries: int | None = None
+
+
+@frozen
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 

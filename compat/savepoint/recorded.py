@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from compat.plan.facts import StateKind, StateScope
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
-from compat.savepoint.remote import read_savepoint
 from compat.state.flink import (
     HeaderReader,
     KeyedFormat,
@@ -21,6 +20,7 @@ from compat.state.flink import (
     sample_values,
     summarize,
 )
+from compat.state.flink.remote import read_savepoint
 
 FULLY, PARTLY = "fully", "partly"
 

@@ -10,6 +10,7 @@ from compat.loader.jvm.model import (
     Node,
     OperatorRestore,
     Part,
+    Rehearsal,
     RestoreAttempt,
     Restored,
     RestoreFailure,
@@ -62,14 +63,15 @@ class RestoreProblem:
 class Answer:
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
-    ``missing`` are OLD's states that NEW does not declare, ``entries`` the values of each keyed state that were read, on the
-    backend that read most.
+    ``missing`` are OLD's states that NEW does not declare, ``rehearsal`` what became of real values, ``notes`` what was not
+    tried.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
     migrations: tuple[StateChange, ...] = ()
     missing: tuple[StateRestore, ...] = ()
-    entries: Mapping[str, int]
+    rehearsal: Rehearsal
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +104,18 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
         found = tuple(one for one in found if _MIGRATION in one.failure.type)
     return Answer(
         problems=found,
-        migrations=tuple(change for _, change in migrations((restored,))),
+        migrations=tuple(
+            change for _, change in migrations((restored,)) if (change.scope, change.name) not in _failing(restored)
+        ),
         missing=tuple(state for _, state in missing((restored,))),
-        entries=max((attempt.entries for attempt in restored.attempts), key=lambda one: sum(one.values())),
+        rehearsal=restored.rehearsal,
+        notes=restored.notes,
     )
+
+
+def _failing(restored: OperatorRestore) -> set[tuple[str, str]]:
+    """The states of which real values fail."""
+    return {(one.scope, one.name) for one in restored.rehearsal.states if one.failure is not None}
 
 
 def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:

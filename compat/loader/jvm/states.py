@@ -119,6 +119,11 @@ def _operator_state(operator: Java) -> Java:
     return (builder if handle is None else builder.setManagedOperatorState(handle)).build()
 
 
+def scope_of(info: Java) -> Scope:
+    """The scope of a state by its ``StateMetaInfoSnapshot``."""
+    return _SCOPES.get(str(info.getBackendStateType()), "keyed")
+
+
 class Infos:
     """The ``StateMetaInfoSnapshots`` in the headers of a subtask's handles, by scope and name, and the key's serializer."""
 
@@ -129,7 +134,7 @@ class Infos:
     def add(self, found: Java) -> None:
         """Add what a header lists."""
         for info in found:
-            self.states[_SCOPES.get(str(info.getBackendStateType()), "keyed"), str(info.getName())] = info
+            self.states[scope_of(info), str(info.getName())] = info
 
     @staticmethod
     def kind(info: Java) -> str:

@@ -1,0 +1,153 @@
+"""Restoring state into an operator of NEW on each state backend that is there, and reading what it restored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import jpype
+
+from compat.loader.jvm.bridge import (
+    FLINK,
+    Java,
+    byte_array,
+    causes,
+    class_name,
+    described,
+    flink,
+    is_a,
+    member,
+    members,
+    text_or_none,
+)
+from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.handles import OldOperator
+from compat.loader.jvm.harness import OperatorFailed, harness, open_operator
+from compat.loader.jvm.model import Backend, RestoreFailure, Scope
+from compat.loader.jvm.states import canonical_snapshot
+
+_ROCKSDB = (
+    "state.rocksdb.EmbeddedRocksDBStateBackend",
+    "contrib.streaming.state.EmbeddedRocksDBStateBackend",
+)
+_HEAP = "runtime.state.heap.HeapKeyedStateBackend"
+_HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
+_VERSIONED = "streaming.api.operators.util.SimpleVersionedListState"
+_PARTS_OF_SINKS = f"{FLINK}streaming.runtime.operators.sink."
+
+Counts = Mapping[tuple[Scope, str], int]
+"""How many values each state of a backend holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The state of one subtask that is all there is, with the max parallelism that goes with it."""
+
+    subtask: Java
+    max_parallelism: int
+
+
+def backends(old: OldOperator) -> Iterator[tuple[Backend, Java]]:
+    """The backends that can be tried: RocksDB's own files are for RocksDB only, and RocksDB only concerns keyed state."""
+    if not old.only_rocksdb:
+        yield "hashmap", flink(_HASHMAP)
+    if not old.headers:
+        return
+    for name in _ROCKSDB:
+        try:
+            backend = flink(name)
+        except (jpype.JException, TypeError):
+            continue
+        yield "rocksdb", backend
+        return
+
+
+def on_hashmap(operator: Configured, given: Given, loader: Java) -> Java:
+    """An operator restored and opened, with its state on the heap, where all values are read at once."""
+    made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
+    made.initializeState(given.subtask)
+    open_operator(made)
+    return made
+
+
+def on_rocksdb(operator: Configured, given: Given, loader: Java, backend: Java) -> Given | None:
+    """The state as RocksDB writes it after it restored it; None for asynchronous state, of which it writes nothing here."""
+    made = harness(operator, loader, given.max_parallelism, backend())
+    try:
+        made.initializeState(given.subtask)
+        open_operator(made)
+        try:
+            return Given(canonical_snapshot(made), given.max_parallelism)
+        except jpype.JException as error:
+            if is_unsupported(error):
+                return None
+            raise
+    finally:
+        made.close()
+
+
+def is_unsupported(error: Java) -> bool:
+    """True for a snapshot that a backend does not make, as for asynchronous state."""
+    return error is not None and any(
+        "UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)
+    )
+
+
+def read(operator: Configured, given: Given, loader: Java) -> Counts:
+    """Have every value read, by the serializers that the state's own header names; gives how many there are."""
+    made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
+    made.initializeState(given.subtask)
+    return counts(made)
+
+
+def counts(made: Java) -> Counts:
+    """How many values each keyed state holds on the heap, timers included."""
+    backend = made.getOperator().getKeyedStateBackend()
+    if not is_a(backend, _HEAP):
+        return {}
+    found: dict[tuple[Scope, str], int] = {
+        ("keyed", str(name)): int(table.size()) for name, table in member(backend, "registeredKVStates").items()
+    }
+    queues = member(member(backend, "priorityQueuesManager"), "registeredPQStates")
+    for name, queue in queues.items():
+        found["timer", str(name)] = int(queue.getPriorityQueue().size())
+    return found
+
+
+def read_versioned(operator: Configured, given: Given, values: Mapping[str, tuple[bytes, ...]], loader: Java) -> Counts:
+    """Have an operator's own ``SimpleVersionedSerializers`` read values of its states, by name. Raises what they raise."""
+    made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
+    made.initializeState(given.subtask)
+    deserialize = flink("core.io.SimpleVersionedSerialization").readVersionAndDeSerialize
+    found: dict[tuple[Scope, str], int] = {}
+    for state in _versioned_states(made.getOperator()):
+        name = str(member(state, "rawState").getStateMetaInfo().getName())
+        for value in values.get(name, ()):
+            deserialize(member(state, "serializer"), byte_array(value))
+        if name in values:
+            found["operator", name] = len(values[name])
+    return found
+
+
+def _versioned_states(value: Java, depth: int = 2) -> Iterator[Java]:
+    """The states of an operator, and of its parts, that are read by a ``SimpleVersionedSerializer``."""
+    for inner in members(value):
+        if is_a(inner, _VERSIONED):
+            yield inner
+        elif depth and (class_name(inner) or "").startswith(_PARTS_OF_SINKS):
+            yield from _versioned_states(inner, depth - 1)
+
+
+def failure_of(error: OperatorFailed) -> RestoreFailure:
+    """The failure as Flink threw it, by the innermost of its exceptions."""
+    if error.error is None:
+        return RestoreFailure(type="TimedOut", message=str(error))
+    chain = [error.error]
+    while chain[-1].getCause() is not None and len(chain) < 30:
+        chain.append(chain[-1].getCause())
+    telling = next((one for one in chain if "StateMigrationException" in (class_name(one) or "")), chain[-1])
+    return RestoreFailure(
+        type=class_name(telling) or "",
+        message=text_or_none(telling.getMessage()) or described(telling),
+        cause=described(chain[-1]) if chain[-1] is not telling else None,
+    )
