@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
     from compat.loader.jvm.model import Restore
+    from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
 BUILT_BY_FLINK = ("java", "sql")
@@ -136,7 +137,7 @@ def compare_savepoints(
     paths: Sequence[str], comparison: Comparison, meanwhile: Callable[[], object] | None = None
 ) -> list[Outcomes]:
     """Check NEW against several savepoints, loading NEW once; ``comparison.old`` is not looked at."""
-    from compat.savepoint.load import read_names, read_old
+    from compat.savepoint.load import read_old
 
     failures: list[Failure] = []
     with ExitStack() as stack:
@@ -144,7 +145,7 @@ def compare_savepoints(
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
             )
-            names = read_names(comparison.names, comparison.loading(Side.OLD), comparison.job)
+            names = _names(comparison)
         except InputError as error:
             return [Outcomes((_undecided(comparison, [error.failure]),), {})]
         olds: dict[str, Savepoint | Failure] = {}
@@ -230,11 +231,18 @@ def _load_all(
 def _kept(given: Input, side: Side, comparison: Comparison) -> Old:
     """A side that needs no building. Raises InputError."""
     if given.kind is InputKind.SAVEPOINT:
-        from compat.savepoint.load import read_names, read_old
+        from compat.savepoint.load import read_old
 
-        return Savepoint(read_old(given, read_names(comparison.names, comparison.loading(side), comparison.job)))
+        return Savepoint(read_old(given, _names(comparison)))
     plan = read_plan(given, side)
     return Snapshot(plan) if is_snapshot(given) else Kept(plan)
+
+
+def _names(comparison: Comparison) -> Names:
+    """The names of a savepoint's operators. Raises InputError."""
+    from compat.savepoint.load import read_names
+
+    return read_names(comparison.names, comparison.loading(Side.OLD), comparison.job, comparison.old_arguments)
 
 
 def _failed(failures: Sequence[Failure]) -> set[Side | None]:

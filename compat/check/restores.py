@@ -17,6 +17,7 @@ _SHOWN = {"hashmap": "the heap", "rocksdb": "RocksDB"}
 _MOMENTS = {
     "restore": "the task fails when it starts",
     "first-read": "the job starts, and fails when it reads such a value",
+    "moved": "the job starts, and fields of old values silently hold what others held",
     "checkpoint": "the job starts, and its first checkpoint fails, as NEW's serializer does not write such a value",
 }
 

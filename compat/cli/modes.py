@@ -6,6 +6,7 @@ is worse than none. Options that ask for less (``--timeout``, ``--no-open``) are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
@@ -46,6 +47,7 @@ _NAMES = "it gives names to a savepoint, and OLD is not one"
 
 _JARS = ("classpath", "flink_home", "flink_version", "main_class")
 _JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
+_OF_OLD = ("old_args", *_JARS_OF_OLD)
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
@@ -123,7 +125,7 @@ def mode_of(context: click.Context) -> Mode:
     _require_arguments(mode, values)
     what = _USAGE[mode] if mode.value is None else _flag(context, mode.value)
     for name, advice in REFUSED[mode].items():
-        if _given(context, name):
+        if _given(context, name) and not (name in _OF_OLD and _named_by_program(context)):
             raise click.UsageError(f"{_flag(context, name)} has no effect with {what}: {advice}.")
     if _given(context, "limit") and not _given(context, "rehearse"):
         raise click.UsageError("--limit has no effect here: it says how much --rehearse restores, so add that.")
@@ -137,6 +139,8 @@ def mode_of(context: click.Context) -> Mode:
 def require_programs(context: click.Context, olds: tuple[str, ...], new: str) -> None:
     """Refuse what is only for programs or for savepoints, where there are none. Raises a usage error."""
     kinds = {_kind(old) for old in olds}
+    if _given(context, "names") and _named_by_program(context):
+        kinds |= {_kind(context.params["names"])}
     if _given(context, "names") and InputKind.SAVEPOINT not in kinds and None not in kinds:
         raise click.UsageError(f"{_flag(context, 'names')} has no effect here: {_NAMES}.")
     if _given(context, "rehearse"):
@@ -153,6 +157,12 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
             raise click.UsageError(
                 f"{_flag(context, named)} has no effect here: it is for jars and SQL, which {those} not."
             )
+
+
+def _named_by_program(context: click.Context) -> bool:
+    """True if --names is a program, which is loaded as OLD is."""
+    names = context.params["names"]
+    return names is not None and _given(context, "names") and os.path.splitext(names)[1] not in (".txt", ".csv", ".tsv")
 
 
 def _require_rehearsal(olds: tuple[str, ...], new: str) -> None:

@@ -306,6 +306,7 @@ _FAILS = {
     "restore": "fails at the restore",
     "first-read": "fails at the first read",
     "checkpoint": "fails at a checkpoint",
+    "moved": "gets values of other fields",
 }
 
 

@@ -45,17 +45,21 @@ def _of_values(check: Check) -> Iterator[Finding]:
         what = f"of the state {first.name!r} " if first.name else ""
         places = [] if first.key_group is None else [f"key group {first.key_group}"]
         places += [f"key {first.key}"] if first.key else []
-        where = f" The first of them is in {', '.join(places)}." if places else ""
+        where = (
+            f" The first of them is in {', '.join(places)}." if places else " A sample shows it." if first.name else ""
+        )
         kind = first.failure.type.rpartition(".")[2]
         cause = "" if first.failure.cause is None else f" ({first.failure.cause})"
+        said = first.failure.message if first.at == "moved" else f"{kind}: {first.failure.message}{cause}."
         yield check.finding(
             RULE,
             f"values {what}of {pair.new.label} that OLD wrote do not survive the restore",
             consequence=restores.consequence_of_values(readings),
-            reason=f"{kind}: {first.failure.message}{cause}.{where}",
+            reason=f"{said}{where}",
             old=pair.old,
             new=pair.new,
             state=first.name or None,
+            silent=all(one.at == "moved" for one in readings),
             fixes=(Fix(text="Keep the class as it was, or put the new values into a state of another name."),),
         )
 

@@ -100,6 +100,14 @@ def read(operator: Configured, given: Given, loader: Java) -> Counts:
     return counts(made)
 
 
+def restored_values(operator: Configured, given: Given, name: str, loader: Java) -> list[Java]:
+    """The values of one keyed state, read by the serializers that the state's own header names."""
+    made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
+    made.initializeState(given.subtask)
+    tables = member(made.getOperator().getKeyedStateBackend(), "registeredKVStates")
+    return [entry.getState() for entry in tables.get(name)]
+
+
 def counts(made: Java) -> Counts:
     """How many values each keyed state holds on the heap, timers included."""
     backend = made.getOperator().getKeyedStateBackend()

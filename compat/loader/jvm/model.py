@@ -245,7 +245,7 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
-Moment = Literal["restore", "first-read", "checkpoint"]
+Moment = Literal["restore", "first-read", "checkpoint", "moved"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
 
 
@@ -295,9 +295,9 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
 class StateReading(Struct, frozen=True, kw_only=True):
     """The real values of a state that were restored on a backend and read: how many, and the first that failed.
 
-    ``failure`` is how that one did, ``at`` when that shows, ``key_group`` where it is, ``key`` its key in words, or the timer.
-    A state without a name stands for all of an operator, where the one that fails cannot be told. What comes behind a failure
-    is not read.
+    ``failure`` is how that one did, ``at`` when that shows (``moved``: never, its fields have other values), ``key_group``
+    where it is, ``key`` its key in words, or the timer. A state without a name stands for all of an operator, where the one
+    that fails cannot be told. What comes behind a failure is not read.
     """
 
     backend: Backend

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import jpype
+import msgspec
 
 from compat.loader.jvm.backends import Given, backends, failure_of, on_hashmap, on_rocksdb, read, read_versioned
 from compat.loader.jvm.bridge import Java, described
@@ -18,12 +19,14 @@ from compat.loader.jvm.model import (
     Limit,
     OperatorRestore,
     Part,
+    Rehearsal,
     Resolved,
     RestoreAttempt,
     Restored,
     StateRestore,
 )
 from compat.loader.jvm.rehearsal import Allowance, Rehearsing
+from compat.loader.jvm.samples import Sampling
 from compat.loader.jvm.states import Infos, Snapshot, infos, serializer_of
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.model import OperatorState, Savepoint
@@ -91,14 +94,28 @@ def _restored(
     fit = [] if "any" in failed else [one.backend for one in attempts if one.backend not in failed]
     longer = Bounds(loader=built.loader, timeout=max(built.timeout, allowance.left))
     rehearsal = Rehearsing(operator, old, savepoint, longer).rehearse(state, fit, allowance)
+    sampled = _sampled(states, rehearsal)
+    found = Sampling(operator, old, bounds).failures(sampled, [one for one in backends(old) if one[0] in fit])
     return OperatorRestore(
         node=operator.node,
         operator_id=state.id,
         attempts=tuple(attempts),
         states=states,
         notes=old.notes,
-        rehearsal=rehearsal,
+        rehearsal=msgspec.structs.replace(rehearsal, states=(*rehearsal.states, *found)),
     )
+
+
+def _sampled(states: Iterable[StateRestore], rehearsal: Rehearsal) -> set[str]:
+    """The names of the keyed states that are migrated as far as serializers tell, and of which no real value failed."""
+    failed = {one.name for one in rehearsal.states if one.failure is not None}
+    return {
+        one.name
+        for one in states
+        if one.scope == "keyed"
+        and one.name not in failed
+        and any(part.resolved == "after-migration" for part in one.parts)
+    }
 
 
 def _attempt(operator: Configured, backend: Backend, made_by: Java, given: Given, bounds: Bounds) -> RestoreAttempt:

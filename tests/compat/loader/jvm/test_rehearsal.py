@@ -1,10 +1,12 @@
 """OLD's state in NEW's operators: without its values, with those at hand, and with as many as a limit allows."""
 
+import zipfile
+
 import msgspec
 import pytest
 
 from compat.loader.jvm.model import JarProgram, Limit, Restore
-from compat.loader.jvm.process import JvmOptions, ask, finish, start
+from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
 from compat.state.flink.handles import InlineBytes, KeyGroups
 from compat.state.flink.metadata import read_metadata
 from tests.compat.loader.jvm.golden import JAVA, program, savepoint
@@ -18,6 +20,8 @@ NAMES = {
     "avro_field_added_default": "AvroFieldAddedDefault",
     "sink_writer_version": "SinkWriterVersion",
 }
+AVRO = '{"type":"record"'
+EXTRA = '{"name":"extra","type":"int"'
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 
@@ -87,6 +91,57 @@ def answers(flink, java):
     outcomes = finish(building)
     assert [one.crash for one in outcomes] == [None] * len(programs)
     return dict(zip(asked, outcomes[-1].restored, strict=True))
+
+
+@pytest.fixture(scope="module")
+def avro(flink, java, tmp_path_factory):
+    """What is said of jobs whose records lost a field, by which one: restored into a job with the fields n and extra."""
+    folder = tmp_path_factory.mktemp("avro")
+    jar = REHEARSED / "avro_field_added_default" / "new.jar"
+    schemas = {
+        "the last": lambda schema: schema.replace("]}", ',{"name":"last","type":"string"}]}'),
+        "one between": lambda schema: schema.replace(EXTRA, '{"name":"other","type":"int"},' + EXTRA),
+        "one of another type": lambda schema: schema.replace(EXTRA, '{"name":"other","type":"string"},' + EXTRA),
+        "none": lambda schema: schema,
+    }
+    olds = [with_schema(jar, folder / f"{number}.jar", edit) for number, edit in enumerate(schemas.values())]
+    entry = NAMES["avro_field_added_default"]
+    outcomes = build_all([JarProgram(path=str(one), main_class=entry) for one in olds], flink, java, OPTIONS)
+    building = start([JarProgram(path=str(jar), main_class=entry)], flink, java, OPTIONS, grace=60)
+    for one in outcomes:
+        ask(building, Restore(metadata=one.jobs[-1].savepoint))
+    return dict(zip(schemas, finish(building)[-1].restored, strict=True))
+
+
+def with_schema(jar, changed, edit):
+    """A jar whose program has another Avro schema: a constant in its class, behind its own length."""
+    with zipfile.ZipFile(jar) as before, zipfile.ZipFile(changed, "w") as after:
+        for name in before.namelist():
+            data = before.read(name)
+            at = data.find(AVRO.encode())
+            if at > 0:
+                length = int.from_bytes(data[at - 2 : at], "big")
+                schema = edit(data[at : at + length].decode()).encode()
+                data = data[: at - 2] + len(schema).to_bytes(2, "big") + schema + data[at + length :]
+            after.writestr(name, data)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ("the last", {}),
+        ("one between", {"hashmap": "moved", "rocksdb": "moved"}),
+        ("one of another type", {"hashmap": "checkpoint", "rocksdb": "restore"}),
+        ("none", {}),
+    ],
+)
+def test_fields_of_avros_generic_records_are_copied_by_their_position(avro, gone, said):
+    failed = {
+        one.backend: one.at for operator in avro[gone].operators for one in operator.rehearsal.states if one.failure
+    }
+    assert failed == said
+    assert not any(attempt.failure for one in avro[gone].operators for attempt in one.attempts)
 
 
 def readings(restored):
