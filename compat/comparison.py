@@ -28,7 +28,7 @@ from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
-from compat.sides import Job, Jobs, Kept, New, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
+from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
@@ -115,12 +115,13 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
                 failures.append(error.failure)
         if failures:
             return Outcomes((_undecided(comparison, failures),), {})
+        if (unfit := _unfit(inputs, comparison)) is not None:
+            return Outcomes((_undecided(comparison, [unfit]),), {})
         sides, answers = _load_all(inputs, comparison, failures, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
         old, new = sides[Side.OLD], sides[Side.NEW]
-        assert not isinstance(new, Savepoint)
         try:
             jobs = _jobs(old, new, comparison)
             reports = [_report(old, new, job, comparison, answers[0].get(job)) for job in jobs]
@@ -131,6 +132,21 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
             sources,
             tuple((plan_of(old, job), plan_of(new, job)) for job in jobs),
         )
+
+
+def _unfit(inputs: Mapping[Side, Input], comparison: Comparison) -> Failure | None:
+    """Why a savepoint of Flink cannot be NEW: it is held against another one, and no job goes back to it."""
+    if inputs[Side.NEW].kind is not InputKind.SAVEPOINT:
+        return None
+    if inputs[Side.OLD].kind is InputKind.SAVEPOINT and comparison.direction == "forward":
+        return None
+    return Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message=f"{comparison.new!r} is a savepoint: it can be NEW only where OLD is a savepoint of Flink too.",
+        name=comparison.new,
+        side=Side.NEW,
+        hint="Write compat check SAVEPOINT new.py.",
+    )
 
 
 def compare_savepoints(
@@ -160,7 +176,6 @@ def compare_savepoints(
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
         loaded = sides[Side.NEW]
-        assert not isinstance(loaded, Savepoint)
         told = dict(zip(read, answers, strict=True))
         outcomes = []
         for path, old in olds.items():
@@ -333,7 +348,7 @@ def _import_the_check() -> None:
     decoder()
 
 
-def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
+def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
     """The numbers of the jobs to check. Raises InputError where the sides do not have the same number of jobs."""
     counts = job_count(old, new), job_count(new, old)
     sides = ((Side.OLD, old, comparison.old), (Side.NEW, new, comparison.new))
@@ -363,20 +378,21 @@ def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
     )
 
 
-def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
+def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
     from compat.check.context import CheckOptions
     from compat.check.decision import check
     from compat.refusals import refused
 
     plan = plan_of(new, job)
-    assert plan is not None
     if isinstance(plan, Refused):
         report = refused(plan, comparison.new, _old(job_of(old, job), None, comparison))
         if report is not None:
             return replace(report, direction=comparison.direction)
-    after = _program(plan, comparison.new, Side.NEW)
+    after = _new(job_of(new, job), comparison)
+    if isinstance(old, Savepoint) and isinstance(new, Savepoint):
+        answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
-    flink = after.flink if plan.language in BUILT_BY_FLINK else comparison.load.flink
+    flink = after.flink if plan is not None and plan.language in BUILT_BY_FLINK else comparison.load.flink
     options = CheckOptions(comparison.allow_non_restored, flink, comparison.direction)
     again = {
         side.value: facts_of(second, name=side.value, kind="program")
@@ -391,11 +407,32 @@ def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answe
     return replace(report, rehearsal=rehearsed(after, answers))
 
 
+def _of_savepoints(old: Savepoint, new: Savepoint) -> Answers | None:
+    """What can be said of the bytes of two savepoints: where serializers differ, that only classes tell the rest."""
+    from compat.loader.jvm.answers import Answers
+    from compat.savepoint.serializers import unlike
+
+    found = unlike(old.recorded.recorded, new.recorded.recorded)
+    hint = "Name the program that is to restore it: compat check SAVEPOINT new.jar."
+    return Answers(operators={}, failure=" ".join(found), hint=hint) if found else None
+
+
+def _new(job: Job, comparison: Comparison) -> Program:
+    """The facts of NEW; a savepoint's are in its own words."""
+    if not isinstance(job, Savepoint):
+        return _program(job, comparison.new, Side.NEW)
+    return job.recorded.program(comparison.new, _nothing(comparison))
+
+
 def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
     """The facts of OLD; those of a savepoint are in the words of NEW, where there is one."""
     if not isinstance(job, Savepoint):
         return _program(job, comparison.old, Side.OLD)
-    nothing = Program(
+    return job.recorded.program(comparison.old, new or _nothing(comparison))
+
+
+def _nothing(comparison: Comparison) -> Program:
+    return Program(
         name=comparison.new,
         kind="program",
         job_name="",
@@ -404,7 +441,6 @@ def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
         vertices=(),
         settings={},
     )
-    return job.recorded.program(comparison.old, new or nothing)
 
 
 def _program(plan: Plan | Refused, name: str, side: Side) -> Program:

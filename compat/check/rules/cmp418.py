@@ -9,6 +9,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 
+_HINT = "Check with the state files at hand, or give it more time with --timeout SECONDS."
+
 
 def _find(check: Check) -> Iterator[Finding]:
     if check.answers is not None and check.answers.failure:
@@ -18,7 +20,7 @@ def _find(check: Check) -> Iterator[Finding]:
             level=Level.UNKNOWN,
             consequence="Ids and names are compared; whether NEW's serializers read the old bytes cannot be told.",
             reason=check.answers.failure,
-            fixes=(Fix(text="Check with the state files at hand, or give it more time with --timeout SECONDS."),),
+            fixes=(Fix(text=check.answers.hint or _HINT),),
         )
     yield from _of_values(check)
     for pair, problem in restores.problems(check):

@@ -78,11 +78,12 @@ class Answer:
 class Answers:
     """What Flink made of the state of a job: an answer for each operator that found some, by NEW's node.
 
-    ``failure`` says why nothing could be tried, ``note`` what was left out.
+    ``failure`` says why nothing could be tried, ``hint`` what to do about it, ``note`` what was left out.
     """
 
     operators: Mapping[int, Answer]
     failure: str = ""
+    hint: str = ""
     note: str = ""
 
 

@@ -370,7 +370,8 @@ Program = JarProgram | SqlScript | CompiledPlan
 class Request(Struct, frozen=True, kw_only=True):
     """The programs that the child is to build, one after the other, with which Flink.
 
-    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds:
+    ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]
