@@ -13,6 +13,7 @@ from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, 
 from compat.loader.jvm.graphs import Configured
 
 T = TypeVar("T")
+_MOST_STATE = (1 << 31) - 1
 _MANAGED_MEMORY = 32 << 20
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _SOURCE = "streaming.api.operators.SourceOperatorFactory"
@@ -107,6 +108,7 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
     )
     if backend is not None:
         made.setStateBackend(backend)
+    made.setCheckpointStorage(flink("runtime.state.storage.JobManagerCheckpointStorage")(_MOST_STATE))
     made.setup()
     return made
 

@@ -24,7 +24,7 @@ from compat.loader.jvm.backends import (
     on_rocksdb,
     read,
 )
-from compat.loader.jvm.bridge import Java, byte_array, bytes_of, flink
+from compat.loader.jvm.bridge import Java, byte_array, bytes_of, causes, class_name, flink
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import Header, OldOperator, header_of, key_groups, keyed_header, native_files, subtask
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded
@@ -96,6 +96,11 @@ class _ReadFailed(OperatorFailed):
     """Values that were restored, and cannot be read by the serializers of NEW."""
 
 
+def _is_of_this_machine(error: OperatorFailed) -> bool:
+    """True for a failure that says nothing of the values: the time was up, or the memory used up."""
+    return error.error is None or any("OutOfMemoryError" in (class_name(one) or "") for one in causes(error.error))
+
+
 def _moment(error: OperatorFailed) -> Moment:
     if isinstance(error, _ReadFailed):
         return "first-read"
@@ -136,13 +141,19 @@ class _Batch:
 class _Account:
     """The account of one backend: how many values of each state were read, and the first failure of each.
 
-    It is ended by a failure of which the state cannot be told.
+    It is ended by a failure of which the state cannot be told, or given up for want of time or memory on this machine.
     """
 
     backend: Backend
     read: dict[Name, int] = field(default_factory=dict)
     failed: dict[Name, StateReading] = field(default_factory=dict)
     ended: StateReading | None = None
+    given_up: str = ""
+
+    @property
+    def closed(self) -> bool:
+        """True when nothing more is to be tried."""
+        return self.ended is not None or bool(self.given_up)
 
     def add(self, found: Counts | None) -> int:
         """Add what was read; gives how much that is."""
@@ -166,6 +177,9 @@ class _Account:
 
     def end(self, error: OperatorFailed, found: Located | None = None) -> None:
         """Note a failure of which the state cannot be told."""
+        if _is_of_this_machine(error):
+            self.given_up = f"on {self.backend} not all was read: {error}"
+            return
         self.ended = StateReading(
             backend=self.backend,
             scope="keyed",
@@ -215,6 +229,7 @@ class Rehearsing:
         notes = list(self.old.notes)
         if any(isinstance(one, Changelog) for one in keyed):
             notes.append("changes since the changelog was last materialized are not read")
+        notes += [account.given_up for account, _ in accounts if account.given_up]
         if allowance.late:
             notes.append("the time was up")
         return Rehearsal(
@@ -260,7 +275,7 @@ class Rehearsing:
 
     def _try(self, batch: _Batch, account: _Account, made_by: Java) -> int:
         """Restore key groups on a backend, and note what became of them; gives how many values were read."""
-        if account.backend not in batch.backends or account.ended is not None:
+        if account.backend not in batch.backends or account.closed:
             return 0
         if account.backend == "hashmap":
             found = self._through(batch, account, lambda groups: self._on_hashmap(batch, groups))
@@ -317,12 +332,12 @@ class Rehearsing:
 
     def _through(self, batch: _Batch, account: _Account, attempt: Callable[[Sequence[Group]], T]) -> T | None:
         """What an attempt gives of the key groups without the states that fail; None if that is not to be had."""
-        while account.ended is None:
+        while not account.closed:
             groups = batch.without(account.failed)
             try:
                 return attempt(groups)
             except OperatorFailed as error:
-                found = None if error.error is None else locate(groups, attempt)
+                found = None if _is_of_this_machine(error) else locate(groups, attempt)
                 if found is None or found.entry is None:
                     account.end(error if found is None else found.failure, found)
                     break

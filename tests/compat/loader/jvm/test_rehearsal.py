@@ -7,6 +7,7 @@ import pytest
 
 from compat.loader.jvm.model import JarProgram, Limit, Restore
 from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
+from compat.state.flink.contents import Entry, group_of, places, read_groups
 from compat.state.flink.handles import InlineBytes, KeyGroups
 from compat.state.flink.metadata import read_metadata
 from tests.compat.loader.jvm.golden import JAVA, program, savepoint
@@ -22,6 +23,7 @@ NAMES = {
 }
 AVRO = '{"type":"record"'
 EXTRA = '{"name":"extra","type":"int"'
+MANY = 150_000
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 
@@ -65,6 +67,27 @@ def as_two_subtasks(folder):
     return writer.MAGIC + writer.integer(3) + writer.long(1) + writer.listed([]) + writer.listed(operators)
 
 
+def with_values(folder, number):
+    """The ``_metadata`` of a savepoint whose first value stands under so many keys, in one key group."""
+    found = read_metadata(folder)
+    operators = []
+    for one in found.operators:
+        keyed = writer.NULL
+        handle = one.subtasks[0].managed_keyed
+        if handle is not None:
+            first = places(handle)[0]
+            (group,) = read_groups(found, handle, [first])
+            entry, *_ = group.entries()
+            keys = (entry.key[:1] + key.to_bytes(8, "big") + entry.key[9:] for key in range(number))
+            data = handle.stream.data[: first.start]
+            data += group_of(first.number, (Entry(entry.state, key, entry.value) for key in keys)).data
+            keyed = writer.full(writer.inline(data), first.number, [first.start])
+        subtask = writer.subtask(version=3, managed_keyed=keyed)
+        head = bytes.fromhex(one.id) + writer.integer(1, one.max_parallelism)
+        operators.append(head + writer.NULL + writer.integer(1) + subtask)
+    return writer.MAGIC + writer.integer(3) + writer.long(1) + writer.listed([]) + writer.listed(operators)
+
+
 @pytest.fixture(scope="module")
 def answers(flink, java):
     """The answers to all restores, by name and what was asked for: one JVM."""
@@ -85,6 +108,8 @@ def answers(flink, java):
     want("pojo_field_added", "60 bytes", Restore(folder=str(pojo), limit=Limit(size=60, seconds=60)))
     want("pojo_field_added", "late", Restore(folder=str(pojo), limit=Limit(size=1 << 20, seconds=-1)))
     want("pojo_field_added", "two subtasks", Restore(metadata=as_two_subtasks(pojo), limit=ALL))
+    many = with_values(pojo, MANY)
+    want("pojo_field_added", "many", Restore(metadata=many, limit=Limit(size=1 << 30, seconds=60)))
     want("pojo_field_added", "missing", Restore(folder=str(pojo / "nowhere")))
     for name in NAMES:
         want(name, "all", Restore(folder=str(REHEARSED / name / "savepoint"), limit=ALL))
@@ -168,6 +193,12 @@ def test_values_are_restored_read_and_counted_on_each_backend(answers, how):
     assert amounts(found) == [(3, 3)]
     assert not found.failure
     assert not any(attempt.failure for one in found.operators for attempt in one.attempts)
+
+
+def test_a_key_group_of_some_megabytes(answers):
+    assert readings(answers["pojo_field_added", "many"]) == {
+        (backend, "st"): (MANY, None, None, "") for backend in ("hashmap", "rocksdb")
+    }
 
 
 def test_two_subtasks_are_restored_as_one(answers):
