@@ -78,7 +78,8 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
     for pair in mapping.stateful_pairs():
         found = of_the_job or worst.get(pair.old.id)
         if of_the_job is None and pair.old.id in context.wrong_hands:
-            yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by)
+            rightful = context.rightful.get(pair.old.id)
+            yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by, successor=rightful)
         elif found is None or found.level.rank > Level.MIGRATE.rank:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.RESTORED, by=pair.by)
         else:
@@ -88,7 +89,8 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
             yield MappingRow(old=pair.old, new=None, fate=cmp106.RULE.fate, by=pair.by, note=cmp106.RULE.id)
     for old in mapping.lost:
         fate = Fate.DROPPED if context.options.allow_non_restored else Fate.REFUSED
-        yield MappingRow(old=old, new=None, fate=fate, by="")
+        successor = None if old.id in mapping.guessed else context.successor(old)
+        yield MappingRow(old=old, new=None, fate=fate, by="", successor=successor)
     for new in mapping.fresh:
         if new.has_state:
             yield MappingRow(old=None, new=new, fate=Fate.EMPTY, by="")

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from compat.plan.code import Key, UserCode, WrittenClass
 from compat.plan.fields import Id, Index, Int, Long, Record, written
 from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
 
@@ -80,7 +81,9 @@ class State(Record, frozen=True, kw_only=True):
     ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None where unknown or
     absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
     windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
-    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built.
+    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built, and
+    ``function`` what folds new values into a reducing or aggregating state. ``classes`` are the user's classes that the
+    serializers write in ways that they do not tell of.
     ``source`` is where the function asks for the state, where that is known.
     """
 
@@ -96,6 +99,8 @@ class State(Record, frozen=True, kw_only=True):
     keys: Long | None = None
     bytes: Long | None = None
     serializers: Serializers | None = None
+    function: UserCode | None = None
+    classes: tuple[WrittenClass, ...] = ()
     source: SourceLine | None = None
 
 
@@ -146,6 +151,8 @@ class Operator(Record, frozen=True, kw_only=True):
     could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
     anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
+    ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
+    known of the user's classes in the key, in a job that Flink built.
     """
 
     id: Id = field(name="operator_id")
@@ -170,6 +177,9 @@ class Operator(Record, frozen=True, kw_only=True):
     merged: tuple[Merged, ...] = written(())
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None
+    function: UserCode | None = None
+    key_selectors: tuple[UserCode | None, ...] = ()
+    key: Key | None = None
 
     @property
     def pinned(self) -> bool:

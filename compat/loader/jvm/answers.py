@@ -63,14 +63,15 @@ class RestoreProblem:
 class Answer:
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
-    ``missing`` are OLD's states that NEW does not declare, ``rehearsal`` what became of real values, ``notes`` what was not
-    tried.
+    ``missing`` are OLD's states that NEW does not declare, ``rehearsal`` what became of real values, ``misplaced`` how many
+    of them lie in a key group where nobody looks for them, ``notes`` what was not tried.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
     migrations: tuple[StateChange, ...] = ()
     missing: tuple[StateRestore, ...] = ()
     rehearsal: Rehearsal
+    misplaced: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -110,6 +111,7 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
         ),
         missing=tuple(state for _, state in missing((restored,))),
         rehearsal=restored.rehearsal,
+        misplaced=restored.rehearsal.misplaced,
         notes=restored.notes,
     )
 

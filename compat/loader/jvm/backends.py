@@ -35,8 +35,16 @@ _HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
 _VERSIONED = "streaming.api.operators.util.SimpleVersionedListState"
 _PARTS_OF_SINKS = f"{FLINK}streaming.runtime.operators.sink."
 
-Counts = Mapping[tuple[Scope, str], int]
-"""How many values each state of a backend holds."""
+_LOOKED_AT = 5000
+"""How many values of a state are looked at for the key group that they are in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What lies on the heap: how many values each keyed state holds, and how many of the first lie in a wrong key group."""
+
+    values: Mapping[tuple[Scope, str], int]
+    misplaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +101,11 @@ def is_unsupported(error: Java) -> bool:
     )
 
 
-def read(operator: Configured, given: Given, loader: Java) -> Counts:
+def read(operator: Configured, given: Given, loader: Java) -> Found:
     """Have every value read, by the serializers that the state's own header names; gives how many there are."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
-    return counts(made)
+    return held(made)
 
 
 def restored_values(operator: Configured, given: Given, name: str, loader: Java) -> list[Java]:
@@ -108,33 +116,42 @@ def restored_values(operator: Configured, given: Given, name: str, loader: Java)
     return [entry.getState() for entry in tables.get(name)]
 
 
-def counts(made: Java) -> Counts:
-    """How many values each keyed state holds on the heap, timers included."""
+def held(made: Java) -> Found:
+    """What was restored to the heap, timers included."""
     backend = made.getOperator().getKeyedStateBackend()
     if not is_a(backend, _HEAP):
-        return {}
-    found: dict[tuple[Scope, str], int] = {
-        ("keyed", str(name)): int(table.size()) for name, table in member(backend, "registeredKVStates").items()
-    }
-    queues = member(member(backend, "priorityQueuesManager"), "registeredPQStates")
-    for name, queue in queues.items():
-        found["timer", str(name)] = int(queue.getPriorityQueue().size())
-    return found
+        return Found(values={})
+    tables = member(backend, "registeredKVStates").items()
+    groups = int(backend.getNumberOfKeyGroups())
+    values: dict[tuple[Scope, str], int] = {("keyed", str(name)): int(table.size()) for name, table in tables}
+    for name, queue in member(member(backend, "priorityQueuesManager"), "registeredPQStates").items():
+        values["timer", str(name)] = int(queue.getPriorityQueue().size())
+    return Found(values=values, misplaced=sum(_misplaced(table, groups) for _, table in tables))
 
 
-def read_versioned(operator: Configured, given: Given, values: Mapping[str, tuple[bytes, ...]], loader: Java) -> Counts:
+def _misplaced(table: Java, groups: int) -> int:
+    """How many of the first values of a state lie in another key group than the hash of their key says."""
+    assign = flink("runtime.state.KeyGroupRangeAssignment").assignToKeyGroup
+    first = int(table.getKeyGroupOffset())
+    wrong = looked = 0
+    for place, entries in enumerate(member(table, "keyGroupedStateMaps")):
+        for entry in entries or ():
+            looked += 1
+            if looked > _LOOKED_AT:
+                return wrong
+            wrong += int(assign(entry.getKey(), groups)) != first + place
+    return wrong
+
+
+def read_versioned(operator: Configured, given: Given, values: Mapping[str, tuple[bytes, ...]], loader: Java) -> None:
     """Have an operator's own ``SimpleVersionedSerializers`` read values of its states, by name. Raises what they raise."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     deserialize = flink("core.io.SimpleVersionedSerialization").readVersionAndDeSerialize
-    found: dict[tuple[Scope, str], int] = {}
     for state in _versioned_states(made.getOperator()):
         name = str(member(state, "rawState").getStateMetaInfo().getName())
         for value in values.get(name, ()):
             deserialize(member(state, "serializer"), byte_array(value))
-        if name in values:
-            found["operator", name] = len(values[name])
-    return found
 
 
 def _versioned_states(value: Java, depth: int = 2) -> Iterator[Java]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compat.loader.jvm.bridge import Java, class_digest, class_name, flink, is_a, member, text_or_none
+from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, text_or_none
+from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
+from compat.loader.jvm.usercode import code_of
 
 _YIELDING = (
     "streaming.api.operators.YieldingOperatorFactory",
@@ -73,8 +75,12 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         chaining_strategy=None if factory is None else str(factory.getChainingStrategy()),
         factory=class_name(factory) or "",
         operator=class_name(operator) or class_name(factory) or "",
-        function=None if (function := _function(operator)) is None else class_digest(function),
+        function=None if (function := _function(operator)) is None else code_of(function),
         state_keys=len(node.getStatePartitioners() or ()),
+        key_selectors=tuple(
+            selector_of(one, records, node.getStateKeySerializer())
+            for one, records in zip(node.getStatePartitioners() or (), node.getTypeSerializersIn(), strict=False)
+        ),
         key_serializer=class_name(node.getStateKeySerializer()),
         output_serializer=class_name(node.getTypeSerializerOut()),
         vertex=str(configured.vertex.getID()),

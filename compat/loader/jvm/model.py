@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from compat.plan.code import Key, UserCode, WrittenClass
+
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
 
@@ -42,18 +44,11 @@ class Serializer(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
 
 
-class UserClass(Struct, frozen=True, kw_only=True):
-    """A class of the user's by its name; ``digest`` is of its bytecode, without the lines that it was compiled from."""
-
-    name: str
-    digest: str
-
-
 class StateUse(Struct, frozen=True, kw_only=True):
     """An operator's use of a state, which no snapshot tells: its time to live in milliseconds, what folds into it."""
 
     ttl: int | None = None
-    function: UserClass | None = None
+    function: UserCode | None = None
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -68,6 +63,7 @@ class State(Struct, frozen=True, kw_only=True):
     kind: str
     serializers: dict[str, Serializer]
     use: StateUse | None = None
+    classes: tuple[WrittenClass, ...] = ()
 
 
 class States(Struct, frozen=True, kw_only=True):
@@ -75,6 +71,7 @@ class States(Struct, frozen=True, kw_only=True):
 
     states: tuple[State, ...] = ()
     key_serializer: Serializer | None = None
+    key: Key | None = None
     unknown: str = ""
 
 
@@ -110,8 +107,9 @@ class Node(Struct, frozen=True, kw_only=True):
     chaining_strategy: str | None
     factory: str
     operator: str
-    function: UserClass | None
+    function: UserCode | None
     state_keys: int
+    key_selectors: tuple[UserCode | None, ...] = ()
     key_serializer: str | None
     output_serializer: str | None
     vertex: str
@@ -311,13 +309,18 @@ class StateReading(Struct, frozen=True, kw_only=True):
 
 
 class Rehearsal(Struct, frozen=True, kw_only=True):
-    """The restore of the real state of an operator, as far as the limit allows: what was read, and how much there was."""
+    """The restore of the real state of an operator, as far as the limit allows: what was read, and how much there was.
+
+    ``misplaced`` is how many values were met in another key group than the hash of their key says now, where nobody looks for
+    them.
+    """
 
     states: tuple[StateReading, ...] = ()
     key_groups: int = 0
     key_groups_read: int = 0
     size: int = 0
     size_read: int = 0
+    misplaced: int = 0
     notes: tuple[str, ...] = ()
 
 

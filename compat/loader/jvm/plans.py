@@ -89,6 +89,9 @@ def _operator(node: Node, position: int, made: CompiledJob, job: Job, exec_nodes
         states_unknown=node.states.unknown or None,
         detail=_detail(node, states or ()),
         exec_node=exec_nodes.get(_number(node.name)),
+        function=node.function,
+        key_selectors=node.key_selectors,
+        key=node.states.key,
     )
 
 
@@ -151,6 +154,8 @@ def _state(state: State, key: Serializer | None) -> model.State:
         namespace_type=None if told.namespace is None else str(told.namespace),
         ttl=ttl if ttl is not None else 0 if told.ttl else None,
         built_in=kept_by_flink(told, state.name),
+        function=None if state.use is None else state.use.function,
+        classes=state.classes,
         serializers=model.Serializers(
             key=_written(key if keyed else state.serializers.get("KEY_SERIALIZER")),
             namespace=_written(state.serializers.get("NAMESPACE_SERIALIZER")),

@@ -14,11 +14,11 @@ from typing import TypeVar
 import jpype
 
 from compat.loader.jvm.backends import (
-    Counts,
+    Found,
     Given,
     backends,
-    counts,
     failure_of,
+    held,
     is_unsupported,
     on_hashmap,
     on_rocksdb,
@@ -149,18 +149,22 @@ class _Account:
     failed: dict[Name, StateReading] = field(default_factory=dict)
     ended: StateReading | None = None
     given_up: str = ""
+    misplaced: int = 0
 
     @property
     def closed(self) -> bool:
         """True when nothing more is to be tried."""
         return self.ended is not None or bool(self.given_up)
 
-    def add(self, found: Counts | None) -> int:
+    def add(self, found: Found | None) -> int:
         """Add what was read; gives how much that is."""
-        for name, count in (found or {}).items():
+        if found is None:
+            return 0
+        self.misplaced += found.misplaced
+        for name, count in found.values.items():
             if name not in self.failed:
                 self.read[name] = self.read.get(name, 0) + count
-        return sum((found or {}).values())
+        return sum(found.values.values())
 
     def fail(self, name: Name, found: Located, key: str) -> None:
         """Note the first failure of a state."""
@@ -238,6 +242,7 @@ class Rehearsing:
             key_groups_read=len(numbers),
             size=sum(_size(handle) for handle in handles),
             size_read=size,
+            misplaced=max((account.misplaced for account, _ in accounts), default=0),
             notes=tuple(notes),
         )
 
@@ -292,11 +297,11 @@ class Rehearsing:
             return 0
         return 0 if again is None else self._read_again(again, account)
 
-    def _on_hashmap(self, batch: _Batch, groups: Sequence[Group]) -> Counts:
+    def _on_hashmap(self, batch: _Batch, groups: Sequence[Group]) -> Found:
         """Restore key groups on the heap, where all values are read, and write them as the next checkpoint would."""
         given = self._given(batch.handle(groups))
         made = bounded(lambda: on_hashmap(self.operator, given, self.bounds.loader), self.bounds, "The restore")
-        found = counts(made)
+        found = held(made)
         try:
             bounded(lambda: canonical_snapshot(made), self.bounds, "Writing the state")
         except OperatorFailed as error:
@@ -320,7 +325,7 @@ class Rehearsing:
                 found += account.add(read_now)
         return found
 
-    def _read(self, batch: _Batch, groups: Sequence[Group]) -> Counts:
+    def _read(self, batch: _Batch, groups: Sequence[Group]) -> Found:
         given = self._given(batch.handle(groups))
         try:
             return bounded(lambda: read(self.operator, given, self.bounds.loader), self.bounds, "Reading the state")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_digest, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.classes import written_by
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
     Bounds,
@@ -19,7 +21,9 @@ from compat.loader.jvm.harness import (
     is_source,
     open_operator,
 )
+from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.usercode import code_of, reached
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
@@ -59,18 +63,37 @@ def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snap
 
 def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
-    made = harness(operator, loader, default_max_parallelism(operator))
-    made.initializeEmptyState()
-    if is_source(made.getOperatorFactory()):
-        subtask, uses = _operator_state(made.getOperator()), {}
+    task = harness(operator, loader, default_max_parallelism(operator))
+    task.initializeEmptyState()
+    if is_source(task.getOperatorFactory()):
+        subtask, uses = _operator_state(task.getOperator()), {}
     else:
-        open_operator(made)
-        subtask, uses = canonical_snapshot(made), dict(_uses(made.getOperator()))
-    told = read_states(subtask, loader)
+        open_operator(task)
+        subtask, uses = canonical_snapshot(task), dict(_uses(task.getOperator()))
+    found = infos(subtask, loader)
+    told = _told(found)
+    made = _made(task.getOperator())
     states = tuple(
-        one if one.scope != "keyed" else msgspec.structs.replace(one, use=uses.get(one.name)) for one in told.states
+        msgspec.structs.replace(
+            one,
+            use=uses.get(one.name) if one.scope == "keyed" else None,
+            classes=written_by(found.states[one.scope, one.name].getSerializerSnapshotsImmutable().values(), made),
+        )
+        for one in told.states
     )
-    return Snapshot(states=msgspec.structs.replace(told, states=states), subtask=subtask)
+    key = None if found.key is None else key_of(found.key, made)
+    return Snapshot(states=msgspec.structs.replace(told, states=states, key=key), subtask=subtask)
+
+
+def _made(operator: Java) -> Callable[[], frozenset[str]]:
+    """Of which classes the function of an operator makes objects, told when somebody asks."""
+
+    @cache
+    def told() -> frozenset[str]:
+        function = operator.getUserFunction() if hasattr(operator, "getUserFunction") else None
+        return frozenset() if function is None else reached(function).made
+
+    return told
 
 
 def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
@@ -81,7 +104,7 @@ def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
         function = _folds(state)
-        yield str(name), StateUse(ttl=ttl, function=None if function is None else class_digest(function))
+        yield str(name), StateUse(ttl=ttl, function=None if function is None else code_of(function))
 
 
 def _folds(value: Java, depth: int = 0) -> Java:
@@ -161,7 +184,10 @@ def infos(subtask: Java, loader: Java) -> Infos:
 
 def read_states(subtask: Java, loader: Java) -> States:
     """The states of an ``OperatorSubtaskState``."""
-    found = infos(subtask, loader)
+    return _told(infos(subtask, loader))
+
+
+def _told(found: Infos) -> States:
     states = (_state(scope, name, info) for (scope, name), info in found.states.items())
     return States(states=tuple(states), key_serializer=None if found.key is None else serializer_of(found.key))
 

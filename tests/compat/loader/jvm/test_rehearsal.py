@@ -201,6 +201,15 @@ def test_a_key_group_of_some_megabytes(answers):
     }
 
 
+def test_values_in_a_key_group_that_is_not_their_keys_are_counted(answers):
+    misplaced = {
+        how: sum(one.rehearsal.misplaced for one in answers["pojo_field_added", how].operators)
+        for how in ("all", "many")
+    }
+    assert misplaced["all"] == 0
+    assert misplaced["many"] > 1000
+
+
 def test_two_subtasks_are_restored_as_one(answers):
     found = answers["pojo_field_added", "two subtasks"]
     splits = {
