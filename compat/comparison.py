@@ -400,10 +400,12 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         if (second := rebuilt(given, job)) is not None
     }
     report = check(before, after, options, again, answers)
-    if comparison.rehearse is None or answers is None:
+    if answers is None:
         return report
-    from compat.check.rehearsed import rehearsed
+    from compat.check.rehearsed import not_tried, rehearsed
 
+    if comparison.rehearse is None:
+        return replace(report, notes=(*report.notes, *not_tried(after, answers)))
     return replace(report, rehearsal=rehearsed(after, answers))
 
 
@@ -469,7 +471,7 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
     notes: tuple[str, ...] = ()
     if comparison.baseline is not None:
         kept, known, notes = baselines.apply(kept, baselines.read(comparison.baseline))
-    return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=notes)
+    return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=(*report.notes, *notes))
 
 
 def _undecided(comparison: Comparison, failures: list[Failure]) -> Undecided:

@@ -23,6 +23,12 @@ def rehearsed(new: Program, answers: Answers) -> tuple[RehearsedOperator, ...]:
     )
 
 
+def not_tried(new: Program, answers: Answers) -> tuple[str, ...]:
+    """Sentences on what of the state was left out of the restore."""
+    found = ((operator, answers.operators.get(operator.node)) for operator in new.operators)
+    return tuple(f"{one.label}: {note}" for one, answer in found if answer is not None for note in answer.notes)
+
+
 def _operator(operator: Operator, answer: Answer, found: Rehearsal) -> Iterator[RehearsedOperator]:
     states = (*_refused(answer), *_read(answer, found))
     if states or found.key_groups:

@@ -22,9 +22,10 @@ from compat.loader.jvm.bridge import (
 )
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator
-from compat.loader.jvm.harness import OperatorFailed, harness, open_operator
+from compat.loader.jvm.harness import OperatorFailed, harness, is_source, open_operator
 from compat.loader.jvm.model import Backend, RestoreFailure, Scope
 from compat.loader.jvm.states import canonical_snapshot
+from compat.state.flink.binary import ByteReader
 
 _ROCKSDB = (
     "state.rocksdb.EmbeddedRocksDBStateBackend",
@@ -152,6 +153,18 @@ def read_versioned(operator: Configured, given: Given, values: Mapping[str, tupl
         name = str(member(state, "rawState").getStateMetaInfo().getName())
         for value in values.get(name, ()):
             deserialize(member(state, "serializer"), byte_array(value))
+
+
+def read_enumerator(operator: Configured, data: bytes, loader: Java) -> None:
+    """Have a source read what its enumerator kept, as Flink's ``SourceCoordinator`` does. Raises what it raises."""
+    factory = operator.config.getStreamOperatorFactory(loader)
+    if not is_source(factory):
+        return
+    reader = ByteReader(data, "the state of a source's coordinator")
+    reader.integer()
+    version = reader.integer()
+    serializer = member(factory, "source").getEnumeratorCheckpointSerializer()
+    serializer.deserialize(version, byte_array(reader.sized("an enumerator's checkpoint")))
 
 
 def _versioned_states(value: Java, depth: int = 2) -> Iterator[Java]:

@@ -50,7 +50,8 @@ class OldOperator:
 
     ``headers`` are those of the keyed state, each once, ``streams`` the operator state, whole where it is small.
     ``versioned`` are values of the states that an operator reads by a ``SimpleVersionedSerializer`` of its own, by the state's
-    name: they are not in ``streams``. ``only_rocksdb`` tells that its files are RocksDB's own. ``notes`` say what was left out.
+    name: they are not in ``streams``. ``enumerator`` is what a source's coordinator kept. ``only_rocksdb`` tells that its
+    files are RocksDB's own. ``notes`` say what was left out.
     """
 
     id: str
@@ -60,6 +61,7 @@ class OldOperator:
     raw_keyed: tuple[tuple[KeyGroups, bytes], ...]
     raw_operator: tuple[tuple[OperatorStream, bytes], ...]
     versioned: Mapping[str, tuple[bytes, ...]]
+    enumerator: bytes
     only_rocksdb: bool
     notes: tuple[str, ...] = ()
 
@@ -109,6 +111,7 @@ def emptied(savepoint: Savepoint, operator: OperatorState, loader: Java, *, hand
         raw_keyed=tuple((one, read_window(savepoint, one.stream, 0, one.size)) for one in raw_keyed),
         raw_operator=tuple((one, read_window(savepoint, one.stream, 0, one.size)) for one in raw),
         versioned=versioned,
+        enumerator=b"" if operator.coordinator is None else operator.coordinator.data,
         only_rocksdb=any(isinstance(one, Incremental) for one in keyed),
         notes=tuple(notes),
     )

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import jpype
 import msgspec
 
-from compat.loader.jvm.backends import Given, backends, failure_of, on_hashmap, on_rocksdb, read, read_versioned
+from compat.loader.jvm.backends import (
+    Given,
+    backends,
+    failure_of,
+    on_hashmap,
+    on_rocksdb,
+    read,
+    read_enumerator,
+    read_versioned,
+)
 from compat.loader.jvm.bridge import Java, described
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
@@ -88,7 +97,7 @@ def _restored(
         except OperatorFailed as error:
             attempts.append(RestoreAttempt(backend="any", failure=failure_of(error)))
     attempts += [_attempt(operator, backend, made_by, given, bounds) for backend, made_by in backends(old)]
-    if old.versioned and all(one.failure is None for one in attempts):
+    if (old.versioned or old.enumerator) and all(one.failure is None for one in attempts):
         attempts += _of_versioned(operator, given, old, bounds)
     failed = {one.backend for one in attempts if one.failure is not None}
     fit = [] if "any" in failed else [one.backend for one in attempts if one.backend not in failed]
@@ -140,6 +149,8 @@ def _of_versioned(operator: Configured, given: Given, old: OldOperator, bounds: 
     """Splits of sources and what sinks keep, read by NEW's serializers; what fails does so on every backend."""
     try:
         bounded(lambda: read_versioned(operator, given, old.versioned, bounds.loader), bounds, "Reading the state")
+        if old.enumerator:
+            bounded(lambda: read_enumerator(operator, old.enumerator, bounds.loader), bounds, "Reading the state")
     except OperatorFailed as error:
         yield RestoreAttempt(backend="any", failure=failure_of(error))
 

@@ -27,8 +27,11 @@ MANY = 150_000
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 
-def as_two_subtasks(folder):
-    """The ``_metadata`` of a savepoint whose operators have one subtask, each with its key groups on two."""
+def as_two_subtasks(folder, enumerator=1):
+    """The ``_metadata`` of a savepoint whose operators have one subtask, each with its key groups on two.
+
+    ``enumerator`` is the version that what enumerators kept claims to be of.
+    """
     operators = []
     for one in read_metadata(folder).operators:
         (state,) = one.subtasks
@@ -57,10 +60,14 @@ def as_two_subtasks(folder):
             writer.subtask(index, version=3, managed_keyed=part or writer.NULL, managed_operator=managed)
             for index, part in enumerate(parts)
         ]
+        coordinator = writer.NULL
+        if one.coordinator is not None:
+            kept = one.coordinator.data
+            coordinator = writer.inline(kept[:4] + writer.integer(enumerator) + kept[8:])
         operators.append(
             bytes.fromhex(one.id)
             + writer.integer(2, one.max_parallelism)
-            + writer.NULL
+            + coordinator
             + writer.integer(2)
             + b"".join(subtasks)
         )
@@ -108,6 +115,8 @@ def answers(flink, java):
     want("pojo_field_added", "60 bytes", Restore(folder=str(pojo), limit=Limit(size=60, seconds=60)))
     want("pojo_field_added", "late", Restore(folder=str(pojo), limit=Limit(size=1 << 20, seconds=-1)))
     want("pojo_field_added", "two subtasks", Restore(metadata=as_two_subtasks(pojo), limit=ALL))
+    later = as_two_subtasks(pojo, enumerator=9)
+    want("pojo_field_added", "later enumerator", Restore(metadata=later))
     many = with_values(pojo, MANY)
     want("pojo_field_added", "many", Restore(metadata=many, limit=Limit(size=1 << 30, seconds=60)))
     want("pojo_field_added", "missing", Restore(folder=str(pojo / "nowhere")))
@@ -193,6 +202,16 @@ def test_values_are_restored_read_and_counted_on_each_backend(answers, how):
     assert amounts(found) == [(3, 3)]
     assert not found.failure
     assert not any(attempt.failure for one in found.operators for attempt in one.attempts)
+
+
+def test_what_an_enumerator_kept_is_read_by_its_source(answers):
+    failures = [
+        (attempt.backend, attempt.failure.message)
+        for one in answers["pojo_field_added", "later enumerator"].operators
+        for attempt in one.attempts
+        if attempt.failure is not None
+    ]
+    assert failures == [("any", "Unrecognized version: 9")]
 
 
 def test_a_key_group_of_some_megabytes(answers):
