@@ -9,6 +9,7 @@ from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
 from compat.check.similarity import Index, own_function, own_name, recorded, similarity, state_names
 from compat.plan.facts import Operator, Program
 from compat.plan.families import family
+from compat.plan.queries import of_query
 
 _LOOK_AT = 16
 _ONLY_THE_SORT = 1
@@ -38,7 +39,7 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
         if pair.by != BY_GENERATED_ID and (_takes_over(old, new) or (not new.has_state and not _keeps(old))):
             return None
         return f"OLD's is a {family(old)}, NEW's is a {family(new)}"
-    if pair.by != BY_GENERATED_ID:
+    if pair.by != BY_GENERATED_ID or (of_query(old) and of_query(new)):
         return None
     here = similarity(old, new)
     for group in index.alike(old):

@@ -22,6 +22,7 @@ class Family(Enum):
     STATES = "4", "States and their types"
     SNAPSHOTS = "5", "Savepoints and checkpoints"
     SETTINGS = "6", "Settings"
+    SQL = "7", "Meaning of SQL"
     RUNNING = "9", "The check itself"
 
     def __init__(self, digit: str, title: str) -> None:

@@ -212,10 +212,11 @@ Settings = TypedDict(
         "checkpoint_interval": Long | None,
         "auto_generated_uids": bool | None,
         "state.kept-by": str,
+        "table_options": dict[str, str],
     },
     total=False,
 )
-"""The settings that matter for a restore, options of Flink under their own names."""
+"""The settings that matter for a restore, options of Flink under their own names; ``table_options`` are the planner's."""
 
 
 class Refusal(Record, frozen=True, kw_only=True):

@@ -8,11 +8,14 @@ from compat.check import amounts, restores, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.check.sql.findings import explained
 from compat.check.states import changes
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
+        if explained(change.pair, check):
+            continue
         for state in change.gone:
             yield check.finding(
                 RULE,

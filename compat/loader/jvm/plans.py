@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
 from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement
+from compat.loader.jvm.queries import of_queries, table_settings
 from compat.plan import model
 from compat.plan.encode import settings_of
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
@@ -26,20 +25,21 @@ def plan_of(job: Job, shown: str) -> model.Plan:
     made = compiled(job)
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
-    exec_nodes = _exec_nodes(job.exec_plan)
     return model.Plan(
         flink=minor_version(job.flink),
         job_name=job.name,
         language="sql" if sql else "java",
         statements=tuple(model.Statement(text=one.text, file=shown, line=one.line) for one in job.statements),
-        settings=settings_of(made.settings),
+        settings={**settings_of(made.settings), **table_settings(job)},
         stream_graph=stream_graph(made.stream_graph),
         hashes={str(id): hashed for id, hashed in made.hashes.items()},
         user_hashes={str(node.id): node.user_hash.lower() for node in job.nodes if node.user_hash is not None},
         job_graph=job_graph(made.job_graph),
         execution_graph=execution_graph(made.execution_graph),
-        operators=tuple(
-            _operator(nodes[id], position, made, job, exec_nodes) for position, id in enumerate(made.hashes)
+        operators=of_queries(
+            job,
+            shown,
+            tuple(_operator(nodes[id], position, made, job) for position, id in enumerate(made.hashes)),
         ),
         empty_savepoint=job.savepoint or None,
     )
@@ -62,7 +62,7 @@ def _statement_line(statement: Statement | None, shown: str) -> model.SourceLine
     return None if statement is None else model.SourceLine(shown, statement.line)
 
 
-def _operator(node: Node, position: int, made: CompiledJob, job: Job, exec_nodes: dict[int, str]) -> model.Operator:
+def _operator(node: Node, position: int, made: CompiledJob, job: Job) -> model.Operator:
     vertex_id = made.job_graph.vertex_of[node.id]
     vertex = next(one for one in made.execution_graph.vertices if one.id == vertex_id)
     chained = next(len(one.chained_outputs) for one in vertex.job_vertex.chain if one.node == node.id)
@@ -88,7 +88,6 @@ def _operator(node: Node, position: int, made: CompiledJob, job: Job, exec_nodes
         states=states,
         states_unknown=node.states.unknown or None,
         detail=_detail(node, states or ()),
-        exec_node=exec_nodes.get(_number(node.name)),
         function=node.function,
         key_selectors=node.key_selectors,
         key=node.states.key,
@@ -179,16 +178,3 @@ def _read(serializer: Serializer) -> SerializerSnapshot:
         return read_versioned(ByteReader(serializer.written, serializer.snapshot), 0)
     except SavepointError as error:
         return SerializerSnapshot(serializer.snapshot, serializer.version, unknown=str(error), complete=False)
-
-
-def _exec_nodes(plan: str | None) -> dict[int, str]:
-    """The nodes of a compiled plan by their numbers, as JSON."""
-    if plan is None:
-        return {}
-    return {int(node["id"]): json.dumps(node) for node in json.loads(plan)["nodes"]}
-
-
-def _number(name: str) -> int:
-    """The number of the ExecNode in the name of an operator that it made: 6 of ``GroupAggregate[6]``; -1 for others."""
-    number = name.rpartition("[")[2].removesuffix("]")
-    return int(number) if name.endswith("]") and number.isdigit() else -1
