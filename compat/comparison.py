@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
@@ -15,6 +16,7 @@ from compat.loader.inputs import (
     Input,
     InputError,
     InputKind,
+    Limit,
     LoadOptions,
     is_snapshot,
     opened,
@@ -26,13 +28,15 @@ from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
-from compat.sides import Job, Jobs, Kept, New, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
+from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
+    from compat.loader.jvm.model import Restore
+    from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
 BUILT_BY_FLINK = ("java", "sql")
@@ -44,7 +48,8 @@ class Comparison:
     """The inputs to compare, and how.
 
     ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
-    savepoint's operators come from; ``known`` are inputs that are at hand already, by argument. In a rollback ``old`` is the
+    savepoint's operators come from; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are inputs
+    that are at hand already, by argument. In a rollback ``old`` is the
     later program, and ``new`` the one before it.
     """
 
@@ -60,6 +65,7 @@ class Comparison:
     direction: Direction = "forward"
     ignored: tuple[IgnoredRule, ...] = ()
     baseline: Path | None = None
+    rehearse: Limit | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
 
     def reversed(self) -> Comparison:
@@ -109,12 +115,13 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
                 failures.append(error.failure)
         if failures:
             return Outcomes((_undecided(comparison, failures),), {})
+        if (unfit := _unfit(inputs, comparison)) is not None:
+            return Outcomes((_undecided(comparison, [unfit]),), {})
         sides, answers = _load_all(inputs, comparison, failures, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
         old, new = sides[Side.OLD], sides[Side.NEW]
-        assert not isinstance(new, Savepoint)
         try:
             jobs = _jobs(old, new, comparison)
             reports = [_report(old, new, job, comparison, answers[0].get(job)) for job in jobs]
@@ -127,11 +134,26 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
         )
 
 
+def _unfit(inputs: Mapping[Side, Input], comparison: Comparison) -> Failure | None:
+    """Why a savepoint of Flink cannot be NEW: it is held against another one, and no job goes back to it."""
+    if inputs[Side.NEW].kind is not InputKind.SAVEPOINT:
+        return None
+    if inputs[Side.OLD].kind is InputKind.SAVEPOINT and comparison.direction == "forward":
+        return None
+    return Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message=f"{comparison.new!r} is a savepoint: it can be NEW only where OLD is a savepoint of Flink too.",
+        name=comparison.new,
+        side=Side.NEW,
+        hint="Write compat check SAVEPOINT new.py.",
+    )
+
+
 def compare_savepoints(
     paths: Sequence[str], comparison: Comparison, meanwhile: Callable[[], object] | None = None
 ) -> list[Outcomes]:
     """Check NEW against several savepoints, loading NEW once; ``comparison.old`` is not looked at."""
-    from compat.savepoint.load import read_names, read_old
+    from compat.savepoint.load import read_old
 
     failures: list[Failure] = []
     with ExitStack() as stack:
@@ -139,7 +161,7 @@ def compare_savepoints(
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
             )
-            names = read_names(comparison.names, comparison.loading(Side.OLD), comparison.job)
+            names = _names(comparison)
         except InputError as error:
             return [Outcomes((_undecided(comparison, [error.failure]),), {})]
         olds: dict[str, Savepoint | Failure] = {}
@@ -154,7 +176,6 @@ def compare_savepoints(
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
         loaded = sides[Side.NEW]
-        assert not isinstance(loaded, Savepoint)
         told = dict(zip(read, answers, strict=True))
         outcomes = []
         for path, old in olds.items():
@@ -230,11 +251,18 @@ def _load_all(
 def _kept(given: Input, side: Side, comparison: Comparison) -> Old:
     """A side that needs no building. Raises InputError."""
     if given.kind is InputKind.SAVEPOINT:
-        from compat.savepoint.load import read_names, read_old
+        from compat.savepoint.load import read_old
 
-        return Savepoint(read_old(given, read_names(comparison.names, comparison.loading(side), comparison.job)))
+        return Savepoint(read_old(given, _names(comparison)))
     plan = read_plan(given, side)
     return Snapshot(plan) if is_snapshot(given) else Kept(plan)
+
+
+def _names(comparison: Comparison) -> Names:
+    """The names of a savepoint's operators. Raises InputError."""
+    from compat.savepoint.load import read_names
+
+    return read_names(comparison.names, comparison.loading(Side.OLD), comparison.job, comparison.old_arguments)
 
 
 def _failed(failures: Sequence[Failure]) -> set[Side | None]:
@@ -265,24 +293,35 @@ def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison,
         return []
     asked = []
     for old in olds:
-        found = dict(_restorable(old, comparison.job or 0))
-        for job, (metadata, folder) in found.items():
-            loading.restore(metadata, folder, job)
-        asked.append(list(found))
+        wanted = list(_restorable(old, comparison))
+        for one in wanted:
+            loading.restore(one)
+        asked.append([one.job for one in wanted])
     return asked
 
 
-def _restorable(old: Old, job: int) -> Iterator[tuple[int, tuple[bytes, str]]]:
-    """The state of OLD that Flink can restore, by job: a ``_metadata``, and the folder where it lies."""
+def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
+    """The state of OLD that Flink can restore, by job."""
+    from compat.loader.jvm import model
+    from compat.state.flink.remote import is_remote
+
+    job = comparison.job or 0
     if isinstance(old, Savepoint):
-        path = Path(old.recorded.recorded.metadata)
-        if path.is_file():
-            yield job, (path.read_bytes(), str(path.parent))
+        path = old.recorded.recorded.metadata
+        folder = path if is_remote(path) else os.path.abspath(path)
+        limit = comparison.rehearse
+        if limit is not None:
+            seconds = comparison.load.timeout
+            yield model.Restore(
+                folder=folder, job=job, limit=model.Limit(size=limit.size, entries=limit.entries, seconds=seconds)
+            )
+        else:
+            yield model.Restore(folder=folder, job=job)
         return
     plans = old.plans if isinstance(old, Jobs) else (old.plan,)
     for number, plan in enumerate(plans, start=0 if isinstance(old, Jobs) else job):
         if isinstance(plan, Plan) and plan.empty_savepoint is not None:
-            yield number, (plan.empty_savepoint, "")
+            yield model.Restore(metadata=plan.empty_savepoint, job=number)
 
 
 def _may_differ(outcome: Outcome) -> bool:
@@ -309,7 +348,7 @@ def _import_the_check() -> None:
     decoder()
 
 
-def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
+def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
     """The numbers of the jobs to check. Raises InputError where the sides do not have the same number of jobs."""
     counts = job_count(old, new), job_count(new, old)
     sides = ((Side.OLD, old, comparison.old), (Side.NEW, new, comparison.new))
@@ -339,20 +378,21 @@ def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
     )
 
 
-def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
+def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
     from compat.check.context import CheckOptions
     from compat.check.decision import check, with_queries
     from compat.refusals import refused
 
     plan = plan_of(new, job)
-    assert plan is not None
     if isinstance(plan, Refused):
         report = refused(plan, comparison.new, _old(job_of(old, job), None, comparison))
         if report is not None:
             return replace(report, direction=comparison.direction)
-    after = _program(plan, comparison.new, Side.NEW)
+    after = _new(job_of(new, job), comparison)
+    if isinstance(old, Savepoint) and isinstance(new, Savepoint):
+        answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
-    flink = after.flink if plan.language in BUILT_BY_FLINK else comparison.load.flink
+    flink = after.flink if plan is not None and plan.language in BUILT_BY_FLINK else comparison.load.flink
     options = CheckOptions(comparison.allow_non_restored, flink, comparison.direction)
     again = {
         side.value: facts_of(second, name=side.value, kind="program")
@@ -361,14 +401,45 @@ def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answe
     }
     report = check(before, after, options, again, answers)
     writer = old.recorded.names.program if isinstance(old, Savepoint) else None
-    return report if writer is None else with_queries(report, check(writer, after, options))
+    if writer is not None:
+        report = with_queries(report, check(writer, after, options))
+    if answers is None:
+        return report
+    from compat.check.rehearsed import not_tried, rehearsed
+
+    if comparison.rehearse is None:
+        return replace(report, notes=(*report.notes, *not_tried(after, answers)))
+    return replace(report, rehearsal=rehearsed(after, answers))
+
+
+def _of_savepoints(old: Savepoint, new: Savepoint) -> Answers | None:
+    """What can be said of the bytes of two savepoints: where serializers differ, that only classes tell the rest."""
+    from compat.loader.jvm.answers import Answers
+    from compat.savepoint.serializers import unlike
+
+    found = unlike(old.recorded.recorded, new.recorded.recorded)
+    hint = "Name the program that is to restore it: compat check SAVEPOINT new.jar."
+    return Answers(operators={}, failure=" ".join(found), hint=hint) if found else None
+
+
+def _new(job: Job, comparison: Comparison) -> Program:
+    """The facts of NEW; a savepoint's are in its own words."""
+    if not isinstance(job, Savepoint):
+        return _program(job, comparison.new, Side.NEW)
+    return job.recorded.program(comparison.new, _nothing(comparison))
 
 
 def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
     """The facts of OLD; those of a savepoint are in the words of NEW, where there is one."""
     if not isinstance(job, Savepoint):
         return _program(job, comparison.old, Side.OLD)
-    nothing = Program(
+    told = job.recorded.program(comparison.old, new or _nothing(comparison))
+    given = comparison.loading(Side.OLD).flink
+    return told if given == comparison.load.flink else replace(told, flink=given)
+
+
+def _nothing(comparison: Comparison) -> Program:
+    return Program(
         name=comparison.new,
         kind="program",
         job_name="",
@@ -377,9 +448,6 @@ def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
         vertices=(),
         settings={},
     )
-    told = job.recorded.program(comparison.old, new or nothing)
-    given = comparison.loading(Side.OLD).flink
-    return told if given == comparison.load.flink else replace(told, flink=given)
 
 
 def _program(plan: Plan | Refused, name: str, side: Side) -> Program:
@@ -408,7 +476,7 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
     notes: tuple[str, ...] = ()
     if comparison.baseline is not None:
         kept, known, notes = baselines.apply(kept, baselines.read(comparison.baseline))
-    return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=notes)
+    return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=(*report.notes, *notes))
 
 
 def _undecided(comparison: Comparison, failures: list[Failure]) -> Undecided:

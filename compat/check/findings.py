@@ -169,10 +169,43 @@ class Difference:
 
 
 @frozen
+class ReadState:
+    """The real values of a state of OLD that were restored into NEW on a state backend.
+
+    ``read`` is how many were restored and read, ``migrated`` whether they were rewritten for that. ``at`` is when the first
+    one fails that does (``restore``, ``first-read``, ``checkpoint``), with its key group, its key, and what Flink says.
+    """
+
+    scope: str
+    name: str
+    backend: str
+    read: int = 0
+    migrated: bool = False
+    at: str | None = None
+    key_group: int | None = None
+    key: str = ""
+    reason: str = ""
+
+
+@frozen
+class RehearsedOperator:
+    """The rehearsal of an operator's restore: its states, and how much of its keyed state was read, in bytes and key groups."""
+
+    operator: Operator
+    states: tuple[ReadState, ...]
+    key_groups: int
+    key_groups_read: int
+    bytes: int
+    bytes_read: int
+    notes: tuple[str, ...] = ()
+
+
+@frozen
 class Report:
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
 
-    ``story`` and ``difference`` are there where an explanation was asked for. ``refused`` is NEW if Flink takes it for no job:
+    ``story`` and ``difference`` are there where an explanation was asked for, ``rehearsal`` where real state was restored.
+    ``refused`` is NEW if Flink takes it for no job:
     then nothing was compared, and the one finding that says so cannot be ignored.
     """
 
@@ -188,3 +221,4 @@ class Report:
     story: tuple[Passage, ...] = ()
     difference: Difference | None = None
     refused: bool = False
+    rehearsal: tuple[RehearsedOperator, ...] | None = None

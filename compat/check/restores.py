@@ -10,9 +10,16 @@ from compat.check.mapping import Pair
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, RestoreProblem, StateChange
+    from compat.loader.jvm.model import StateReading
 
 BACKEND = "state.backend.type"
 _SHOWN = {"hashmap": "the heap", "rocksdb": "RocksDB"}
+_MOMENTS = {
+    "restore": "the task fails when it starts",
+    "first-read": "the job starts, and fails when it reads such a value",
+    "moved": "the job starts, and fields of old values silently hold what others held",
+    "checkpoint": "the job starts, and its first checkpoint fails, as NEW's serializer does not write such a value",
+}
 
 
 def answered(check: Check) -> Iterator[tuple[Pair, Answer]]:
@@ -30,6 +37,22 @@ def problems(check: Check) -> Iterator[tuple[Pair, RestoreProblem]]:
         for problem in answer.problems:
             if chosen not in _SHOWN or {chosen, "any"} & set(problem.backends):
                 yield pair, problem
+
+
+def failed_values(check: Check) -> Iterator[tuple[Pair, tuple[StateReading, ...]]]:
+    """The states of which real values fail on NEW's state backend, on any where it sets none: how, on each backend."""
+    chosen = check.new.settings.get(BACKEND)
+    for pair, answer in answered(check):
+        found: dict[tuple[str, str], list[StateReading]] = {}
+        for one in answer.rehearsal.states:
+            if one.failure is not None and (chosen not in _SHOWN or one.backend == chosen):
+                found.setdefault((one.scope, one.name), []).append(one)
+        yield from ((pair, tuple(readings)) for readings in found.values())
+
+
+def consequence_of_values(readings: tuple[StateReading, ...]) -> str:
+    """When the failure of real values shows, and on which state backends."""
+    return " ".join(f"With state on {_SHOWN.get(one.backend, one.backend)} {_MOMENTS[one.at]}." for one in readings)
 
 
 def unreadable(check: Check) -> Iterator[tuple[Pair, StateChange, RestoreProblem]]:

@@ -19,6 +19,7 @@ from compat.cli.dry_run import require_program, require_snapshot, restored
 from compat.cli.fixing import fixed, require_source
 from compat.cli.modes import Mode, require_programs
 from compat.cli.options import jars_of_old, loading, origin_options, server_options
+from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.report import ReportContext, prepare, render
@@ -43,6 +44,7 @@ FOUND, UNDECIDED = 1, 2
 @click.option(
     "--dry-run", is_flag=True, help="Restore the snapshot OLD into NEW too, into a table that is thrown away."
 )
+@rehearsal_options
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", "--args", help="Arguments of the program NEW.")
@@ -201,6 +203,7 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
         names=command.names,
         ignored=settings.ignore,
         baseline=None if command.write_baseline else settings.baseline,
+        rehearse=command.rehearse,
     )
 
 

@@ -14,7 +14,8 @@ from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import jars, load_options_of_old, parse_definitions, split
-from compat.loader.inputs import LoadOptions
+from compat.cli.rehearsal import limit_of
+from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
 from compat.settings import Output, Settings, SettingsError
 from compat.state.frozen import frozen
@@ -58,6 +59,7 @@ class CheckCommand:
     fix: bool
     dry_run: bool
     write_baseline: bool
+    rehearse: Limit | None
 
     @property
     def outputs(self) -> tuple[Output, ...]:
@@ -102,6 +104,7 @@ def command_of(context: click.Context) -> CheckCommand:
         new_arguments=split(given["new_args"]),
         job=number,
         job_name=given["job"] if by_name else None,
+        rehearse=limit_of(given["rehearse"], given["limit"]),
         **{name: given[name] for name in _AS_GIVEN},
     )
 

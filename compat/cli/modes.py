@@ -6,6 +6,7 @@ is worse than none. Options that ask for less (``--timeout``, ``--no-open``) are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
@@ -38,6 +39,7 @@ _USAGE = {
 _RECORDED = "nothing is recorded without a server: compat check --server URL --job NAME NEW"
 _NOT_RECORDED = {"token_file": _RECORDED, "commit": _RECORDED, "author": _RECORDED}
 _DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --dry-run"
+_REHEARSE = "a rehearsal restores a savepoint: compat check SAVEPOINT NEW --rehearse"
 _FIX = "it repairs one NEW: compat check OLD NEW --fix"
 _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
@@ -45,10 +47,12 @@ _NAMES = "it gives names to a savepoint, and OLD is not one"
 
 _JARS = ("classpath", "flink_home", "flink_version", "main_class")
 _JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
+_OF_OLD = ("old_args", *_JARS_OF_OLD)
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
-    Mode.AGAINST: _NOT_RECORDED | {"dry_run": _DRY_RUN, "fix": _FIX, "others": _ALSO, "names": _NAMES},
+    Mode.AGAINST: _NOT_RECORDED
+    | {"rehearse": _REHEARSE, "limit": _REHEARSE, "dry_run": _DRY_RUN, "fix": _FIX, "others": _ALSO, "names": _NAMES},
     Mode.SAVEPOINTS: _NOT_RECORDED
     | {
         "dry_run": _DRY_RUN,
@@ -60,6 +64,8 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     },
     Mode.PAIRS: _NOT_RECORDED
     | {
+        "rehearse": _REHEARSE,
+        "limit": _REHEARSE,
         "dry_run": _DRY_RUN,
         "fix": _FIX,
         "others": "give each OLD a line of its own",
@@ -68,6 +74,8 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "write_baseline": "write it for one pair: compat check OLD NEW --write-baseline --baseline FILE",
     },
     Mode.SERVER: {
+        "rehearse": _REHEARSE,
+        "limit": _REHEARSE,
         "dry_run": _DRY_RUN,
         "names": _NAMES,
         "old_args": _NO_PROGRAM,
@@ -91,7 +99,11 @@ _WITH: Mapping[str, Mapping[str, str]] = {
         "explain": _NOT_WRITTEN,
         "dry_run": _NOT_WRITTEN,
     },
-    "dry_run": {"rollback": "OLD is a snapshot, which is no program to go back to: leave --rollback out"},
+    "dry_run": {
+        "rollback": "OLD is a snapshot, which is no program to go back to: leave --rollback out",
+        "rehearse": "a dry run is of a job on Spark, a rehearsal of a savepoint that Flink wrote: use one of them",
+    },
+    "rehearse": {"rollback": "OLD is a savepoint, which is no program to go back to: leave --rollback out"},
 }
 """Options without effect beside another one, by the parameters' names."""
 
@@ -113,8 +125,10 @@ def mode_of(context: click.Context) -> Mode:
     _require_arguments(mode, values)
     what = _USAGE[mode] if mode.value is None else _flag(context, mode.value)
     for name, advice in REFUSED[mode].items():
-        if _given(context, name):
+        if _given(context, name) and not (name in _OF_OLD and _named_by_program(context)):
             raise click.UsageError(f"{_flag(context, name)} has no effect with {what}: {advice}.")
+    if _given(context, "limit") and not _given(context, "rehearse"):
+        raise click.UsageError("--limit has no effect here: it says how much --rehearse restores, so add that.")
     for name, others in _WITH.items():
         for other, advice in others.items() if _given(context, name) else ():
             if _given(context, other):
@@ -125,8 +139,12 @@ def mode_of(context: click.Context) -> Mode:
 def require_programs(context: click.Context, olds: tuple[str, ...], new: str) -> None:
     """Refuse what is only for programs or for savepoints, where there are none. Raises a usage error."""
     kinds = {_kind(old) for old in olds}
+    if _given(context, "names") and _named_by_program(context):
+        kinds |= {_kind(context.params["names"])}
     if _given(context, "names") and InputKind.SAVEPOINT not in kinds and None not in kinds:
         raise click.UsageError(f"{_flag(context, 'names')} has no effect here: {_NAMES}.")
+    if _given(context, "rehearse"):
+        _require_rehearsal(olds, new)
     for name, sides, those in (("old_args", kinds, " and ".join(olds)), ("new_args", {_kind(new)}, new)):
         if _given(context, name) and sides <= _NOT_STARTED:
             raise click.UsageError(f"{_flag(context, name)} has no effect here: no program is started for {those}.")
@@ -139,6 +157,25 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
             raise click.UsageError(
                 f"{_flag(context, named)} has no effect here: it is for jars and SQL, which {those} not."
             )
+
+
+def _named_by_program(context: click.Context) -> bool:
+    """True if --names is a program, which is loaded as OLD is."""
+    names = context.params["names"]
+    return names is not None and _given(context, "names") and os.path.splitext(names)[1] not in (".txt", ".csv", ".tsv")
+
+
+def _require_rehearsal(olds: tuple[str, ...], new: str) -> None:
+    """Refuse a rehearsal of what Flink did not write, or into what it does not build. Raises a usage error."""
+    for old in olds:
+        kind = _kind(old)
+        if kind is not InputKind.SAVEPOINT:
+            what = "" if kind is None else f", and {old} is a {kind}"
+            raise click.UsageError(f"--rehearse restores a savepoint or checkpoint of Flink{what}.")
+    kind = _kind(new)
+    if kind is None or not kind.built_by_flink:
+        what = "" if kind is None else f", and {new} is a {kind}"
+        raise click.UsageError(f"--rehearse restores into a job that Flink builds, a jar or SQL{what}.")
 
 
 def _kind(argument: str) -> InputKind | None:

@@ -78,8 +78,8 @@ def _remap(path: str, out: str, options: dict[str, Any]) -> None:
     """Map, show, and write unless it is a dry run. Raises RemapError, InputError and SavepointError."""
     from compat.savepoint.load import read_names
     from compat.savepoint.remap import moves, read_advice
-    from compat.savepoint.remote import read_savepoint, require_nothing, write_savepoint
     from compat.state.flink import read_draft, self_contained, with_references
+    from compat.state.flink.remote import read_savepoint, require_nothing, write_savepoint
 
     require_nothing(out)
     advice = None if options["from_check"] is None else read_advice(options["from_check"])

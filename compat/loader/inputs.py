@@ -66,6 +66,14 @@ class FlinkJars:
 
 
 @frozen
+class Limit:
+    """How much of a savepoint's real state is restored in a rehearsal: that many bytes of state files, or entries."""
+
+    size: int | None = None
+    entries: int | None = None
+
+
+@frozen
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
@@ -121,20 +129,10 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
             yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
         return
     plan = _plan_of_snapshot(argument)
-    if plan is not None and side is not Side.NEW:
+    if plan is not None:
         yield Input(argument, plan, InputKind.PLAN)
         return
-    if plan is not None or _is_savepoint(argument):
-        if side is Side.NEW:
-            raise InputError(
-                Failure(
-                    rule=Undecidable.PROGRAM_FAILED,
-                    message=f"{argument!r} is a savepoint: it can be OLD, and NEW is the program that restores it.",
-                    name=argument,
-                    side=side,
-                    hint="Write compat check SAVEPOINT new.py.",
-                )
-            )
+    if _is_savepoint(argument):
         yield Input(argument, argument, InputKind.SAVEPOINT)
         return
     if not os.path.exists(argument):

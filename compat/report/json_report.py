@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import compat
-from compat.check.findings import Change, Difference, Finding, Fix, MappingRow, Passage, Report
+from compat.check.findings import Change, Difference, Finding, Fix, MappingRow, Passage, RehearsedOperator, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
 from compat.plan.facts import Operator, Program, SourceLine, State
@@ -42,6 +42,8 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
             "story": [_passage(passage) for passage in outcome.story],
             "difference": _difference(outcome.difference),
         }
+    if outcome.rehearsal is not None:
+        explained["rehearsal"] = [_rehearsed(operator) for operator in outcome.rehearsal]
     return _document(
         outcome,
         direction=outcome.direction,
@@ -179,6 +181,31 @@ def _row(row: MappingRow) -> dict[str, Any]:
         "by": row.by,
         "note": row.note,
         "successor": _operator(row.successor),
+    }
+
+
+def _rehearsed(found: RehearsedOperator) -> dict[str, Any]:
+    return {
+        "operator": _operator(found.operator),
+        "key_groups": found.key_groups,
+        "key_groups_read": found.key_groups_read,
+        "bytes": found.bytes,
+        "bytes_read": found.bytes_read,
+        "notes": list(found.notes),
+        "states": [
+            {
+                "scope": state.scope,
+                "name": state.name,
+                "backend": state.backend,
+                "read": state.read,
+                "migrated": state.migrated,
+                "fails_at": state.at,
+                "key_group": state.key_group,
+                "key": state.key,
+                "reason": state.reason,
+            }
+            for state in found.states
+        ],
     }
 
 

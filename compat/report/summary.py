@@ -8,7 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from compat.check.catalogue import RULES
-from compat.check.findings import Change, Difference, Fate, Finding, Fix, Level, MappingRow, Report, Verdict
+from compat.check.findings import (
+    Change,
+    Difference,
+    Fate,
+    Finding,
+    Fix,
+    Level,
+    MappingRow,
+    ReadState,
+    RehearsedOperator,
+    Report,
+    Verdict,
+)
 from compat.check.undecided import Undecided
 from compat.plan.facts import Operator, SourceLine
 from compat.report.context import ReportContext
@@ -297,3 +309,56 @@ def _uncapitalized(text: str) -> str:
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+_BACKENDS = ("hashmap", "rocksdb")
+_FAILS = {
+    "restore": "fails at the restore",
+    "first-read": "fails at the first read",
+    "checkpoint": "fails at a checkpoint",
+    "moved": "gets values of other fields",
+}
+
+
+def rehearsal_rows(operators: Sequence[RehearsedOperator]) -> list[tuple[str, str, str, str]]:
+    """The lines of the table of a rehearsal: the operator, the state, and what became of it on each backend."""
+    rows = []
+    for operator in operators:
+        states = list(dict.fromkeys((state.scope, state.name) for state in operator.states))
+        for scope, name in states:
+            cells = [
+                "; ".join(
+                    _fate_of_values(one)
+                    for one in operator.states
+                    if (one.scope, one.name) == (scope, name) and one.backend in (backend, "any")
+                )
+                for backend in _BACKENDS
+            ]
+            rows.append((label(operator.operator), name or "(all)", *(cell or "-" for cell in cells)))
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
+def _fate_of_values(state: ReadState) -> str:
+    if state.at is None:
+        return f"{state.read:,} {'migrated' if state.migrated else 'restored'}"
+    places = [] if state.key_group is None else [f"key group {state.key_group}"]
+    places += [f"key {state.key}"] if state.key else []
+    before = f"{state.read:,} restored, then " if state.read else ""
+    return f"{before}{_FAILS[state.at]}{': ' if places else ''}{', '.join(places)}"
+
+
+def rehearsal_amounts(operators: Sequence[RehearsedOperator]) -> list[str]:
+    """Sentences on how much of the keyed state was read, and what was left out."""
+    sentences = []
+    groups, read = sum(one.key_groups for one in operators), sum(one.key_groups_read for one in operators)
+    size, size_read = sum(one.bytes for one in operators), sum(one.bytes_read for one in operators)
+    if groups:
+        sentences.append(f"{read:,} of {groups:,} key groups were read, {size_read:,} of {size:,} bytes.")
+    for one in operators:
+        if one.key_groups_read < one.key_groups:
+            left = one.key_groups - one.key_groups_read
+            sentences.append(
+                f"Left out of {label(one.operator)}: {left:,} key groups; a larger --limit reads more of them."
+            )
+        sentences += [f"Of {label(one.operator)}: {note}." for note in one.notes]
+    return sentences

@@ -11,7 +11,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from compat.check.findings import Difference, Fate, Finding, Level, MappingRow, Passage, Report, Verdict
+from compat.check.findings import (
+    Difference,
+    Fate,
+    Finding,
+    Level,
+    MappingRow,
+    Passage,
+    RehearsedOperator,
+    Report,
+    Verdict,
+)
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.loader.failure import Failure
@@ -85,6 +95,8 @@ class _Page:
             self.finding(finding)
         if report.mapping:
             self.mapping(report)
+        if report.rehearsal is not None:
+            self.rehearsal(report.rehearsal)
         if report.story:
             self.story(report.story)
         if report.difference is not None:
@@ -208,6 +220,20 @@ class _Page:
             self.console.print(table)
         if left_out:
             self.line(f"and {left_out} operators whose state is restored")
+
+    def rehearsal(self, operators: Sequence[RehearsedOperator]) -> None:
+        self.line()
+        if not operators:
+            self.line("Rehearsal: no operator of NEW finds state that could be restored here.", style="bold")
+            return
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", show_edge=False)
+        for title in ("Real state, restored into", "State", "On the heap", "On RocksDB"):
+            table.add_column(title, overflow="fold")
+        for row in summary.rehearsal_rows(operators):
+            table.add_row(*(Text(visible(cell)) for cell in row))
+        self.console.print(table)
+        for sentence in summary.rehearsal_amounts(operators):
+            self.line(sentence)
 
     def story(self, passages: Sequence[Passage]) -> None:
         self.line()

@@ -11,8 +11,8 @@ def describe(snapshot: str) -> dict[str, Any]:
 
     Raises SavepointError or StoreError for what cannot be read, and ModuleNotFoundError where Delta is not installed.
     """
-    from compat.savepoint.remote import read_savepoint
     from compat.state.flink import inspect_savepoint
+    from compat.state.flink.remote import read_savepoint
 
     if not is_delta(snapshot):
         return inspect_savepoint(read_savepoint(snapshot))

@@ -43,8 +43,11 @@ def read_old(given: Input, names: Names) -> OldSavepoint:
         ) from error
 
 
-def read_names(argument: str | None, options: LoadOptions, job: int | None) -> Names:
-    """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError."""
+def read_names(argument: str | None, options: LoadOptions, job: int | None, arguments: tuple[str, ...] = ()) -> Names:
+    """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError.
+
+    ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint.
+    """
     if argument is None:
         return Names()
     if os.path.splitext(argument)[1] in TABLES:
@@ -54,7 +57,7 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None) -> N
             raise InputError(
                 Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=Side.OLD)
             ) from error
-    with opened(argument, (), Side.OLD) as given:
+    with opened(argument, arguments, Side.OLD) as given:
         if given.kind == "savepoint":
             raise InputError(
                 Failure(

@@ -9,7 +9,6 @@ from compat.plan.facts import StateKind, StateScope
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
 from compat.savepoint.folders import newer_snapshot
-from compat.savepoint.remote import is_remote, read_savepoint
 from compat.state.flink import (
     HeaderReader,
     KeyedFormat,
@@ -22,6 +21,7 @@ from compat.state.flink import (
     sample_values,
     summarize,
 )
+from compat.state.flink.remote import is_remote, read_savepoint
 
 FULLY, PARTLY = "fully", "partly"
 

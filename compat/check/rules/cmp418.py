@@ -9,6 +9,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 
+_HINT = "Check with the state files at hand, or give it more time with --timeout SECONDS."
+
 
 def _find(check: Check) -> Iterator[Finding]:
     if check.answers is not None and check.answers.failure:
@@ -18,8 +20,9 @@ def _find(check: Check) -> Iterator[Finding]:
             level=Level.UNKNOWN,
             consequence="Ids and names are compared; whether NEW's serializers read the old bytes cannot be told.",
             reason=check.answers.failure,
-            fixes=(Fix(text="Check with the state files at hand, or give it more time with --timeout SECONDS."),),
+            fixes=(Fix(text=check.answers.hint or _HINT),),
         )
+    yield from _of_values(check)
     for pair, problem in restores.problems(check):
         if problem.changes:
             continue
@@ -36,6 +39,33 @@ def _find(check: Check) -> Iterator[Finding]:
         )
 
 
+def _of_values(check: Check) -> Iterator[Finding]:
+    """States of which a rehearsal met values that fail."""
+    for pair, readings in restores.failed_values(check):
+        first = readings[0]
+        assert first.failure is not None
+        what = f"of the state {first.name!r} " if first.name else ""
+        places = [] if first.key_group is None else [f"key group {first.key_group}"]
+        places += [f"key {first.key}"] if first.key else []
+        where = (
+            f" The first of them is in {', '.join(places)}." if places else " A sample shows it." if first.name else ""
+        )
+        kind = first.failure.type.rpartition(".")[2]
+        cause = "" if first.failure.cause is None else f" ({first.failure.cause})"
+        said = first.failure.message if first.at == "moved" else f"{kind}: {first.failure.message}{cause}."
+        yield check.finding(
+            RULE,
+            f"values {what}of {pair.new.label} that OLD wrote do not survive the restore",
+            consequence=restores.consequence_of_values(readings),
+            reason=f"{said}{where}",
+            old=pair.old,
+            new=pair.new,
+            state=first.name or None,
+            silent=all(one.at == "moved" for one in readings),
+            fixes=(Fix(text="Keep the class as it was, or put the new values into a state of another name."),),
+        )
+
+
 RULE = Rule(
     id="CMP418",
     name="restore-fails",
@@ -43,7 +73,7 @@ RULE = Rule(
     other_levels=(Level.UNKNOWN,),
     when="unknown where the restore could not be tried, such as when state files are out of reach",
     fate=Fate.REFUSED,
-    summary="NEW's operator fails when Flink restores OLD's state into it.",
+    summary="NEW's operator fails when Flink restores OLD's state into it, or reads or writes what was in it.",
     why="Jobs in Java and SQL are built by Flink's own classes, and OLD's state is restored into NEW's operators by them. What "
     "they throw is what the cluster would throw.",
     old="public SinkWriterState deserialize(int version, byte[] bytes) { … }  // version 1",

@@ -10,6 +10,7 @@ from compat.loader.jvm.model import (
     Node,
     OperatorRestore,
     Part,
+    Rehearsal,
     RestoreAttempt,
     Restored,
     RestoreFailure,
@@ -62,26 +63,28 @@ class RestoreProblem:
 class Answer:
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
-    ``missing`` are OLD's states that NEW does not declare, ``entries`` the values of each keyed state that were read, on the
-    backend that read most, and ``misplaced`` how many lie in a key group where nobody looks for them.
+    ``missing`` are OLD's states that NEW does not declare, ``rehearsal`` what became of real values, ``misplaced`` how many
+    of them lie in a key group where nobody looks for them, ``notes`` what was not tried.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
     migrations: tuple[StateChange, ...] = ()
     missing: tuple[StateRestore, ...] = ()
-    entries: Mapping[str, int]
+    rehearsal: Rehearsal
     misplaced: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """What Flink made of the state of a job: an answer for each operator that found some, by NEW's node.
 
-    ``failure`` says why nothing could be tried, ``note`` what was left out.
+    ``failure`` says why nothing could be tried, ``hint`` what to do about it, ``note`` what was left out.
     """
 
     operators: Mapping[int, Answer]
     failure: str = ""
+    hint: str = ""
     note: str = ""
 
 
@@ -103,11 +106,19 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
         found = tuple(one for one in found if _MIGRATION in one.failure.type)
     return Answer(
         problems=found,
-        migrations=tuple(change for _, change in migrations((restored,))),
+        migrations=tuple(
+            change for _, change in migrations((restored,)) if (change.scope, change.name) not in _failing(restored)
+        ),
         missing=tuple(state for _, state in missing((restored,))),
-        entries=max((attempt.entries for attempt in restored.attempts), key=lambda one: sum(one.values())),
-        misplaced=max(attempt.misplaced for attempt in restored.attempts),
+        rehearsal=restored.rehearsal,
+        misplaced=restored.rehearsal.misplaced,
+        notes=restored.notes,
     )
+
+
+def _failing(restored: OperatorRestore) -> set[tuple[str, str]]:
+    """The states of which real values fail."""
+    return {(one.scope, one.name) for one in restored.rehearsal.states if one.failure is not None}
 
 
 def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:

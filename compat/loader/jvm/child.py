@@ -36,6 +36,10 @@ from compat.loader.jvm.places import Places, capturing_environment
 from compat.loader.jvm.program import crash_of, packaged
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.metadata import METADATA_FILE, parse_metadata
+from compat.state.flink.model import Savepoint
+from compat.state.flink.remote import read_savepoint
 
 _MARGIN = 0.5
 _ENCODER = msgspec.json.Encoder()
@@ -86,11 +90,15 @@ class _Taker:
             )
             raise java("java.lang.UnsupportedOperationException")(kind) from error
         except Exception as error:
-            # A part of Flink that is not what it was in the versions that are known here.
-            lines = traceback.format_exception(error)
-            said = f"Flink {self._request.flink} does not answer as expected: {lines[-1].strip()} ({lines[-2].strip()})"
+            said = _unexpected(error, self._request.flink)
             self.refusals.append(Crash(type=type(error).__name__, message=said))
             raise
+
+
+def _unexpected(error: Exception, version: str) -> str:
+    """A part of Flink that is not what it was in the versions that are known here."""
+    lines = traceback.format_exception(error)
+    return f"Flink {version} does not answer as expected: {lines[-1].strip()} ({lines[-2].strip()})"
 
 
 def start_jvm(request: Request) -> None:
@@ -192,11 +200,23 @@ def _restored(command: Restore, built: list[list[Built]]) -> Restored:
     """Do a restore; gives its answer."""
     try:
         job = built[command.program][command.job]
-        return Restored(operators=tuple(restore(job, command.metadata, command.folder)))
     except IndexError:
         return Restored(failure="there is no such job")
+    try:
+        return restore(job, _savepoint(command), command.limit)
+    except SavepointError as error:
+        return Restored(failure=str(error))
     except jpype.JException as error:
         return Restored(failure=described(error))
+    except Exception as error:
+        return Restored(failure=_unexpected(error, job.flink))
+
+
+def _savepoint(command: Restore) -> Savepoint:
+    """OLD's state. Raises SavepointError."""
+    if command.metadata:
+        return parse_metadata(command.metadata, os.path.join(command.folder, METADATA_FILE))
+    return read_savepoint(command.folder)
 
 
 def main(arguments: list[str]) -> None:

@@ -21,7 +21,7 @@ def differences(old: Serializer, new: Serializer) -> tuple[str, ...]:
         return (
             () if old.serializer == new.serializer else (f"{_short(old.serializer)} became {_short(new.serializer)}.",)
         )
-    return tuple(dict.fromkeys(_between(before, after, "")))
+    return tuple(dict.fromkeys(between(before, after, "")))
 
 
 def _read(serializer: Serializer) -> SerializerSnapshot | None:
@@ -31,7 +31,8 @@ def _read(serializer: Serializer) -> SerializerSnapshot | None:
         return None
 
 
-def _between(old: SerializerSnapshot, new: SerializerSnapshot, where: str) -> Iterator[str]:
+def between(old: SerializerSnapshot, new: SerializerSnapshot, where: str = "") -> Iterator[str]:
+    """Sentences on how two snapshots differ; ``where`` is what they are of."""
     prefix = f"{where}: " if where else ""
     before, after = dict(old.details), dict(new.details)
     if old.class_name != new.class_name:
@@ -51,7 +52,7 @@ def _between(old: SerializerSnapshot, new: SerializerSnapshot, where: str) -> It
         yield f"{prefix}{len(old.nested)} fields became {len(new.nested)}."
     for place, (one, other) in enumerate(zip(old.nested, new.nested, strict=False)):
         inner = f"field f{place}" if "tuple_class" in before else ""
-        yield from _between(one, other, ", ".join(part for part in (where, inner) if part))
+        yield from between(one, other, ", ".join(part for part in (where, inner) if part))
 
 
 def _pojo(old: SerializerSnapshot, new: SerializerSnapshot, prefix: str) -> Iterator[str]:
@@ -62,7 +63,7 @@ def _pojo(old: SerializerSnapshot, new: SerializerSnapshot, prefix: str) -> Iter
         if name not in after:
             yield f"{prefix}the field {name} of {cls} is gone."
         else:
-            yield from _between(snapshot, after[name], f"{prefix}the field {name} of {cls}")
+            yield from between(snapshot, after[name], f"{prefix}the field {name} of {cls}")
     yield from (f"{prefix}the field {name} of {cls} is new." for name in after if name not in before)
     yield from _lists(_names(old, "subclasses"), _names(new, "subclasses"), "subclass", prefix)
 

@@ -9,15 +9,26 @@ from typing import TypeVar
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
+from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 
 T = TypeVar("T")
+_MOST_STATE = (1 << 31) - 1
 _MANAGED_MEMORY = 32 << 20
 _KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _ADAPTOR = "runtime.state.v2.adaptor.AsyncKeyedStateBackendAdaptor"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _SOURCE = "streaming.api.operators.SourceOperatorFactory"
+_SINKS = f"{FLINK}streaming.runtime.operators.sink."
+_SINK_OPERATORS = (
+    "streaming.api.operators.StreamSink",
+    "streaming.runtime.operators.GenericWriteAheadSink",
+)
+_SINK_FUNCTIONS = (
+    "streaming.api.functions.sink.SinkFunction",
+    "streaming.api.functions.sink.legacy.SinkFunction",
+)
+_WITH_FUNCTION = "streaming.api.operators.AbstractUdfStreamOperator"
 
 
 class OperatorFailed(Exception):
@@ -73,6 +84,17 @@ def is_source(factory: Java) -> bool:
     return is_a(factory, _SOURCE)
 
 
+def acts_on_values(operator: Configured, loader: Java) -> bool:
+    """True for sources, and for sinks, which commit what they find in their state: values are not handed to them."""
+    factory = operator.config.getStreamOperatorFactory(loader)
+    held: Java = factory.getOperator() if hasattr(factory, "getOperator") else None
+    if is_source(factory) or is_a(held, *_SINK_OPERATORS):
+        return True
+    if any((class_name(one) or "").startswith(_SINKS) for one in (factory, held)):
+        return True
+    return is_a(held, _WITH_FUNCTION) and is_a(held.getUserFunction(), *_SINK_FUNCTIONS)
+
+
 def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:
     """An operator set up as the only subtask of its vertex: with the configuration and factory that a task would get."""
     config = flink("streaming.api.graph.StreamConfig")(operator.config.getConfiguration().clone())
@@ -88,6 +110,7 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
     )
     if backend is not None:
         made.setStateBackend(backend)
+    made.setCheckpointStorage(flink("runtime.state.storage.JobManagerCheckpointStorage")(_MOST_STATE))
     made.setup()
     return made
 

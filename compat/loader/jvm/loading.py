@@ -41,10 +41,10 @@ class FlinkLoading:
         self._asked: list[int] = []
         self._ended = False
 
-    def restore(self, metadata: bytes, folder: str, job: int) -> None:
-        """Have a ``_metadata`` restored into one of the program's jobs; ``folder`` is where it lies, for what it names."""
-        self._asked.append(job)
-        ask(self._building, Restore(metadata=metadata, folder=folder, job=job))
+    def restore(self, wanted: Restore) -> None:
+        """Have OLD's state restored into one of the program's jobs."""
+        self._asked.append(wanted.job)
+        ask(self._building, wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
         """The plans, and the answers to the restores. Raises InputError; nothing is left running afterwards."""

@@ -282,6 +282,7 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
+Moment = Literal["restore", "first-read", "checkpoint", "moved"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
 
 
@@ -320,25 +321,57 @@ class RestoreFailure(Struct, frozen=True, kw_only=True):
 class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
-    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
-    values of each keyed state that were restored and read, and ``misplaced`` how many of them lie in another key group than
-    the hash of their key says now, where nobody looks for them.
+    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore.
     """
 
     backend: Backend
     failure: RestoreFailure | None = None
     at_first_read: bool = False
-    entries: dict[str, int] = {}
+
+
+class StateReading(Struct, frozen=True, kw_only=True):
+    """The real values of a state that were restored on a backend and read: how many, and the first that failed.
+
+    ``failure`` is how that one did, ``at`` when that shows (``moved``: never, its fields have other values), ``key_group``
+    where it is, ``key`` its key in words, or the timer. A state without a name stands for all of an operator, where the one
+    that fails cannot be told. What comes behind a failure is not read.
+    """
+
+    backend: Backend
+    scope: Scope
+    name: str
+    read: int = 0
+    failure: RestoreFailure | None = None
+    at: Moment = "restore"
+    key_group: int | None = None
+    key: str = ""
+
+
+class Rehearsal(Struct, frozen=True, kw_only=True):
+    """The restore of the real state of an operator, as far as the limit allows: what was read, and how much there was.
+
+    ``misplaced`` is how many values were met in another key group than the hash of their key says now, where nobody looks for
+    them.
+    """
+
+    states: tuple[StateReading, ...] = ()
+    key_groups: int = 0
+    key_groups_read: int = 0
+    size: int = 0
+    size_read: int = 0
     misplaced: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class OperatorRestore(Struct, frozen=True, kw_only=True):
-    """The restore of OLD's state in the operator of NEW that has its id."""
+    """The restore of OLD's state in the operator of NEW that has its id. ``notes`` say what of it was not tried."""
 
     node: int
     operator_id: str
     attempts: tuple[RestoreAttempt, ...] = ()
     states: tuple[StateRestore, ...] = ()
+    notes: tuple[str, ...] = ()
+    rehearsal: Rehearsal = Rehearsal()
 
 
 class Restored(Struct, frozen=True, kw_only=True, tag="restored"):
@@ -379,8 +412,8 @@ Program = JarProgram | SqlScript | CompiledPlan
 class Request(Struct, frozen=True, kw_only=True):
     """The programs that the child is to build, one after the other, with which Flink.
 
-    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in
-    seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds:
+    ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]
@@ -399,13 +432,24 @@ class Request(Struct, frozen=True, kw_only=True):
     archive: bool = False
 
 
-class Restore(Struct, frozen=True, kw_only=True):
-    """The child's next task: restore OLD's ``_metadata``, which lies in ``folder``, into a job that it has built.
+class Limit(Struct, frozen=True, kw_only=True):
+    """How much real state is restored: up to that many bytes of state files, or entries, and for how many seconds."""
 
-    ``program`` is its place in the request, ``job`` its place among the jobs of the program.
+    size: int | None = None
+    entries: int | None = None
+    seconds: float
+
+
+class Restore(Struct, frozen=True, kw_only=True):
+    """The child's next task: restore OLD's state into a job that it has built.
+
+    OLD's state is the savepoint or checkpoint in ``folder``, or the ``_metadata`` in ``metadata``, which names files there.
+    ``program`` is its place in the request, ``job`` its place among the jobs of the program. ``limit`` is how many
+    real values are restored; without one they are those that stand in the heads of files, which are read in any case.
     """
 
-    metadata: bytes
+    metadata: bytes = b""
     folder: str = ""
     program: int = 0
     job: int = 0
+    limit: Limit | None = None

@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import jpype
+import msgspec
 
-from compat.loader.jvm.bridge import (
-    Java,
-    array_of,
-    byte_array,
-    class_name,
-    described,
-    flink,
-    is_a,
-    java,
-    member,
-    text_or_none,
+from compat.loader.jvm.backends import (
+    Given,
+    backends,
+    failure_of,
+    on_hashmap,
+    on_rocksdb,
+    read,
+    read_enumerator,
+    read_versioned,
 )
+from compat.loader.jvm.bridge import Java, described
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
-from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded, harness, open_operator
+from compat.loader.jvm.handles import OldOperator, emptied, without_values
+from compat.loader.jvm.harness import Bounds, OperatorFailed, acts_on_values, bounded
 from compat.loader.jvm.model import (
     Backend,
+    Limit,
     OperatorRestore,
     Part,
+    Rehearsal,
     Resolved,
     RestoreAttempt,
-    RestoreFailure,
+    Restored,
     StateRestore,
 )
-from compat.loader.jvm.partial_matches import FailedAtFirstRead, check_matches
-from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, is_unsupported, serializer_of
+from compat.loader.jvm.partial_matches import FailedAtFirstRead
+from compat.loader.jvm.rehearsal import Allowance, Rehearsing
+from compat.loader.jvm.samples import Sampling
+from compat.loader.jvm.states import Infos, Snapshot, infos, serializer_of
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.model import OperatorState, Savepoint
 
-_ROCKSDB = (
-    "state.rocksdb.EmbeddedRocksDBStateBackend",
-    "contrib.streaming.state.EmbeddedRocksDBStateBackend",
-)
-_HEAP = "runtime.state.heap.HeapKeyedStateBackend"
-_HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
 _NEW_ASKS_OLD = (1, 19)
-_LOOKED_AT = 5000
-"""How many values of a state are looked at for the key group that they are in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,178 +56,105 @@ class Built:
     timeout: float
 
 
-def restore(built: Built, metadata: bytes, folder: str) -> list[OperatorRestore]:
-    """The restore of each operator of NEW that finds state of its id in OLD's ``_metadata``; ``folder`` is where that lies."""
-    states = _operator_states(metadata, folder, built.loader)
-    results = []
+def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None) -> Restored:
+    """The restore of each operator of NEW that finds state of its id in OLD's savepoint.
+
+    It is one without the values of keyed state. What goes well is then tried with real values: as many as the limit allows, or
+    those in the heads of the files.
+    """
+    allowance = Allowance(limit)
+    states = {one.id: one for one in savepoint.operators}
+    results, unread = [], []
     for operator in built.operators:
         for operator_id in built.ids[operator.node]:
             if operator_id in states:
-                results.append(_restored(operator, operator_id, states[operator_id], built))
+                try:
+                    results.append(_restored(operator, states[operator_id], savepoint, built, allowance))
+                except SavepointError as error:
+                    unread.append(f"The state of {operator_id} cannot be read: {error}")
                 break
-    return results
+    return Restored(operators=tuple(results), failure=" ".join(unread))
 
 
-def _operator_states(metadata: bytes, folder: str, loader: Java) -> dict[str, Java]:
-    """The operators' states of a ``_metadata``, by operator id."""
-    stream = java("java.io.DataInputStream")(java("java.io.ByteArrayInputStream")(byte_array(metadata)))
-    read = flink("runtime.checkpoint.Checkpoints").loadCheckpointMetadata(stream, loader, folder)
-    return {str(one.getOperatorID()): one for one in read.getOperatorStates()}
-
-
-def _restored(operator: Configured, operator_id: str, state: Java, built: Built) -> OperatorRestore:
+def _restored(
+    operator: Configured, state: OperatorState, savepoint: Savepoint, built: Built, allowance: Allowance
+) -> OperatorRestore:
     bounds = Bounds(loader=built.loader, timeout=built.timeout)
     attempts: list[RestoreAttempt] = []
-    subtasks = list(state.getStates())
-    if not subtasks:
-        return OperatorRestore(node=operator.node, operator_id=operator_id)
+    if not any(one.has_state for one in state.subtasks):
+        return OperatorRestore(node=operator.node, operator_id=state.id)
+    hand_out = not acts_on_values(operator, built.loader)
     try:
-        merged = bounded(lambda: _together(subtasks), bounds, "Reading the state")
+        old = bounded(lambda: emptied(savepoint, state, built.loader, hand_out=hand_out), bounds, "Reading the state")
     except OperatorFailed as error:
-        attempt = RestoreAttempt(backend="any", failure=_failure(error))
-        return OperatorRestore(node=operator.node, operator_id=operator_id, attempts=(attempt,))
+        attempt = RestoreAttempt(backend="any", failure=failure_of(error))
+        return OperatorRestore(node=operator.node, operator_id=state.id, attempts=(attempt,))
+    given = Given(without_values(old), old.max_parallelism)
     new = built.found[operator.node].subtask
     states: tuple[StateRestore, ...] = ()
     if new is not None:
         try:
-            states = bounded(lambda: tuple(_states(merged, new, built)), bounds, "Reading the state")
+            states = bounded(lambda: tuple(_states(given.subtask, new, built)), bounds, "Reading the state")
         except OperatorFailed as error:
-            attempts.append(RestoreAttempt(backend="any", failure=_failure(error)))
-    for backend, make in _backends(merged):
-        attempts.append(_attempt(operator, backend, make, _Old(merged, int(state.getMaxParallelism())), bounds))
-    return OperatorRestore(node=operator.node, operator_id=operator_id, attempts=tuple(attempts), states=states)
+            attempts.append(RestoreAttempt(backend="any", failure=failure_of(error)))
+    attempts += [_attempt(operator, backend, made_by, given, bounds) for backend, made_by in backends(old)]
+    if (old.versioned or old.enumerator) and all(one.failure is None for one in attempts):
+        attempts += _of_versioned(operator, given, old, bounds)
+    failed = {one.backend for one in attempts if one.failure is not None}
+    fit = [] if "any" in failed else [one.backend for one in attempts if one.backend not in failed]
+    longer = Bounds(loader=built.loader, timeout=max(built.timeout, allowance.left))
+    rehearsal = Rehearsing(operator, old, savepoint, longer).rehearse(state, fit, allowance)
+    sampled = _sampled(states, rehearsal)
+    found = Sampling(operator, old, bounds).failures(sampled, [one for one in backends(old) if one[0] in fit])
+    return OperatorRestore(
+        node=operator.node,
+        operator_id=state.id,
+        attempts=tuple(attempts),
+        states=states,
+        notes=old.notes,
+        rehearsal=msgspec.structs.replace(rehearsal, states=(*rehearsal.states, *found)),
+    )
 
 
-class _Old:
-    """OLD's state of an operator, and the max parallelism that goes with it."""
+def _sampled(states: Iterable[StateRestore], rehearsal: Rehearsal) -> set[str]:
+    """The names of the keyed states that are migrated as far as serializers tell, and of which no real value failed."""
+    failed = {one.name for one in rehearsal.states if one.failure is not None}
+    return {
+        one.name
+        for one in states
+        if one.scope == "keyed"
+        and one.name not in failed
+        and any(part.resolved == "after-migration" for part in one.parts)
+    }
 
-    def __init__(self, state: Java, max_parallelism: int) -> None:
-        self.state, self.max_parallelism = state, max_parallelism
 
-
-def _attempt(operator: Configured, backend: Backend, make: Java, old: _Old, bounds: Bounds) -> RestoreAttempt:
+def _attempt(operator: Configured, backend: Backend, made_by: Java, given: Given, bounds: Bounds) -> RestoreAttempt:
     """Restore on one backend; what RocksDB restored is then read once, by a backend that reads all there is."""
-    loader = bounds.loader
     try:
         if backend == "hashmap":
-            found = bounded(lambda: _on_hashmap(operator, loader, old), bounds, "The restore")
-            return RestoreAttempt(backend=backend, entries=found.entries, misplaced=found.misplaced)
-        again = bounded(lambda: _on_rocksdb(operator, loader, old, make()), bounds, "The restore")
+            bounded(lambda: on_hashmap(operator, given, bounds.loader), bounds, "The restore")
+            return RestoreAttempt(backend=backend)
+        again = bounded(lambda: on_rocksdb(operator, given, bounds.loader, made_by), bounds, "The restore")
     except OperatorFailed as error:
         late = isinstance(error, FailedAtFirstRead)
-        return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=late)
+        return RestoreAttempt(backend=backend, failure=failure_of(error), at_first_read=late)
     if again is None:
         return RestoreAttempt(backend=backend)
     try:
-        found = bounded(lambda: _read(operator, loader, again), bounds, "Reading the state")
+        bounded(lambda: read(operator, again, bounds.loader), bounds, "Reading the state")
     except OperatorFailed as error:
-        return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=True)
-    return RestoreAttempt(backend=backend, entries=found.entries, misplaced=found.misplaced)
+        return RestoreAttempt(backend=backend, failure=failure_of(error), at_first_read=True)
+    return RestoreAttempt(backend=backend)
 
 
-def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> _Found:
-    made = harness(operator, loader, old.max_parallelism, flink(_HASHMAP)())
-    made.initializeState(old.state)
-    open_operator(made)
-    check_matches(made.getOperator())
-    return _found(made)
-
-
-def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) -> _Old | None:
-    """The state as RocksDB writes it after it restored it; None for asynchronous state, of which it writes nothing here."""
-    made = harness(operator, loader, old.max_parallelism, backend)
+def _of_versioned(operator: Configured, given: Given, old: OldOperator, bounds: Bounds) -> Iterator[RestoreAttempt]:
+    """Splits of sources and what sinks keep, read by NEW's serializers; what fails does so on every backend."""
     try:
-        made.initializeState(old.state)
-        open_operator(made)
-        check_matches(made.getOperator())
-        try:
-            return _Old(canonical_snapshot(made), old.max_parallelism)
-        except jpype.JException as error:
-            if is_unsupported(error):
-                return None
-            raise
-    finally:
-        made.close()
-
-
-def _read(operator: Configured, loader: Java, again: _Old) -> _Found:
-    made = harness(operator, loader, again.max_parallelism, flink(_HASHMAP)())
-    made.initializeState(again.state)
-    return _found(made)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What lies on the heap: the number of values of each keyed state, and of those in a wrong key group."""
-
-    entries: dict[str, int]
-    misplaced: int
-
-
-def _found(made: Java) -> _Found:
-    """What was restored to the heap."""
-    backend = made.getOperator().getKeyedStateBackend()
-    if not is_a(backend, _HEAP):
-        return _Found(entries={}, misplaced=0)
-    tables = member(backend, "registeredKVStates").items()
-    groups = int(backend.getNumberOfKeyGroups())
-    return _Found(
-        entries={str(name): int(table.size()) for name, table in tables},
-        misplaced=sum(_misplaced(table, groups) for _, table in tables),
-    )
-
-
-def _misplaced(table: Java, groups: int) -> int:
-    """How many of the first values of a state lie in another key group than the hash of their key says."""
-    assign = flink("runtime.state.KeyGroupRangeAssignment").assignToKeyGroup
-    first = int(table.getKeyGroupOffset())
-    wrong = looked = 0
-    for place, entries in enumerate(member(table, "keyGroupedStateMaps")):
-        for entry in entries or ():
-            looked += 1
-            if looked > _LOOKED_AT:
-                return wrong
-            wrong += int(assign(entry.getKey(), groups)) != first + place
-    return wrong
-
-
-def _together(subtasks: list[Java]) -> Java:
-    """The states of all subtasks as that of one."""
-    if len(subtasks) == 1:
-        return subtasks[0]
-    subtask = flink("runtime.checkpoint.OperatorSubtaskState")
-    return flink("streaming.util.AbstractStreamOperatorTestHarness").repackageState(array_of(subtask)(subtasks))
-
-
-def _backends(merged: Java) -> Iterator[tuple[Backend, Java]]:
-    """The backends that can be tried: RocksDB's own handles are for RocksDB only, and RocksDB only concerns keyed state."""
-    native = any("Incremental" in (class_name(one) or "") for one in merged.getManagedKeyedState())
-    if not native:
-        yield "hashmap", flink(_HASHMAP)
-    if merged.getManagedKeyedState().isEmpty():
-        return
-    for name in _ROCKSDB:
-        try:
-            backend = flink(name)
-        except (jpype.JException, TypeError):
-            continue
-        yield "rocksdb", backend
-        return
-
-
-def _failure(error: OperatorFailed) -> RestoreFailure:
-    """The failure as Flink threw it, by the innermost of its exceptions."""
-    if error.error is None:
-        return RestoreFailure(type="TimedOut", message=str(error))
-    chain = [error.error]
-    while chain[-1].getCause() is not None and len(chain) < 30:
-        chain.append(chain[-1].getCause())
-    telling = next((one for one in chain if "StateMigrationException" in (class_name(one) or "")), chain[-1])
-    return RestoreFailure(
-        type=class_name(telling) or "",
-        message=text_or_none(telling.getMessage()) or described(telling),
-        cause=described(chain[-1]) if chain[-1] is not telling else None,
-    )
+        bounded(lambda: read_versioned(operator, given, old.versioned, bounds.loader), bounds, "Reading the state")
+        if old.enumerator:
+            bounded(lambda: read_enumerator(operator, old.enumerator, bounds.loader), bounds, "Reading the state")
+    except OperatorFailed as error:
+        yield RestoreAttempt(backend="any", failure=failure_of(error))
 
 
 def _states(old: Java, new: Java, built: Built) -> Iterator[StateRestore]:

@@ -138,8 +138,10 @@ def _snapshot(made: Java) -> Java:
 
 
 def is_unsupported(error: Java) -> bool:
-    """True for what Flink throws of a thing that it cannot do at all."""
-    return any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error))
+    """True for what Flink throws of a thing that it cannot do at all; False where it threw nothing."""
+    return error is not None and any(
+        "UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)
+    )
 
 
 def _operator_state(operator: Java) -> Java:
@@ -154,6 +156,11 @@ def _operator_state(operator: Java) -> Java:
     return (builder if handle is None else builder.setManagedOperatorState(handle)).build()
 
 
+def scope_of(info: Java) -> Scope:
+    """The scope of a state by its ``StateMetaInfoSnapshot``."""
+    return _SCOPES.get(str(info.getBackendStateType()), "keyed")
+
+
 class Infos:
     """The ``StateMetaInfoSnapshots`` in the headers of a subtask's handles, by scope and name, and the key's serializer."""
 
@@ -164,7 +171,7 @@ class Infos:
     def add(self, found: Java) -> None:
         """Add what a header lists."""
         for info in found:
-            self.states[_SCOPES.get(str(info.getBackendStateType()), "keyed"), str(info.getName())] = info
+            self.states[scope_of(info), str(info.getName())] = info
 
     @staticmethod
     def kind(info: Java) -> str:

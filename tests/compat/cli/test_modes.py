@@ -48,6 +48,7 @@ CALLS = {
 VALUES = {
     "also": "old.py",
     "author": "me",
+    "limit": "1GB",
     "commit": "abc",
     "names": "old.py",
     "old-args": "x",
@@ -63,11 +64,12 @@ COMMON = {
     "allow_non_restored_state", "outputs", "fail_on", "allow_unknown", "baseline", "explain", "new_args", "job",
     "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
 }  # fmt: skip
+REHEARSAL = {"rehearse", "limit"}
 OF_OLD = {"old_args", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"}
 EFFECTIVE = {
-    Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names"} | OF_OLD,
+    Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names", *REHEARSAL} | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,
-    Mode.SAVEPOINTS: COMMON | {"write_baseline", "names"},
+    Mode.SAVEPOINTS: COMMON | {"write_baseline", "names", *REHEARSAL},
     Mode.PAIRS: (COMMON | {"names"} | OF_OLD) - {"outputs"},
     Mode.SERVER: COMMON | {"fix", "token_file", "commit", "author"},
 }
@@ -111,6 +113,13 @@ PAIRED = [
     (["--write-baseline"], "--write-baseline needs --baseline FILE"),
     (["--dry-run", "--rollback"], "--rollback has no effect with --dry-run"),
     (["--explain", "--output", "sarif"], "--explain has no effect with --output sarif: add --output json or"),
+    (["--dry-run", "--rehearse"], "--rehearse has no effect with --dry-run"),
+    (["--rehearse", "--rollback"], "--rollback has no effect with --rehearse"),
+    (["--limit", "1GB"], "--limit has no effect here: it says how much --rehearse restores, so add that"),
+    (["--rehearse"], "--rehearse restores a savepoint or checkpoint of Flink, and old.py is a program"),
+    (["--rehearse", "--limit", "much"], "'much' is no size such as 1GB, and no number of entries"),
+    (["--rehearse", "--limit", "0"], "'0' is no size such as 1GB"),
+    (["--rehearse", "--limit", "1.5"], "'1.5' is no size such as 1GB"),
     (["--names", "old.py"], "--names has no effect here: it gives names to a savepoint"),
 ]
 

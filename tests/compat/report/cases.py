@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from compat.check.findings import Fate, Fix, Level, MappingRow, Report, Verdict
+from compat.check.findings import (
+    Fate,
+    Fix,
+    Level,
+    MappingRow,
+    ReadState,
+    RehearsedOperator,
+    Report,
+    Verdict,
+)
 from compat.loader.failure import Failure, Side
 from compat.plan.facts import SourceLine
 from compat.report import ReportContext, Undecided
@@ -63,6 +73,38 @@ def _one_cause() -> Report:
     return report(Verdict.INCOMPATIBLE, *findings, mapping=rows)
 
 
+def _rehearsed() -> Report:
+    count, totals = operator("Count", uid="count"), operator("Totals", uid="totals", id="b" * 32)
+    read = (
+        ReadState(scope="keyed", name="seen", backend="hashmap", read=1200, migrated=True),
+        ReadState(scope="keyed", name="seen", backend="rocksdb", read=1200, migrated=True),
+        ReadState(
+            scope="keyed",
+            name="last",
+            backend="rocksdb",
+            read=3,
+            at="first-read",
+            key_group=86,
+            key="apples",
+            reason="Index 20 out of bounds for length 1",
+        ),
+    )
+    splits = (ReadState(scope="operator", name="SourceReaderState", backend="any", read=4),)
+    done = (
+        RehearsedOperator(
+            operator=count,
+            states=read,
+            key_groups=128,
+            key_groups_read=100,
+            bytes=9000,
+            bytes_read=7000,
+            notes=("the time was up",),
+        ),
+        RehearsedOperator(operator=totals, states=splits, key_groups=0, key_groups_read=0, bytes=0, bytes_read=0),
+    )
+    return replace(_compatible(), rehearsal=done)
+
+
 def _undecided() -> Undecided:
     failed = Failure(
         rule="CMP901",
@@ -82,5 +124,6 @@ CASES: Mapping[str, Report | Undecided] = {
     "silent": _silent(),
     "unknown": _unknown(),
     "one_cause": _one_cause(),
+    "rehearsed": _rehearsed(),
     "undecided": _undecided(),
 }

@@ -43,7 +43,9 @@ def test_several_checks_in_one_document() -> None:
 
 
 def test_keys_are_in_the_same_order_in_every_report() -> None:
-    assert len({tuple(loaded("json", case)) for case in CASES}) == 1
+    first, *others = (list(loaded("json", case)) for case in CASES)
+    for keys in others:
+        assert [*first, *(["rehearsal"] if "rehearsal" in keys else [])] == keys
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -93,12 +93,6 @@ def test_a_folder_without_savepoint_says_what_to_name(program, tmp_path):
     assert "has no file _metadata" in result.stdout
 
 
-def test_a_savepoint_cannot_be_new(program):
-    result = run(program, SAVEPOINTS / SMALL)
-    assert result.exit_code == 2
-    assert "it can be OLD" in result.stdout
-
-
 def test_missing_state_files_are_an_error(tmp_path):
     written = saved("broadcast_p2_native_files")
     (tmp_path / "job.py").write_text(written["program"], encoding="utf-8")
@@ -229,3 +223,41 @@ def test_the_commands_of_the_readme(monkeypatch):
         assert program == "compat"
         codes[command] = CliRunner().invoke(main, [command, *arguments]).exit_code
     assert codes == {"inspect": 0, "check": 1}
+
+
+def compared(*arguments):
+    return CliRunner().invoke(main, ["check", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_a_savepoint_may_be_held_against_another_one():
+    same = compared(SAVEPOINTS / SMALL, SAVEPOINTS / SMALL)
+    assert same.exit_code == 0, same.output
+    other = compared(SAVEPOINTS / SMALL, SAVEPOINTS / "all_states_hashmap_canonical")
+    assert other.exit_code == 1
+    assert "error CMP101" in other.stdout
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "junit", "markdown", "html", "github", "concise"])
+def test_every_format_takes_two_savepoints(tmp_path, form):
+    result = compared(SAVEPOINTS / SMALL, SAVEPOINTS / SMALL, "--output", f"{form}={tmp_path / form}")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / form).exists()
+
+
+def test_serializers_that_differ_leave_it_open():
+    java = GOLDEN / "java" / "2.3.0"
+    result = compared(
+        java / "pojo_field_added" / "savepoint", GOLDEN / "java" / "rehearsed" / "kryo_field_removed" / "savepoint"
+    )
+    assert result.exit_code == 2, result.output
+    assert "The state 'st' of 'val' has another serializer. PojoFieldAdded$P became KryoFieldRemoved$P." in words(
+        result
+    )
+    assert "Name the program that is to restore it: compat check SAVEPOINT new.jar." in words(result)
+
+
+def test_a_savepoint_is_no_program_that_a_program_becomes(program):
+    result = run(program, SAVEPOINTS / SMALL)
+    assert result.exit_code == 2
+    assert "it can be NEW only where OLD is a savepoint of Flink too" in words(result)
+    assert run(SAVEPOINTS / SMALL, program, "--rollback").exit_code == 2

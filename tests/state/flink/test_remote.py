@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
-from compat.savepoint.remote import RemoteFiles, read_savepoint
 from compat.state.flink import NotASavepoint, SavepointError, UnreadableSavepoint, inspect, inspect_savepoint
+from compat.state.flink.remote import RemoteFiles, read_savepoint
 from tests.compat.savepoint.conftest import saved
 
 FILES = "broadcast_p2_native_files"

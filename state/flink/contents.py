@@ -1,0 +1,96 @@
+"""The contents of full keyed snapshots, key group by key group: pieces that a backend can restore on their own.
+
+Key groups stand one behind the other, each alone compressed where they are. In the layout of canonical savepoints and of
+RocksDB's full scans (`FullSnapshotAsyncWriter`) a key group can be taken apart further, into entries behind their lengths.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from compat.state.flink.handles import KeyGroups
+from compat.state.flink.measure import OtherLayout, entries
+from compat.state.flink.model import Savepoint
+from compat.state.flink.streams import read_window
+
+_ANOTHER_STATE_FOLLOWS = 0x80
+_END_OF_KEY_GROUP = b"\xff\xff"
+_SHORT = struct.Struct(">H")
+_INT = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a key group: the number of its state in the header, its key with key group and namespace, its value."""
+
+    state: int
+    key: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A key group: its number, and its bytes as they stand in the file."""
+
+    number: int
+    data: bytes
+
+    def entries(self) -> list[Entry] | None:
+        """The entries; None where the bytes are not entries behind their lengths, as in the heap's layout or compressed."""
+        data = self.data
+        try:
+            return [
+                Entry(state, _plain(data[start + _INT.size : value - _INT.size]), data[value:end])
+                for state, start, value, end in entries(data, 0)
+            ]
+        except (OtherLayout, struct.error, IndexError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a key group is in a handle's stream."""
+
+    number: int
+    start: int
+    size: int
+
+
+def _plain(key: bytes) -> bytes:
+    """A key without the mark that another state follows."""
+    return bytes([key[0] & ~_ANOTHER_STATE_FOLLOWS]) + key[1:]
+
+
+def group_of(number: int, found: Iterable[Entry]) -> Group:
+    """The key group of some entries, which stand in the order of their states."""
+    data = bytearray()
+    for state, members in groupby(found, lambda entry: entry.state):
+        data += _SHORT.pack(state)
+        for entry in (listed := list(members)):
+            key = entry.key
+            if entry is listed[-1]:
+                key = bytes([key[0] | _ANOTHER_STATE_FOLLOWS]) + key[1:]
+            data += _INT.pack(len(key)) + key + _INT.pack(len(entry.value)) + entry.value
+    return Group(number, bytes(data) + _END_OF_KEY_GROUP if data else b"")
+
+
+def without(group: Group, states: Collection[int]) -> Group:
+    """The key group without the entries of some states; as it is where it cannot be taken apart."""
+    found = group.entries() if states else None
+    return group if found is None else group_of(group.number, (one for one in found if one.state not in states))
+
+
+def places(handle: KeyGroups) -> list[Place]:
+    """The key groups that have a place in a handle's stream, in its order."""
+    begun = sorted((offset, handle.key_groups.first + at) for at, offset in enumerate(handle.offsets) if offset > 0)
+    ends = [*(offset for offset, _ in begun), handle.size][1:]
+    return [Place(number, offset, end - offset) for (offset, number), end in zip(begun, ends, strict=True)]
+
+
+def read_groups(savepoint: Savepoint, handle: KeyGroups, wanted: Iterable[Place]) -> Iterator[Group]:
+    """Key groups with their bytes. Raises a `SavepointError` for what cannot be read."""
+    for place in wanted:
+        yield Group(place.number, read_window(savepoint, handle, place.start, place.size))
