@@ -79,7 +79,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "dry_run": _DRY_RUN,
         "names": _NAMES,
         "old_args": _NO_PROGRAM,
-        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
+        **dict.fromkeys(("old_flink", *_JARS_OF_OLD), _NO_PROGRAM),
         "others": "the service keeps one version as the one that runs; " + _ALSO,
         "rollback": "OLD is a plan that the service keeps; name the program: compat check OLD NEW --rollback",
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",

@@ -54,6 +54,7 @@ VALUES = {
     "old-args": "x",
     "old-classpath": "all",
     "old-flink-home": "all",
+    "old-flink": "1.20",
     "old-flink-version": "1.20.0",
     "old-main-class": "Job",
     "output": "json",
@@ -65,11 +66,11 @@ COMMON = {
     "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
-OF_OLD = {"old_args", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"}
+OF_OLD = {"old_args", "old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"}
 EFFECTIVE = {
     Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names", *REHEARSAL} | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,
-    Mode.SAVEPOINTS: COMMON | {"write_baseline", "names", *REHEARSAL},
+    Mode.SAVEPOINTS: COMMON | {"write_baseline", "names", "old_flink", *REHEARSAL},
     Mode.PAIRS: (COMMON | {"names"} | OF_OLD) - {"outputs"},
     Mode.SERVER: COMMON | {"fix", "token_file", "commit", "author"},
 }
