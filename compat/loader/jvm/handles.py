@@ -85,9 +85,10 @@ def emptied(savepoint: Savepoint, operator: OperatorState, loader: Java, *, hand
         assert isinstance(stream, Stream)
         if (header := _header(savepoint, stream, _keyed_proxy(loader), headers)) is not None:
             headers.setdefault(header.data, header)
-    managed = [one.managed_operator for one in subtasks if one.managed_operator is not None]
-    raw = [one.raw_operator for one in subtasks if one.raw_operator is not None]
-    raw_keyed = [one.raw_keyed for one in subtasks if isinstance(one.raw_keyed, KeyGroups)]
+    managed = [one for each in subtasks if (one := each.managed_operator) is not None and _holds_bytes(one)]
+    raw = [one for each in subtasks if (one := each.raw_operator) is not None and _holds_bytes(one)]
+    groups = [one.raw_keyed for one in subtasks if isinstance(one.raw_keyed, KeyGroups)]
+    raw_keyed = [one for one in groups if _holds_bytes(one)]
     notes: list[str] = []
     versioned: Mapping[str, tuple[bytes, ...]] = {}
     if not _small(raw):
@@ -115,6 +116,11 @@ def emptied(savepoint: Savepoint, operator: OperatorState, loader: Java, *, hand
         only_rocksdb=any(isinstance(one, Incremental) for one in keyed),
         notes=tuple(notes),
     )
+
+
+def _holds_bytes(handle: OperatorStream | KeyGroups) -> bool:
+    """False for what file merging writes of a state without values: a place in no file."""
+    return not isinstance(handle.stream, EmptySegment)
 
 
 def _small(handles: Sequence[OperatorStream | Keyed]) -> bool:

@@ -91,3 +91,12 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
         kept = [attempt.entries for attempt in tried if "count" in attempt.entries]
         assert sorted(entries["count"] for entries in kept) == sorted([3, 5] * (len(kept) // 2))
         assert kept
+
+
+def test_a_checkpoint_with_merged_files_restores_into_the_program_that_wrote_it(flink, java) -> None:
+    (chk,) = (GOLDEN / "2.3.0-merging").glob("*/chk-*")
+    program = [str(GOLDEN / "counting-2.3.0.jar"), "--main-class", "Counting"]
+    arguments = ["--new-args", "finish hashmap /nowhere old", "--classpath", ":".join(flink.classpath)]
+    result = CliRunner().invoke(main, ["check", str(chk), *program, *arguments])
+    assert result.exit_code == 0, result.output
+    assert "CMP418" not in result.output
