@@ -28,8 +28,10 @@ VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
 SIZE = 12
 """How many pairs share a JVM."""
 
+CHECKPOINT = "the job runs until its first checkpoint, which the record did not take: it fails on the heap, too"
 KNOWN: dict[tuple[str, str], str] = {
     ("2.3.0", "q_uid_always_same_jvm"): "one script twice; NEW was planned in the session that had planned OLD",
+    **{(version, "avro_field_added_default"): CHECKPOINT for version in VERSIONS},
 }
 """Verdicts that are wrong, by version and name, with the reason."""
 
