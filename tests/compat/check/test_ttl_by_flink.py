@@ -7,7 +7,7 @@ import pytest
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.loader.jvm.answers import Answer, Answers, RestoreProblem, StateChange
-from compat.loader.jvm.model import RestoreFailure
+from compat.loader.jvm.model import Rehearsal, RestoreFailure
 from compat.plan.facts import State, StateKind, StateScope
 from tests.compat.builders import operator, program
 
@@ -38,6 +38,6 @@ def test_one_cause_one_rule(new: State, rules: set[str]) -> None:
         at_first_read=False,
         changes=(CHANGE,),
     )
-    answers = Answers(operators={sides[1].node: Answer(problems=(problem,), entries={})})
+    answers = Answers(operators={sides[1].node: Answer(problems=(problem,), rehearsal=Rehearsal())})
     report = check(program("old.jar", sides[0]), program("new.jar", sides[1]), CheckOptions(flink="1.20"), {}, answers)
     assert {finding.rule for finding in report.findings if finding.old is not None} == rules
