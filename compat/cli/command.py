@@ -125,6 +125,7 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             options=parse_definitions(given["definitions"]),
             no_open=given["no_open"],
             jars=jars(given),
+            exact=given["exact"],
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

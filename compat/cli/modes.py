@@ -43,7 +43,7 @@ _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
 _NAMES = "it gives names to a savepoint, and OLD is not one"
 
-_JARS = ("classpath", "flink_home", "flink_version", "main_class")
+_JARS = ("classpath", "flink_home", "flink_version", "main_class", "pyflink")
 _JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {

@@ -23,6 +23,7 @@ flink_option = click.option(
 def jars_of_old(function: F) -> F:
     """The options for an OLD that another Flink builds than NEW."""
     for option in (
+        click.option("--old-pyflink", metavar="PYTHON", help="--pyflink for OLD."),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
@@ -45,6 +46,14 @@ def loading(function: F) -> F:
             metavar="PATH",
             multiple=True,
             help="For jars and SQL: a jar, a folder, or 'DIR/*'; Flink's jars, connectors. Repeatable.",
+        ),
+        click.option(
+            "--pyflink",
+            metavar="PYTHON",
+            help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: this one).",
+        ),
+        click.option(
+            "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."
         ),
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
         click.option(
@@ -122,6 +131,7 @@ def load_options(options: Mapping[str, Any]) -> LoadOptions:
         timeout=options["timeout"],
         no_open=options["no_open"],
         jars=jars(options),
+        exact=options["exact"],
     )
 
 
@@ -132,6 +142,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
         home=options[f"{prefix}flink_home"],
         version=options[f"{prefix}flink_version"],
         main_class=options[f"{prefix}main_class"],
+        pyflink=options[f"{prefix}pyflink"],
     )
 
 

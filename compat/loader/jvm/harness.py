@@ -11,11 +11,13 @@ import jpype
 
 from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.pyflink.operators import runs_python
 
 T = TypeVar("T")
 _MANAGED_MEMORY = 32 << 20
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _SOURCE = "streaming.api.operators.SourceOperatorFactory"
+_LEGACY_SOURCE = "streaming.api.operators.StreamSource"
 
 
 class OperatorFailed(Exception):
@@ -66,9 +68,9 @@ def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
     return result[0]
 
 
-def is_source(factory: Java) -> bool:
-    """True for the operator of a source whose reader connects to the outside world when it is opened."""
-    return is_a(factory, _SOURCE)
+def is_source(made: Java) -> bool:
+    """True for a source in its harness: opening it connects to the outside world, and its states are there before that."""
+    return is_a(made.getOperatorFactory(), _SOURCE) or is_a(made.getOperator(), _LEGACY_SOURCE)
 
 
 def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:
@@ -93,9 +95,9 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
 def open_operator(made: Java) -> None:
     """Open an operator, and have it make the state of its trigger, which waits for the first record.
 
-    A source is left closed: its reader would connect to the outside world.
+    A source is left closed: its reader would connect to the outside world. So is what would start a Python process.
     """
-    if is_source(made.getOperatorFactory()):
+    if is_source(made) or runs_python(made.getOperator()):
         return
     made.open()
     operator = made.getOperator()

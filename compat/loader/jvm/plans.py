@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
 from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement
+from compat.loader.jvm.pyflink.plans import python_detail, python_states
 from compat.plan import model
 from compat.plan.encode import settings_of
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
@@ -21,8 +23,11 @@ _OPTIONS = {"keyed": "KEYED_STATE_TYPE", "operator": "OPERATOR_STATE_DISTRIBUTIO
 _COLLISION = "Hash collision on user-specified ID"
 
 
-def plan_of(job: Job, shown: str) -> model.Plan:
-    """The plan of a job; ``shown`` is what reports call its program. Raises Disagreement."""
+def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> model.Plan:
+    """The plan of a job; ``shown`` is what reports call its program, and ``show_path`` gives what they call a file of Python.
+
+    Raises Disagreement.
+    """
     made = compiled(job)
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
@@ -30,8 +35,11 @@ def plan_of(job: Job, shown: str) -> model.Plan:
     return model.Plan(
         flink=minor_version(job.flink),
         job_name=job.name,
-        language="sql" if sql else "java",
-        statements=tuple(model.Statement(text=one.text, file=shown, line=one.line) for one in job.statements),
+        language="python" if job.python else "sql" if sql else "java",
+        statements=tuple(
+            model.Statement(text=one.text, file=show_path(one.file) if one.file else shown, line=one.line)
+            for one in job.statements
+        ),
         settings=settings_of(made.settings),
         stream_graph=stream_graph(made.stream_graph),
         hashes={str(id): hashed for id, hashed in made.hashes.items()},
@@ -39,21 +47,22 @@ def plan_of(job: Job, shown: str) -> model.Plan:
         job_graph=job_graph(made.job_graph),
         execution_graph=execution_graph(made.execution_graph),
         operators=tuple(
-            _operator(nodes[id], position, made, job, exec_nodes) for position, id in enumerate(made.hashes)
+            _operator(nodes[id], position, made, exec_nodes, lambda frame: _line(frame, show_path))
+            for position, id in enumerate(made.hashes)
         ),
         empty_savepoint=job.savepoint or None,
     )
 
 
-def refused_of(crash: Crash, flink: str, shown: str) -> model.Refused:
-    """A job that Flink refuses, as a plan tells it."""
+def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], str] = str) -> model.Refused:
+    """A job that Flink refuses, as a plan tells it; ``shown`` and ``show_path`` are as of :func:`plan_of`."""
     return model.Refused(
         flink=minor_version(flink),
         error=model.Refusal(
             stage="hashes" if _COLLISION in crash.message else "jobGraph",
             class_name=crash.type,
             message=crash.message,
-            source=_line(crash.frames[0]) if crash.frames else _statement_line(crash.statement, shown),
+            source=_line(crash.frames[0], show_path) if crash.frames else _statement_line(crash.statement, shown),
         ),
     )
 
@@ -62,11 +71,21 @@ def _statement_line(statement: Statement | None, shown: str) -> model.SourceLine
     return None if statement is None else model.SourceLine(shown, statement.line)
 
 
-def _operator(node: Node, position: int, made: CompiledJob, job: Job, exec_nodes: dict[int, str]) -> model.Operator:
+def _operator(
+    node: Node,
+    position: int,
+    made: CompiledJob,
+    exec_nodes: dict[int, str],
+    line: Callable[[JavaFrame], model.SourceLine],
+) -> model.Operator:
     vertex_id = made.job_graph.vertex_of[node.id]
     vertex = next(one for one in made.execution_graph.vertices if one.id == vertex_id)
     chained = next(len(one.chained_outputs) for one in vertex.job_vertex.chain if one.node == node.id)
-    states = _states(node)
+    states, unknown, detail = _states(node), node.states.unknown, _detail(node)
+    if node.python is not None:
+        told = python_states(node.python, line)
+        detail |= python_detail(node.python, node.operator, told)
+        states, unknown = None if node.python.unknown else told, node.python.unknown
     return model.Operator(
         id=node.generated_id,
         user_hash=None if node.user_hash is None else node.user_hash.lower(),
@@ -83,22 +102,28 @@ def _operator(node: Node, position: int, made: CompiledJob, job: Job, exec_nodes
         position=position,
         chained_outputs=chained,
         inputs=tuple(made.hashes[edge.source] for edge in made.stream_graph.edges_in[node.id]),
-        source=None if node.source is None else _line(node.source),
-        has_state=bool(states) or bool(node.states.unknown),
+        source=None if node.source is None else line(node.source),
+        has_state=bool(states) or bool(unknown),
         states=states,
-        states_unknown=node.states.unknown or None,
-        detail=_detail(node, states or ()),
+        states_unknown=unknown or None,
+        merged=tuple(
+            model.Merged(name=one.name, uid=one.uid, source=None if one.source is None else line(one.source))
+            for one in node.merged
+        ),
+        detail=_windows(states or ()) | detail,
         exec_node=exec_nodes.get(_number(node.name)),
     )
 
 
-def _line(frame: JavaFrame) -> model.SourceLine:
+def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> model.SourceLine:
+    if not frame.class_name:
+        return model.SourceLine(show_path(frame.file), frame.line)
     return model.SourceLine(
         frame.file or frame.class_name, frame.line, class_name=frame.class_name, method=frame.method
     )
 
 
-def _detail(node: Node, states: tuple[model.State, ...]) -> model.Detail:
+def _detail(node: Node) -> model.Detail:
     detail: model.Detail = {
         "chaining_strategy": node.chaining_strategy,
         "slot_sharing_group": node.slot_sharing_group,
@@ -108,10 +133,13 @@ def _detail(node: Node, states: tuple[model.State, ...]) -> model.Detail:
     if node.function is not None:
         detail["class"] = node.function.name
         detail["function"] = node.function.name
-    window = next((state.namespace_type for state in states if state.namespace_type is not None), None)
-    if window is not None:
-        detail["window"] = f"{window}s"
     return detail
+
+
+def _windows(states: tuple[model.State, ...]) -> model.Detail:
+    """The kind of the windows that an operator keeps state for."""
+    window = next((state.namespace_type for state in states if state.namespace_type is not None), None)
+    return {} if window is None else {"window": f"{window}s"}
 
 
 def _states(node: Node) -> tuple[model.State, ...] | None:

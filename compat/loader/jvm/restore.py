@@ -18,6 +18,7 @@ from compat.loader.jvm.bridge import (
     is_a,
     java,
     member,
+    operator_of,
     text_or_none,
 )
 from compat.loader.jvm.distribution import parsed
@@ -32,6 +33,7 @@ from compat.loader.jvm.model import (
     RestoreFailure,
     StateRestore,
 )
+from compat.loader.jvm.pyflink.operators import runs_python
 from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, serializer_of
 
 _ROCKSDB = (
@@ -56,10 +58,15 @@ class Built:
 
 
 def restore(built: Built, metadata: bytes, folder: str) -> list[OperatorRestore]:
-    """The restore of each operator of NEW that finds state of its id in OLD's ``_metadata``; ``folder`` is where that lies."""
+    """The restore of each operator of NEW that finds state of its id in OLD's ``_metadata``; ``folder`` is where that lies.
+
+    Operators that run Python are left out: what they would read is known in their Python processes only.
+    """
     states = _operator_states(metadata, folder, built.loader)
     results = []
     for operator in built.operators:
+        if runs_python(operator_of(operator.config.getStreamOperatorFactory(built.loader))):
+            continue
         for operator_id in built.ids[operator.node]:
             if operator_id in states:
                 results.append(_restored(operator, operator_id, states[operator_id], built))

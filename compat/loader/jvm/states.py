@@ -20,6 +20,7 @@ from compat.loader.jvm.harness import (
     open_operator,
 )
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
@@ -61,7 +62,11 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
     made = harness(operator, loader, default_max_parallelism(operator))
     made.initializeEmptyState()
-    if is_source(made.getOperatorFactory()):
+    if runs_python(made.getOperator()):
+        key = operator.config.getStateKeySerializer(loader)
+        snapshot = None if key is None else serializer_of(key.snapshotConfiguration())
+        return Snapshot(states=States(key_serializer=snapshot, unknown=unknown_states(made.getOperator())))
+    if is_source(made):
         subtask, uses = _operator_state(made.getOperator()), {}
     else:
         open_operator(made)
