@@ -50,6 +50,7 @@ def loading(function: F) -> F:
         click.option(
             "--pyflink",
             metavar="PYTHON",
+            envvar="COMPAT_PYFLINK",
             help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: this one).",
         ),
         click.option(

@@ -146,7 +146,8 @@ def _crash_of_run(program: Program, request: Request, taker: _Taker, environment
         take_jobs(taker, request.options, environment)
         if isinstance(program, PyFlinkProgram) and taker.gateway is not None:
             crash = taker.gateway.run(program)
-            return taker.refusals[0] if taker.refusals else crash
+            frames = () if crash is None else crash.frames
+            return msgspec.structs.replace(taker.refusals[0], frames=frames) if taker.refusals else crash
         _run_program(program, request, taker)
     except StatementFailed as error:
         refusal = taker.refusals[0] if taker.refusals else error.crash

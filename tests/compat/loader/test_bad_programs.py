@@ -31,7 +31,7 @@ def run(*arguments):
         (GOOD, "CMP903", "submits no job"),
         ("import os; os._exit(7)", "CMP901", "ended its process"),
         ("print('x' * 5_000_000)\nraise SystemExit('enough')", "CMP901", "enough"),
-        ("from pyflink.table import TableEnvironment", "CMP901", "Table or SQL"),
+        ("from pyflink.table import TableEnvironment", "CMP901", "needs PyFlink itself"),
         (GOOD + "env.execute()\nenv.execute()", "CMP901", "No operators defined"),
     ],
     ids=["raises", "loops", "exits", "syntax", "module", "no-job", "dies", "prints", "table", "executes-twice"],

@@ -20,13 +20,13 @@ def proved(
     """
     if not isinstance(outcome, Loaded) or outcome.crash is not None or outcome.needs_pyflink:
         return tuple(real)
-    differences = list(_differences(outcome.plans, real))
-    if not differences:
+    found = next(differences(outcome.plans, real), None)
+    if found is None:
         return outcome.plans
     raise InputError(
         Failure(
             rule=Undecidable.PROGRAM_FAILED,
-            message=f"This is a fault of compat, not of the program: PyFlink builds it otherwise. {differences[0]}",
+            message=f"This is a fault of compat, not of the program: PyFlink builds it otherwise. {found}",
             name=given.argument,
             side=side,
             hint="Please report it, with the program.",
@@ -34,7 +34,8 @@ def proved(
     )
 
 
-def _differences(ours: Sequence[Plan | Refused], real: Sequence[Plan | Refused]) -> Iterator[str]:
+def differences(ours: Sequence[Plan | Refused], real: Sequence[Plan | Refused]) -> Iterator[str]:
+    """Where the plans of our compiler are not those of PyFlink, in sentences."""
     if len(ours) != len(real):
         yield f"It submits {len(real)} job(s), and not {len(ours)}."
     for mine, flinks in zip(ours, real, strict=False):
