@@ -171,10 +171,15 @@ def compare_savepoints(
 
 
 def decide(
-    old: Plan | Refused, new: Plan | Refused, comparison: Comparison, sources: Mapping[str, list[str]]
+    old: Plan | Refused | Savepoint,
+    new: Plan | Refused,
+    comparison: Comparison,
+    sources: Mapping[str, list[str]],
+    answers: Answers | None = None,
 ) -> Report:
-    """The report on two plans that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
-    return _after(_report(Kept(old), Kept(new), 0, comparison), comparison, sources)
+    """The report on two sides that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
+    before = old if isinstance(old, Savepoint) else Kept(old)
+    return _after(_report(before, Kept(new), 0, comparison, answers), comparison, sources)
 
 
 def _load_all(

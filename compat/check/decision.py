@@ -12,6 +12,7 @@ from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verd
 from compat.check.identity import find_wrong_hands
 from compat.check.mapping import StateMapping, map_state
 from compat.check.rules import cmp106
+from compat.check.spelling import spelled
 from compat.plan.facts import Program
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def check(
     options = options or CheckOptions()
     mapping = map_state(old, new)
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {}, answers)
+    found = (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context))
     findings = sorted(
-        (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context)),
+        spelled(found, new.language),
         key=lambda finding: (finding.level.rank, finding.rule),
     )
     return Report(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from compat import settings as configuration
 from compat.check.findings import Level
@@ -25,13 +28,15 @@ EXPLAINING = frozenset({"text", "json", "markdown"})
 class CheckCommand:
     """A call of ``compat check``: which way, of what, how, and what besides.
 
-    ``files`` are the programs and snapshots that were named, in order. ``settings`` are the project's with those of the
+    ``files`` are the programs and snapshots that were named, in order, ``options`` those that decide what is checked and how
+    it is loaded, as they were written. ``settings`` are the project's with those of the
     command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job,
     ``job_name`` its name in a registry.
     """
 
     mode: Mode
     files: tuple[str, ...]
+    options: tuple[str, ...]
     settings: Settings
     load: LoadOptions
     load_old: LoadOptions
@@ -68,7 +73,11 @@ class CheckCommand:
     def context(self) -> ReportContext:
         """The context of the reports: which findings count as failed."""
         settings = self.settings
-        return ReportContext(fail_on=settings.fail_on or Level.ERROR, allow_unknown=bool(settings.allow_unknown))
+        return ReportContext(
+            fail_on=settings.fail_on or Level.ERROR,
+            allow_unknown=bool(settings.allow_unknown),
+            options=self.options if self.mode is Mode.COMPARE else (),
+        )
 
 
 def command_of(context: click.Context) -> CheckCommand:
@@ -85,6 +94,7 @@ def command_of(context: click.Context) -> CheckCommand:
     return CheckCommand(
         mode=mode,
         files=files,
+        options=tuple(_written(context)),
         settings=settings,
         load=load,
         load_old=load_options_of_old(given, load),
@@ -94,6 +104,25 @@ def command_of(context: click.Context) -> CheckCommand:
         job_name=given["job"] if by_name else None,
         **{name: given[name] for name in _AS_GIVEN},
     )
+
+
+_REPEATED = (
+    *("allow_non_restored_state", "job", "names", "definitions", "flink", "timeout", "no_open", "old_args", "new_args"),
+    *("classpath", "flink_home", "flink_version", "main_class"),
+    *("old_classpath", "old_flink_home", "old_flink_version", "old_main_class"),
+)
+"""The options that the next command needs too, by their parameters' names."""
+
+
+def _written(context: click.Context) -> Iterator[str]:
+    """The options of a command line that are to be repeated, quoted for a shell."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in _REPEATED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            yield parameter.opts[0] if one is True else f"{parameter.opts[0]} {shlex.quote(str(one))}"
 
 
 _AS_GIVEN = (

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from compat.plan.graphs import JobVertex
-from compat.plan.model import Operator, Plan, Settings, SourceLine, State, StateKind, StateScope
+from compat.plan.model import Language, Operator, Plan, Settings, SourceLine, State, StateKind, StateScope
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class Program:
     """A job, or the snapshot of one, as facts.
 
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
-    ``snapshot``. ``settings`` are the options that matter for a restore,
-    ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
-    job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program.
+    ``snapshot``. ``settings`` are the options that matter for a restore, ``source`` the line that submitted the job;
+    ``language`` is None where it is not known. ``all_have_state`` holds when snapshots of this job contain handles for every
+    operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a savepoint says beside that, None for a
+    program.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Program:
     settings: Settings
     source: SourceLine | None = None
     all_have_state: bool = False
+    language: Language | None = None
     batch: bool = False
     snapshot: Snapshot | None = None
 
@@ -105,6 +106,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         source=plan.source or None,
         all_have_state=bool(plan.settings.get("execution.checkpointing.file-merging.enabled")),
         batch=plan.stream_graph.job_type == "BATCH",
+        language=plan.language,
     )
 
 

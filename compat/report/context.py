@@ -23,9 +23,9 @@ class ReportContext:
 
     ``sources`` gives the lines of a file, as a mapping or a function; without it files are read from disk, relative to
     ``cwd``. ``width`` is in columns. ``old_argument`` and ``new_argument`` are what the user typed, for the command to
-    run next; the programs' names where None. ``fail_on`` and ``allow_unknown`` decide which findings count as failures
-    in formats that know pass and fail. ``plans`` are what the outcomes were made from, OLD's and NEW's of each, for formats
-    that draw graphs.
+    run next, with ``options`` as they were written; the programs' names where None. ``fail_on`` and ``allow_unknown``
+    decide which findings count as failures in formats that know pass and fail. ``plans`` are what the outcomes were made
+    from, OLD's and NEW's of each, for formats that draw graphs.
     """
 
     sources: Mapping[str, Sequence[str]] | Reader | None = None
@@ -36,6 +36,7 @@ class ReportContext:
     allow_unknown: bool = False
     old_argument: str | None = None
     new_argument: str | None = None
+    options: tuple[str, ...] = ()
     plans: Sequence[tuple[Plan | Refused | None, Plan | Refused | None]] = ()
 
     def lines(self, file: str) -> Sequence[str] | None:

@@ -214,18 +214,28 @@ def by_old_operator(mapping: Iterable[MappingRow]) -> list[tuple[Operator, list[
     return list(groups.values())
 
 
+_RESTORE_OPTIONS = ("execution.state-recovery.path", "execution.state-recovery.ignore-unclaimed-state")
+"""What SQL is restored from, and whether state may be left behind: Flink's options since 1.20."""
+
+
 def next_step(report: Report, context: ReportContext) -> str:
     """The last line of a report: the command to run, or the edit to make."""
     old = context.old_argument or report.old.name
     new = context.new_argument or report.new.name
-    again = f"compat check {shlex.quote(old)} {shlex.quote(new)}"
+    again = " ".join(["compat check", shlex.quote(old), shlex.quote(new), *context.options])
     if report.direction == "rollback":
-        again = f"compat check {shlex.quote(new)} {shlex.quote(old)} --rollback"
+        again = " ".join(["compat check", shlex.quote(new), shlex.quote(old), *context.options, "--rollback"])
     if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
         snapshot = shlex.quote(old) if report.old.kind in ("savepoint", "snapshot") else "<savepoint>"
         if report.direction == "rollback":
             return f"Next: nothing to change; a savepoint of {report.old.name} can be taken back to {report.new.name}."
         flag = " -n" if report.allow_non_restored else ""
+        if report.new.language == "java":
+            return f"Next: flink run -s {snapshot}{flag} {shlex.quote(new)}"
+        if report.new.language == "sql":
+            path, ignored = _RESTORE_OPTIONS
+            allowed = f" -D {ignored}=true" if flag else ""
+            return f"Next: sql-client.sh -D {path}={snapshot}{allowed} -f {shlex.quote(new)}"
         if report.old.kind == "savepoint" and report.new.kind == "program":
             return f"Next: flink run -s {snapshot}{flag} -py {shlex.quote(new)}"
         if report.new.kind != "program":

@@ -1,10 +1,37 @@
-"""Makes the helpers beside the tests importable however pytest was started."""
+"""Makes the helpers beside the tests importable however pytest was started, and gives Flink to those that need it."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+
+FLINK = "2.3.0"
+
+
+@pytest.fixture(scope="session")
+def java():
+    """The Java runtime of this machine."""
+    if importlib.util.find_spec("jpype") is None:
+        pytest.skip("jpype1 is not installed: pip install 'stream-compat[jvm]'")
+    from compat.loader.jvm.errors import JvmError
+    from compat.loader.jvm.java import find_java
+
+    try:
+        return find_java()
+    except JvmError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def flink(java):
+    """Flink 2.3.0, fetched once into the user's cache; without a connection and without it, tests are skipped."""
+    from tests.compat.loader.jvm.support import flink_of
+
+    return flink_of(FLINK)

@@ -16,7 +16,7 @@ from compat.loader.jvm.model import Crash, JavaFrame, UserClass
 Java: TypeAlias = Any
 FLINK = "org.apache.flink."
 _FRAMEWORK_LOADERS = ("app", "platform", "bootstrap")
-_FRAMEWORK = ("org.jpype.", "jdk.", "java.", "javax.", "sun.", "com.sun.proxy.")
+_FRAMEWORK = ("org.jpype.", "jdk.", "java.", "javax.", "sun.", "com.sun.proxy.", "org.apache.flink.table.planner.")
 
 
 def flink(name: str) -> Java:

@@ -9,6 +9,16 @@ from compat.loader.jvm.model import JarProgram, SqlScript
 
 JAVA = Path(__file__).parents[3] / "golden" / "java"
 PROGRAMS = JAVA / "programs" / "programs.jar"
+SAMPLED = {
+    "2.3.0": (
+        *("aggregating_fn_changed", "connect_swapped", "kryo_same", "oplist_type", "pojo_field_added", "q_agg_added"),
+        *("q_plan_same", "sink_committer_gen", "state_renamed", "ttl_enabled", "tuple_arity", "uid_same"),
+        *("win_count_trigger_n", "win_evictor_added"),
+    ),
+    "1.20.0": ("kryo_same", "pojo_field_added", "uid_same"),
+    "1.20.0-to-2.3.0": ("kryo_same", "pojo_field_added", "uid_same"),
+}
+"""Pairs that are looked at in each detail, by version; the verdicts are tested on all."""
 
 
 @cache

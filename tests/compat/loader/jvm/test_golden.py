@@ -10,7 +10,7 @@ from compat.loader.jvm.compiled import compiled
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.model import JarProgram, Restore
 from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
-from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, program, records, savepoint
+from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, SAMPLED, program, records, savepoint
 from tests.compat.loader.jvm.support import flink_of
 
 OPTIONS = JvmOptions(options={})
@@ -32,7 +32,7 @@ FAILED = ("restore-failed", "failed-while-running")
 
 
 def pairs(version):
-    return [name for known, name in records() if known == version and (JAVA / version / name).is_dir()]
+    return list(SAMPLED[version])
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,7 @@ def test_a_renamed_state_is_missing(restored):
 
 
 def test_states_of_an_older_flink(flink, java):
-    names = [name for known, name in records() if known == "1.20.0-to-2.3.0"]
+    names = pairs("1.20.0-to-2.3.0")
     programs = [program("2.3.0", name, "new") for name in names]
     for name, operators in zip(
         names, restores(flink, java, programs, [savepoint("1.20.0", name) for name in names]), strict=True

@@ -1,0 +1,134 @@
+"""Every golden pair in Java and SQL: the verdict says what Flink did, from two programs and from the savepoint that OLD left.
+
+All programs of a version are built in a few JVMs. A verdict is right if what Flink refused or failed, and what it exchanged,
+lost or went on from wrongly, is not called compatible without a word, and what it restored rightly is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from compat.check.findings import Level, Report, Verdict
+from compat.comparison import Comparison, decide
+from compat.loader.inputs import Input, InputKind
+from compat.plan.model import Plan, Refused
+from compat.savepoint.load import read_old
+from compat.savepoint.names import Names
+from compat.sides import Savepoint
+from tests.compat.loader.jvm.golden import program, records, savepoint
+from tests.compat.loader.jvm.support import flink_of
+
+VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
+SIZE = 12
+"""How many pairs share a JVM."""
+
+KNOWN: dict[tuple[str, str], str] = {}
+"""Verdicts that are wrong, by version and name, with the reason."""
+
+Record = dict[str, Any]
+
+
+def names(version: str) -> list[str]:
+    return [name for known, name in records() if known == version]
+
+
+class Pair:
+    """A pair as Flink built it: the plans, and what became of OLD's state in NEW, from the program and the savepoint."""
+
+    def __init__(self, old: Plan | Refused, new: Plan | Refused, answers: dict[str, Any]) -> None:
+        self.old, self.new, self.answers = old, new, answers
+
+
+def plan(outcome: Any, name: str) -> Plan | Refused:
+    from compat.loader.jvm.plans import plan_of, refused_of
+
+    if outcome.crash is not None:
+        assert outcome.crash.refused, outcome.crash
+        return refused_of(outcome.crash, "2.3.0", name)
+    return plan_of(outcome.jobs[-1], name)
+
+
+def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
+    """The pairs of a version, a few of them in each JVM."""
+    from compat.loader.jvm.answers import answers_of
+    from compat.loader.jvm.model import Restore
+    from compat.loader.jvm.process import JvmOptions, ask, finish, start
+
+    before, _, after = version.partition("-to-")
+    after = after or before
+    flinks = flink_of(before), flink_of(after)
+    options = JvmOptions(options={})
+    wanted = names(version)
+    for first in range(0, len(wanted), SIZE):
+        part = wanted[first : first + SIZE]
+        olds = finish(start([program(before, name, "old") for name in part], flinks[0], java, options))
+        building = start([program(after, name, "new") for name in part], flinks[1], java, options, grace=60)
+        asked = []
+        for number, name in enumerate(part):
+            if olds[number].jobs:
+                ask(building, Restore(metadata=olds[number].jobs[-1].savepoint, program=number))
+                asked.append((name, "programs"))
+            folder = savepoint(before, name)
+            ask(building, Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder), program=number))
+            asked.append((name, "savepoint"))
+        news = finish(building)
+        told = dict(zip(asked, news[-1].restored, strict=True))
+        for number, name in enumerate(part):
+            nodes = {node.id: node for job in news[number].jobs for node in job.nodes}
+            answers = {
+                mode: answers_of(told[name, mode], nodes)
+                for mode in ("programs", "savepoint")
+                if (name, mode) in told and news[number].jobs
+            }
+            yield name, Pair(plan(olds[number], "old"), plan(news[number], "new"), answers)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def pairs(version: str, java: Any) -> dict[str, Pair]:
+    return dict(built(version, java))
+
+
+def verdict(pair: Pair, mode: str, version: str, name: str, attempt: str) -> Report:
+    """The report on a pair, on the state backend and with the flag of a recorded restore."""
+    backend, _, allowed = attempt.partition("+")
+    new = pair.new
+    if isinstance(new, Plan):
+        new = msgspec.structs.replace(new, settings={**new.settings, "state.backend.type": backend})
+    old: Plan | Refused | Savepoint = pair.old
+    if mode == "savepoint":
+        path = str(savepoint(version.partition("-to-")[0], name))
+        old = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), Names()))
+    return decide(old, new, Comparison("old", "new", allow_non_restored=bool(allowed)), {}, pair.answers.get(mode))
+
+
+def wrong(report: Report, record: Record) -> str:
+    """In which way a verdict is wrong; nothing if it is right."""
+    fine = report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION)
+    warned = any(finding.level is Level.WARNING for finding in report.findings)
+    if record["outcome"] != "running":
+        return "a failure is called compatible" if fine else ""
+    if record.get("silentlyWrong") or record.get("stateDropped"):
+        return "a loss or an exchange is called compatible" if fine and not warned else ""
+    return "" if fine else "a false alarm"
+
+
+@pytest.mark.parametrize("mode", ["programs", "savepoint"])
+def test_the_verdict_says_what_flink_did(pairs: dict[str, Pair], version: str, mode: str) -> None:
+    found = []
+    for name, pair in pairs.items():
+        for attempt, record in records()[version, name]["attempts"].items():
+            report = verdict(pair, mode, version, name, attempt)
+            how = wrong(report, record)
+            if how and (version, name) not in KNOWN:
+                rules = sorted({finding.rule for finding in report.findings})
+                found.append(f"{name} ({attempt}): {how}; we say {report.verdict.value} {rules}")
+    assert not found, "\n".join(["", *found])
