@@ -50,8 +50,8 @@ def loading(function: F) -> F:
         click.option(
             "--pyflink",
             metavar="PYTHON",
-            envvar="COMPAT_PYFLINK",
-            help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: this one).",
+            help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: COMPAT_PYFLINK, "
+            "or this one).",
         ),
         click.option(
             "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."

@@ -55,6 +55,7 @@ VALUES = {
     "old-flink-home": "all",
     "old-flink-version": "1.20.0",
     "old-main-class": "Job",
+    "old-pyflink": "python3.11",
     "output": "json",
     "token-file": "new.py",
 }
@@ -62,8 +63,9 @@ VALUES = {
 COMMON = {
     "allow_non_restored_state", "outputs", "fail_on", "allow_unknown", "baseline", "explain", "new_args", "job",
     "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
+    "pyflink", "exact",
 }  # fmt: skip
-OF_OLD = {"old_args", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"}
+OF_OLD = {"old_args", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"}
 EFFECTIVE = {
     Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names"} | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,

@@ -17,6 +17,9 @@ HINT = (
     "Write pip install 'stream-compat[pyflink]', or name an interpreter that has PyFlink with --pyflink PYTHON "
     '(or pyflink = "PYTHON" in the settings).'
 )
+VARIABLE = "COMPAT_PYFLINK"
+"""Names an interpreter that has PyFlink, or its environment, where no option does."""
+
 _ASK = """
 import importlib.util, json, sys
 spec = importlib.util.find_spec("pyflink")
@@ -43,7 +46,9 @@ class PyFlink:
 
 
 def find_pyflink(python: str | None = None) -> PyFlink:
-    """The PyFlink of an interpreter, of this one if none is named. Raises JvmError where it has none."""
+    """The PyFlink of an interpreter: the one named, else that of COMPAT_PYFLINK, else this one. Raises JvmError where it has
+    none."""
+    python = python or os.environ.get(VARIABLE)
     command = _interpreter(python)
     try:
         asked = subprocess.run([command, "-c", _ASK], capture_output=True, text=True, check=True, timeout=_TIME)

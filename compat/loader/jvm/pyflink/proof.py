@@ -20,6 +20,17 @@ def proved(
     """
     if not isinstance(outcome, Loaded) or outcome.crash is not None or outcome.needs_pyflink:
         return tuple(real)
+    versions = {plan.flink for plan in (*outcome.plans, *real)} - {""}
+    if len(versions) > 1:
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"PyFlink is of Flink {real[0].flink}, and the check is for Flink {outcome.plans[0].flink}.",
+                name=given.argument,
+                side=side,
+                hint=f"Write --flink {real[0].flink}, or name another PyFlink with --pyflink PYTHON.",
+            )
+        )
     found = next(differences(outcome.plans, real), None)
     if found is None:
         return outcome.plans

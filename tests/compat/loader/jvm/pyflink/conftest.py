@@ -1,10 +1,6 @@
 """Real PyFlink for tests: that of COMPAT_PYFLINK, an interpreter or its environment, else of this interpreter."""
 
-import os
-
 import pytest
-
-PYTHON = "COMPAT_PYFLINK"
 
 
 @pytest.fixture(scope="session")
@@ -14,9 +10,9 @@ def pyflink():
     from compat.loader.jvm.pyflink.installed import find_pyflink
 
     try:
-        return find_pyflink(os.environ.get(PYTHON))
+        return find_pyflink()
     except JvmError as error:
-        pytest.skip(f"{error} ({PYTHON} names a Python that has it.)")
+        pytest.skip(f"{error} (COMPAT_PYFLINK names a Python that has it.)")
 
 
 @pytest.fixture(scope="session")

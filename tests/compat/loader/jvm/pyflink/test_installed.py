@@ -35,6 +35,15 @@ def test_an_environment_and_its_interpreter_are_the_same(tmp_path, monkeypatch):
         assert [Path(jar).name for jar in found.jars] == ["flink-dist-2.3.0.jar", "flink-python-2.3.0.jar"]
 
 
+def test_the_variable_names_one_where_nothing_else_does(tmp_path, monkeypatch):
+    monkeypatch.delenv("FLINK_HOME", raising=False)
+    python = environment(tmp_path, jars=True)
+    monkeypatch.setenv("COMPAT_PYFLINK", str(tmp_path))
+    assert find_pyflink().python == str(python)
+    with pytest.raises(JvmError, match="nowhere"):
+        find_pyflink("nowhere")
+
+
 def test_flinks_jars_are_those_of_an_installation_where_pyflink_takes_them_from_there(tmp_path, monkeypatch):
     environment(tmp_path, jars=True)
     (tmp_path / "flink" / "lib").mkdir(parents=True)
