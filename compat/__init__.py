@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from compat.check.findings import Finding, Fix, Level, Report, Verdict
     from compat.check.undecided import Undecided
     from compat.loader.failure import Failure
-    from compat.loader.inputs import InputError
+    from compat.loader.inputs import FlinkJars, InputError
     from compat.plan.facts import Program
     from compat.plan.model import Operator, State
 
@@ -33,6 +33,7 @@ __all__ = [
     "Failure",
     "Finding",
     "Fix",
+    "FlinkJars",
     "InputError",
     "Inspection",
     "Level",
@@ -55,7 +56,7 @@ _HOMES = {
     "compat.check.findings": ("Finding", "Fix", "Level", "Report", "Verdict"),
     "compat.check.undecided": ("Undecided",),
     "compat.loader.failure": ("Failure",),
-    "compat.loader.inputs": ("InputError",),
+    "compat.loader.inputs": ("FlinkJars", "InputError"),
     "compat.plan.facts": ("Program",),
     "compat.plan.model": ("Operator", "State"),
 }

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from compat.check.findings import Report
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.failure import Failure, Undecidable
-from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.inputs import FlinkJars, InputError, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Refused
 from compat.state.frozen import frozen
 
 Job = str | os.PathLike[str]
-"""A program (``job.py``), a topology file, a plan, or ``git:REF:path``; as OLD a savepoint too."""
+"""A program (``job.py``, a jar, an SQL script), a topology file, a plan, or ``git:REF:path``; as OLD a savepoint too."""
 
 
 @frozen
@@ -71,12 +72,15 @@ def check(
     flink: str | None = None,
     timeout: float | None = None,
     call_open: bool = True,
+    jars: FlinkJars | None = None,
+    old_jars: FlinkJars | None = None,
 ) -> tuple[Report | Undecided, ...]:
     """Whether NEW restores the state of OLD: an outcome for each job that the programs submit.
 
     An outcome has a ``verdict``; that of an :class:`Undecided` is unknown, and its ``failures`` say why. With ``rollback``,
     the outcomes of going back from NEW to OLD follow. The other arguments are the options of ``compat check``: ``options``
-    those of ``-D``, ``timeout`` in seconds. Settings files are not looked at; comments in the programs are.
+    those of ``-D``, ``timeout`` in seconds, ``jars`` where Flink's classes come from for jobs that they build, and
+    ``old_jars`` those for OLD where they are others. Settings files are not looked at; comments in the programs are.
 
     >>> import compat
     >>> (report,) = compat.check("word_count/v1.py", "word_count/v2.py")
@@ -85,10 +89,12 @@ def check(
     >>> print(*{finding.rule for finding in report.findings if finding.level is compat.Level.ERROR})
     CMP103
     """
+    load = _load_options(options, flink, timeout, call_open, jars)
     forward = Comparison(
         old=os.fspath(old),
         new=os.fspath(new),
-        load=_load_options(options, flink, timeout, call_open),
+        load=load,
+        load_old=None if old_jars is None else replace(load, jars=old_jars.over(load.jars)),
         old_arguments=tuple(old_args),
         new_arguments=tuple(new_args),
         allow_non_restored=allow_non_restored_state,
@@ -107,6 +113,7 @@ def plan(
     flink: str | None = None,
     timeout: float | None = None,
     call_open: bool = True,
+    jars: FlinkJars | None = None,
 ) -> tuple[Program, ...]:
     """The jobs that a program submits, as facts: operators with their ids, states and settings.
 
@@ -120,7 +127,7 @@ def plan(
     """
     argument = os.fspath(job)
     with opened(argument, tuple(args)) as given:
-        plans = load(given, _load_options(options, flink, timeout, call_open))
+        plans = load(given, _load_options(options, flink, timeout, call_open, jars))
     programs = []
     for each in plans:
         if isinstance(each, Refused):
@@ -156,9 +163,13 @@ def inspect(snapshot: str | os.PathLike[str]) -> Inspection:
 
 
 def _load_options(
-    options: Mapping[str, str] | None, flink: str | None, timeout: float | None, call_open: bool
+    options: Mapping[str, str] | None,
+    flink: str | None,
+    timeout: float | None,
+    call_open: bool,
+    jars: FlinkJars | None,
 ) -> LoadOptions:
-    return LoadOptions.given(options or {}, flink=flink, timeout=timeout, no_open=not call_open)
+    return LoadOptions.given(options or {}, flink=flink, timeout=timeout, no_open=not call_open, jars=jars)
 
 
 def _unusable(name: str, message: str, rule: Undecidable = Undecidable.PROGRAM_FAILED) -> InputError:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from compat.check.findings import Level, Report
 from compat.comparison import Comparison, compare
+from compat.loader.inputs import FlinkJars
 from compat.report import ReportContext, render
 from compat.settings import Settings, find
 
@@ -38,11 +39,13 @@ def assert_compatible(
     flink: str | None = None,
     timeout: float | None = None,
     call_open: bool | None = None,
+    jars: FlinkJars | None = None,
 ) -> tuple[Report, ...]:
     """Fail, with the whole report, unless NEW restores the state of OLD; gives the reports, one a job.
 
     The arguments are the options of ``compat check``: ``options`` those of ``-D``, ``rollback`` also asks whether OLD
-    restores what NEW writes. What is not given comes from the project's settings. Raises IncompatibleError.
+    restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. What is not given comes from
+    the project's settings. Raises IncompatibleError.
     """
     __tracebackhide__ = True
     settings = find(Path.cwd(), Path(new)).under(
@@ -54,6 +57,7 @@ def assert_compatible(
             timeout=timeout,
             options=dict(options or {}),
             no_open=None if call_open is None else not call_open,
+            jars=jars or FlinkJars(),
         )
     )
     forward = Comparison(

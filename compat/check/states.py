@@ -9,7 +9,8 @@ from compat.check.context import Check
 from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
 from compat.plan.facts import State, StateKind, StateScope
-from compat.state.compatibility import Compatibility, Dialect
+from compat.state.compatibility import Answer, Compatibility, Dialect
+from compat.state.compatibility.answers import SAME
 from compat.state.frozen import frozen
 
 
@@ -78,9 +79,39 @@ def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]
             continue
         if kind_change(old, new, change.dialect) in (KindChange.REFUSED, KindChange.FIRST_ONLY):
             continue
-        found = type_change(old, new, change.dialect)
+        found = _told(old, new) or type_change(old, new, change.dialect)
         if found is not None and (found.changes or not found.readable):
             yield old, new, found
+
+
+def _told(old: State, new: State) -> Compatibility | None:
+    """What Flink's snapshots of two states' serializers tell; None where they tell nothing."""
+    if old.serializers is None or new.serializers is None:
+        return None
+    from compat.check import serializers
+
+    answer = serializers.of_states(old, new)
+    if answer is None or answer[0] is serializers.Told.UNKNOWN:
+        return None
+    same = answer[0] is serializers.Told.SAME
+    return SAME if same else Compatibility(Answer.AFTER_MIGRATION, answer[1])
+
+
+def undecided(change: StateChange) -> Iterator[tuple[State, tuple[str, ...]]]:
+    """The states of OLD whose serializers differ in a way that only Flink's own classes can judge, with what differs."""
+    if change.asked:
+        return
+    both = [(old, new) for old, new in (*change.kept, *change.elements) if old.serializers and new.serializers]
+    if not both:
+        return
+    from compat.check import serializers
+
+    unreadable = {old.name for old, _, found in retyped(change) if not found.readable}
+    for old, new in both:
+        for answer in (serializers.of_states(old, new), serializers.placed(old, new)):
+            if answer is not None and answer[0] is serializers.Told.UNKNOWN and old.name not in unreadable:
+                yield old, answer[1]
+                break
 
 
 def _own(state: State) -> bool:

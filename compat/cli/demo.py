@@ -9,13 +9,14 @@ import click
 
 @click.command("demo")
 @click.argument("folder", type=click.Path(file_okay=False), default="compat-demo")
-def demo(folder: str) -> None:
+@click.option("--java", is_flag=True, help="Check a job in Java and one in SQL instead, built by Flink's own classes.")
+def demo(folder: str, java: bool) -> None:
     """Check two versions of a job, run the first to a savepoint, restore the second from it.
 
     Works in FOLDER, which gets the programs to go on with.
 
     Example: compat demo
     """
-    from compat.execution.demo import tell
+    from compat.execution import demo, demo_java
 
-    sys.exit(tell(folder))
+    sys.exit((demo_java if java else demo).tell(folder))

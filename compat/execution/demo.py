@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import compat.examples
-from compat.compiler.ours import ROOT
+from compat.execution.story import Broken, command, heading, text
 
 REFUSED = 2
 _EXAMPLE = Path(compat.examples.__path__[0]) / "word_count"
@@ -20,10 +18,6 @@ _NEEDS_SPARK = "The demo runs jobs, and {name!r} is not installed: pip install '
 _COUNT = re.compile(r"\((\w+),(\d+)\)$")
 _WORDS = ["to", "be", "or", "not", "to", "be"]
 _NUMBERS = 1000
-
-
-class _Broken(Exception):
-    """A command that did not end as the story says."""
 
 
 def tell(folder: str) -> int:
@@ -41,7 +35,7 @@ def tell(folder: str) -> int:
         shutil.copy(_EXAMPLE / name, home / name)
     try:
         _story(home)
-    except _Broken as error:
+    except Broken as error:
         print(f"\nThe demo broke off: {error}", file=sys.stderr)
         return 1
     return 0
@@ -64,30 +58,30 @@ def _what_is_missing() -> str | None:
 
 
 def _story(home: Path) -> None:
-    _heading("1. v1.py counts words. v2.py leaves out the short ones. Can it restore the counts?")
-    _command(home, "check", "v1.py", "v2.py", "--output", "concise", ends=1)
-    _text("No: the new filter takes the counter's id, and Flink would not even say so. v2_fixed.py pins both ids:")
-    _command(home, "check", "v1.py", "v2_fixed.py", lines=1)
+    heading("1. v1.py counts words. v2.py leaves out the short ones. Can it restore the counts?")
+    command(home, "check", "v1.py", "v2.py", "--output", "concise", ends=1)
+    text("No: the new filter takes the counter's id, and Flink would not even say so. v2_fixed.py pins both ids:")
+    command(home, "check", "v1.py", "v2_fixed.py", lines=1)
 
-    _heading("2. v1.py runs on Spark for three epochs and stops with a savepoint, a Delta table.")
-    said = _command(home, "run", "v1.py", "--epochs", "3", "--epoch-records", "100", lines=0)
+    heading("2. v1.py runs on Spark for three epochs and stops with a savepoint, a Delta table.")
+    said = command(home, "run", "v1.py", "--epochs", "3", "--epoch-records", "100", lines=0)
     savepoint = os.path.relpath(said.splitlines()[-1], home)
-    _text(f"Savepoint: {savepoint}")
-    _command(home, "state", savepoint, "count words")
+    text(f"Savepoint: {savepoint}")
+    command(home, "state", savepoint, "count words")
     before = _counts(said)
 
-    _heading("3. The savepoint carries the plan of its program. The check needs nothing else.")
-    _command(home, "check", savepoint, "v2.py", "--output", "concise", ends=1)
-    _command(home, "check", savepoint, "v2_fixed.py", lines=1)
+    heading("3. The savepoint carries the plan of its program. The check needs nothing else.")
+    command(home, "check", savepoint, "v2.py", "--output", "concise", ends=1)
+    command(home, "check", savepoint, "v2_fixed.py", lines=1)
 
-    _heading("4. v2_fixed.py restores the savepoint and counts on to the end.")
-    after = _counts(_command(home, "run", "v2_fixed.py", "-s", savepoint, lines=0))
+    heading("4. v2_fixed.py restores the savepoint and counts on to the end.")
+    after = _counts(command(home, "run", "v2_fixed.py", "-s", savepoint, lines=0))
     expected = sum(_WORDS[number % len(_WORDS)] == "not" for number in range(1, _NUMBERS + 1))
-    _text(f"'not' at the savepoint: {before['not']}    now: {after['not']}    in a run that never stopped: {expected}")
+    text(f"'not' at the savepoint: {before['not']}    now: {after['not']}    in a run that never stopped: {expected}")
     if after != {"not": expected}:
-        raise _Broken("the restored job counted otherwise than one that never stopped. Please report this.")
+        raise Broken("the restored job counted otherwise than one that never stopped. Please report this.")
 
-    _heading(f"Where to look next, in {home}/")
+    heading(f"Where to look next, in {home}/")
     steps = (
         ("compat check v1.py v2.py", "the whole report: source lines, reasons, fixes"),
         ("compat explain v1.py v2.py 'count words'", "why the id changed"),
@@ -96,39 +90,13 @@ def _story(home: Path) -> None:
         ("compat list --all", "the jobs that ran here"),
         ("compat rules", "everything that is checked"),
     )
-    _text("\n".join(f"{command:<72} {what}" for command, what in steps))
+    text("\n".join(f"{call:<72} {what}" for call, what in steps))
 
 
-def _heading(text: str) -> None:
-    print(f"\n{text}", flush=True)
-
-
-def _text(text: str) -> None:
-    print("\n".join(f"   {line}" for line in text.splitlines()), flush=True)
-
-
-def _command(home: Path, *arguments: str, ends: int = 0, lines: int | None = None) -> str:
-    """Run a command of ours in the demo's folder and show what it printed, or the first ``lines`` of it; gives all of it."""
-    print(f"   $ compat {' '.join(_quoted(arguments))}", flush=True)
-    environment = {name: value for name, value in os.environ.items() if name != "COMPAT_STORE"}
-    environment["PYTHONPATH"] = os.pathsep.join([ROOT, *filter(None, [environment.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-m", "compat", *arguments], cwd=home, env=environment, capture_output=True, text=True
-    )
-    if done.returncode != ends or not done.stdout:
-        raise _Broken(f"the command ended with exit code {done.returncode}:\n{done.stderr or done.stdout}")
-    _text("\n".join(done.stdout.rstrip().splitlines()[:lines]))
-    return done.stdout
-
-
-def _quoted(arguments: Sequence[str]) -> list[str]:
-    return [f"'{text}'" if " " in text else text for text in arguments]
-
-
-def _counts(text: str) -> dict[str, int]:
+def _counts(said: str) -> dict[str, int]:
     """The last count of each word in what the job printed."""
     found: dict[str, int] = {}
-    for line in text.splitlines():
+    for line in said.splitlines():
         if match := _COUNT.search(line):
             found[match[1]] = max(int(match[2]), found.get(match[1], 0))
     return found

@@ -36,7 +36,7 @@ def _told_by_flink(check: Check) -> Iterator[Finding]:
             RULE,
             f"the state {change.name!r} of {pair.new.label} has another type, which does not read the old one's bytes",
             consequence=restores.consequence(check, problem),
-            reason=f"{' '.join(change.reasons)} Flink says: {problem.failure.message}",
+            reason=" ".join(change.reasons) or f"Flink says: {problem.failure.message}",
             old=pair.old,
             new=pair.new,
             state=change.name,

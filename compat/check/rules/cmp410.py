@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.check.states import changes, undecided
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -24,6 +25,25 @@ def _find(check: Check) -> Iterator[Finding]:
                     fixes=(Fix(text="Ask for all states in open(), and let open() work without its surroundings."),),
                 )
                 break
+    yield from _only_flink_can_tell(check)
+
+
+def _only_flink_can_tell(check: Check) -> Iterator[Finding]:
+    """States of jobs that Flink built, compared by their plans alone, whose serializers are not the same."""
+    for change in changes(check):
+        for old, differences in undecided(change):
+            yield check.finding(
+                RULE,
+                f"the serializer of the state {old.name!r} of {change.pair.new.label} is another one",
+                consequence="Whether it reads the old bytes is decided by classes of Flink's and the program's.",
+                reason=" ".join(differences) or "What the two wrote of themselves differs.",
+                old=change.pair.old,
+                new=change.pair.new,
+                state=old.name,
+                fixes=(
+                    Fix(text="Check with the new job itself in place of its plan: Flink's own classes decide then."),
+                ),
+            )
 
 
 RULE = Rule(

@@ -42,3 +42,28 @@ def test_without_java_one_sentence_says_what_to_install(tmp_path: Path, monkeypa
     assert result.stderr.count("\n") == 1
     assert "stream-compat[spark,java]" in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_story_of_java_and_sql(flink, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "compat", "demo", "--java"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "CMP404" in done.stdout
+    assert "CMP701" in done.stdout
+
+
+def test_without_a_bridge_to_java_one_sentence_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("compat.execution.demo_java.find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["demo", "--java"])
+    assert result.exit_code == 2
+    assert "stream-compat[jvm]" in result.stderr
+    assert not list(tmp_path.iterdir())

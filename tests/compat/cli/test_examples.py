@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,17 @@ def test_the_main_job_says_that_the_state_goes_to_another_operator():
     assert result.exit_code == 1
     assert result.output.startswith("INCOMPATIBLE")
     assert "CMP103" in result.output
+
+
+def test_a_check_of_programs_in_python_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom compat.cli import main\n"
+        f"try: main(['check', {OLD!r}, {NEW!r}, '--output', 'json=/dev/null'])\nexcept SystemExit: pass\n"
+        "heavy = {'jpype', 'pyspark', 'pandas', 'pyarrow', 'deltalake', 'deepdiff', 'compat.loader.jvm'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_a_program_is_compatible_with_itself_and_with_its_snapshot(tmp_path):

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import compat
 from compat.cli import main
+from compat.testing import IncompatibleError, assert_compatible
 from tests.compat.loader.jvm.golden import JAVA, records
 
 Run = Callable[..., Result]
@@ -152,3 +154,16 @@ def test_where_flink_is_is_no_question_for_programs_in_python(run: Run) -> None:
     result = run("check", "job.py", "job.py", "--flink-version", "2.3.0")
     assert result.exit_code == 2
     assert "--flink-version has no effect here: it is for jars and SQL" in words(result).replace("│ ", "")
+
+
+def test_from_python(flink, java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    old, new, _, main_class = pair("tuple_arity")
+    jars = compat.FlinkJars(classpath=flink.classpath, main_class=main_class)
+    (report,) = compat.check(old, new, jars=jars)
+    assert isinstance(report, compat.Report)
+    assert "CMP404" in {finding.rule for finding in report.findings}
+    (job,) = compat.plan(old, jars=jars)
+    assert "val" in {operator.uid for operator in job.operators}
+    with pytest.raises(IncompatibleError, match="CMP404"):
+        assert_compatible(old, new, jars=jars)
