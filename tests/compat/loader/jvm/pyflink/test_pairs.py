@@ -1,5 +1,8 @@
 """Pairs of programs with the Table API: what keeps its state, what the check says of it, and what rules of SQL read."""
 
+import json
+import re
+
 import pytest
 
 from compat.comparison import Comparison, decide
@@ -39,11 +42,17 @@ def judged(pair, old, new):
             before, after = named[name], by_id[named[name].id]
             assert before.exec_node, pair.name
             assert after.exec_node, pair.name
+            assert json.loads(before.exec_node)["type"].startswith(f"stream-exec-{_dashed(name)}_"), pair.name
             assert (before.exec_node, before.description) != (after.exec_node, after.description), pair.name
     for operator in old.operators:
         assert operator.source is not None, (pair.name, operator.label)
         assert operator.source.file.startswith("job"), operator.source
     assert [one.text.split()[:2] for one in new.statements][:1] == [["INSERT", "INTO"]]
+
+
+def _dashed(name):
+    """``group-aggregate`` for ``GroupAggregate``, as compiled plans spell it."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
 def test_a_sample(build, tmp_path):
