@@ -109,11 +109,21 @@ def start_jvm(request: Request) -> None:
     )
 
 
+def with_configuration(request: Request) -> Request:
+    """The request with the settings of Flink's installation under its own options, as ``flink run`` has them."""
+    if not request.configuration:
+        return request
+    read = flink("configuration.GlobalConfiguration").loadConfiguration(request.configuration).toMap()
+    settings = {str(key): str(value) for key, value in read.items()}
+    return msgspec.structs.replace(request, options={**settings, **request.options})
+
+
 def run(request: Request, out: _Out) -> list[list[Built]]:
     """Build the programs of a request, each as if it were the first in its JVM; gives the jobs of each."""
     out.write(Begun())
     try:
         start_jvm(request)
+        request = with_configuration(request)
         places = Places()
         environment = capturing_environment(places.note)
     except (OSError, RuntimeError, jpype.JException) as error:

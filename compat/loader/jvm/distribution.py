@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 
 HOME_VARIABLE = "FLINK_HOME"
+CONFIGURATION_VARIABLE = "FLINK_CONF_DIR"
 FLINK = "org.apache.flink"
 _CORE = "org/apache/flink/api/common/ExecutionConfig.class"
 _HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
@@ -34,11 +35,15 @@ _ARTIFACTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlinkDistribution:
-    """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told."""
+    """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told.
+
+    ``configuration`` is the folder with the settings of an installation.
+    """
 
     version: str
     jars: tuple[Path, ...]
     harness_jars: tuple[Path, ...] = ()
+    configuration: Path | None = None
     note: str = ""
 
     @property
@@ -82,15 +87,23 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
             "Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or --flink-version 2.3.0, which fetches them.",
         )
     version = flink_version(jars)
+    found = FlinkDistribution(version=version, jars=jars, configuration=_configuration(home))
     if _first_with(jars, _HARNESS) is not None:
-        return FlinkDistribution(version=version, jars=jars)
+        return found
     if not places.fetch_harness:
-        return FlinkDistribution(version=version, jars=jars, note=_without_harness(version))
+        return replace(found, note=_without_harness(version))
     try:
-        harness = fetch(f"flink-harness-{version}", harness_artifacts(version))
+        return replace(found, harness_jars=fetch(f"flink-harness-{version}", harness_artifacts(version)))
     except JvmError as error:
-        return FlinkDistribution(version=version, jars=jars, note=f"{_without_harness(version)} {error}")
-    return FlinkDistribution(version=version, jars=jars, harness_jars=harness)
+        return replace(found, note=f"{_without_harness(version)} {error}")
+
+
+def _configuration(home: str | None) -> Path | None:
+    """The folder of an installation's settings, where Flink's own commands look for it."""
+    if not home:
+        return None
+    folder = Path(os.environ.get(CONFIGURATION_VARIABLE) or Path(home, "conf")).absolute()
+    return folder if folder.is_dir() else None
 
 
 def harness_artifacts(version: str) -> tuple[Artifact, ...]:

@@ -72,7 +72,7 @@ class FlinkLoading:
         """End it without waiting for what it gives; nothing happens where it has finished."""
         if not self._ended:
             self._ended = True
-            self._building.interpreter.end()
+            self._building.end()
 
     def _answers(self, outcome: JvmOutcome) -> tuple[Answers, ...]:
         late = Restored(failure=f"The restore did not end within {self._options.timeout:g} seconds.")

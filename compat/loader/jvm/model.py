@@ -408,7 +408,7 @@ Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram
 class Request(Struct, frozen=True, kw_only=True):
     """The programs that the child is to build, one after the other, with which Flink.
 
-    ``options`` are those of ``-D``. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]
@@ -418,6 +418,7 @@ class Request(Struct, frozen=True, kw_only=True):
     jvm_options: tuple[str, ...] = ()
     user_classpath: tuple[str, ...] = ()
     options: dict[str, str] = {}
+    configuration: str = ""
     harness: bool = True
     call_open: bool = True
     open_timeout: float = 5.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -64,12 +66,21 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """Programs on their way: :func:`start` makes it, :func:`finish` waits for the outcomes."""
+    """Programs on their way: :func:`start` makes it, :func:`finish` waits for the outcomes.
 
+    ``folder`` is where Flink's classes put files that they want for a while.
+    """
+
+    folder: str
     interpreter: Interpreter
     pipes: Pipes
     reading: threading.Thread
     archive: Archive
+
+    def end(self) -> None:
+        """End the process and all that it started, and remove what they left behind."""
+        self.interpreter.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _tell(interpreter: Interpreter, command: Request | Restore) -> None:
@@ -85,15 +96,17 @@ def start(
 ) -> Building:
     """Start to build programs, one after the other in one JVM; ``grace`` are seconds more, for restores into them."""
     archive = archive_for(flink, java)
+    folder = tempfile.mkdtemp(prefix="compat-jvm-")
     deadline = time.monotonic() + options.timeout * len(programs) + grace
     request = Request(
         programs=tuple(programs),
         flink=flink.version,
         classpath=flink.classpath,
         java_library=str(java.library),
-        jvm_options=(*archive.options, *_jvm_options(java)),
+        jvm_options=(*archive.options, *_jvm_options(java), f"-Djava.io.tmpdir={folder}"),
         user_classpath=options.user_classpath,
         options=options.options,
+        configuration=str(flink.configuration or ""),
         harness=not flink.note,
         call_open=options.call_open,
         open_timeout=options.open_timeout,
@@ -108,7 +121,7 @@ def start(
     reading = threading.Thread(target=_read, args=(interpreter, pipes, deadline), daemon=True)
     reading.start()
     _tell(interpreter, request)
-    return Building(interpreter, pipes, reading, archive)
+    return Building(folder, interpreter, pipes, reading, archive)
 
 
 def _read(interpreter: Interpreter, pipes: Pipes, deadline: float) -> None:
@@ -136,7 +149,7 @@ def finish(building: Building) -> list[JvmOutcome]:
         building.reading.join()
         code = _code(building) if building.pipes.done else None
     finally:
-        building.interpreter.end()
+        building.end()
     if code == 0:
         building.archive.keep()
     return _outcomes(building.pipes, code)

@@ -60,6 +60,13 @@ def test_two_jars(run: Run) -> None:
     assert "--classpath " in again
 
 
+def test_nothing_is_left_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    assert run("check", *pair("uid_same")).exit_code == 0
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_a_class_that_gains_a_field_migrates(run: Run) -> None:
     result = run("check", *pair("pojo_field_added"), "--output", "json")
     report = json.loads(result.output)
@@ -167,3 +174,19 @@ def test_from_python(flink, java, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "val" in {operator.uid for operator in job.operators}
     with pytest.raises(IncompatibleError, match="CMP404"):
         assert_compatible(old, new, jars=jars)
+
+
+def test_the_settings_of_an_installation_hold_as_for_flink_run(flink, run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "flink"
+    (home / "lib").mkdir(parents=True)
+    for jar in flink.jars:
+        (home / "lib" / Path(jar).name).symlink_to(jar)
+    (home / "conf").mkdir()
+    (home / "conf" / "config.yaml").write_text("parallelism.default: 3\nstate:\n  backend:\n    type: rocksdb\n")
+    old, _, *rest = pair("uid_same")
+    made = run("plan", old, *rest, "--flink-home", str(home), "--format", "json", classpath=False)
+    settings = json.loads(made.output)["settings"]
+    assert settings["state.backend.type"] == "rocksdb"
+    given = ("-D", "state.backend.type=hashmap", "--format", "json")
+    made = run("plan", old, *rest, "--flink-home", str(home), *given, classpath=False)
+    assert json.loads(made.output)["settings"]["state.backend.type"] == "hashmap"
