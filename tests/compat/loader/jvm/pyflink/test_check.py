@@ -13,10 +13,12 @@ from compat.loader.failure import Side
 from compat.loader.inputs import Input, InputError, InputKind, LoadOptions, load, opened
 from compat.loader.jvm.pyflink.proof import proved
 from compat.loader.request import Loaded
-from tests.compat.loader.jvm.pyflink.pairs import PYTHON, TABLES
+from tests.compat.loader.jvm.pyflink.pairs import PAIRS, PYTHON, TABLES
 
-GOLDEN = Path(__file__).parents[4] / "golden" / "pyflink-2.3" / "programs"
-ALL_STATES = GOLDEN / "keyed_all_states.py"
+GOLDEN = Path(__file__).parents[4] / "golden" / "pyflink-2.3"
+ALL_STATES = GOLDEN / "programs" / "keyed_all_states.py"
+SAVEPOINT = GOLDEN / "table_savepoint"
+"""What PyFlink 2.3.0 wrote of the pairs' grouped orders, after some hundred rows."""
 
 
 def run(*arguments):
@@ -53,6 +55,19 @@ def test_states_of_the_datastream_part_are_compared(jobs, pyflink, build):
     )
     assert '"new.py"' in json.dumps(renamed)
     assert f'"line": {line + 1}' in json.dumps(renamed)
+
+
+@pytest.mark.parametrize(
+    ("new", "code", "rules"),
+    [("same", 0, {"CMP104"}), ("aggregate_added", 1, {"CMP104", "CMP404"})],
+)
+def test_a_savepoint_that_a_job_of_the_table_api_wrote(tmp_path, monkeypatch, pyflink, build, new, code, rules):
+    monkeypatch.chdir(tmp_path)
+    pair = next(pair for pair in PAIRS if pair.name == new)
+    Path("new.py").write_text(TABLES + pair.new)
+    result = run("check", str(SAVEPOINT), "new.py", "--output", "json", "--pyflink", pyflink.python)
+    assert result.exit_code == code, result.output
+    assert rules <= {one["rule"] for one in json.loads(result.output)["findings"]}
 
 
 def test_the_fast_way_is_proved(pyflink, build):
