@@ -65,7 +65,9 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     if runs_python(made.getOperator()):
         key = operator.config.getStateKeySerializer(loader)
         snapshot = None if key is None else serializer_of(key.snapshotConfiguration())
-        return Snapshot(states=States(key_serializer=snapshot, unknown=unknown_states(made.getOperator())))
+        return Snapshot(
+            states=States(key_serializer=snapshot, unknown=unknown_states(made.getOperator(), key is not None))
+        )
     if is_source(made):
         subtask, uses = _operator_state(made.getOperator()), {}
     else:

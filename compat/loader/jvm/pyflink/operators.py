@@ -21,11 +21,12 @@ def runs_python(operator: Java) -> bool:
     return operator is not None and is_a(operator, *_RUNS_PYTHON)
 
 
-def unknown_states(operator: Java) -> str:
+def unknown_states(operator: Java, keyed: bool) -> str:
     """Why the states of an operator that runs Python are not known; empty where they are.
 
-    Functions of scalars and tables keep none; those of the DataStream API are asked themselves.
+    Functions of scalars and tables keep none; those of the DataStream API are asked themselves. Aggregates of pandas have a
+    stateless base class and keep state by key.
     """
-    if is_a(operator, *_STATELESS, _DATASTREAM):
+    if is_a(operator, _DATASTREAM) or (is_a(operator, *_STATELESS) and not keyed):
         return ""
     return _UNKNOWN.format((class_name(operator) or "").rpartition(".")[2])

@@ -70,6 +70,18 @@ t.execute_sql("INSERT INTO longs SELECT product, total(amount) FROM orders GROUP
 """
 
 
+PANDAS = """\
+@udaf(result_type=DataTypes.BIGINT(), func_type="pandas")
+def total(amounts):
+    return amounts.sum()
+
+
+orders.window(Tumble.over(lit(10).minutes).on(col("ts")).alias("w")).group_by(col("product"), col("w")).select(
+    col("product"), total(col("amount"))
+).execute_insert("longs")
+"""
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two programs, what follows :data:`TABLES` in each, and what they are to show.
@@ -211,6 +223,14 @@ PAIRS = (
         UDAF,
         _changed(UDAF, "Row(0)", "Row(1)"),
         {"PythonGroupAggregate": KEPT},
+        "unknown",
+        ("CMP410",),
+    ),
+    Pair(
+        "pandas_aggregate",
+        PANDAS,
+        PANDAS,
+        {"PythonGroupWindowAggregate": KEPT},
         "unknown",
         ("CMP410",),
     ),
