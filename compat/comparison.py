@@ -367,7 +367,7 @@ def _jobs(old: Old, new: New, comparison: Comparison) -> Sequence[int]:
 
 def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
     from compat.check.context import CheckOptions
-    from compat.check.decision import check
+    from compat.check.decision import check, with_queries
     from compat.refusals import refused
 
     plan = plan_of(new, job)
@@ -385,7 +385,9 @@ def _report(old: Old, new: New, job: int, comparison: Comparison, answers: Answe
         for side, given in ((Side.OLD, old), (Side.NEW, new))
         if (second := rebuilt(given, job)) is not None
     }
-    return check(before, after, options, again, answers)
+    report = check(before, after, options, again, answers)
+    writer = old.recorded.names.program if isinstance(old, Savepoint) else None
+    return report if writer is None else with_queries(report, check(writer, after, options))
 
 
 def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
@@ -401,7 +403,9 @@ def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
         vertices=(),
         settings={},
     )
-    return job.recorded.program(comparison.old, new or nothing)
+    told = job.recorded.program(comparison.old, new or nothing)
+    given = comparison.loading(Side.OLD).flink
+    return told if given == comparison.load.flink else replace(told, flink=given)
 
 
 def _program(plan: Plan | Refused, name: str, side: Side) -> Program:

@@ -34,6 +34,7 @@ UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
 APPROXIMATE_RECOVERY = "execution.checkpointing.approximate-local-recovery"
 FILE_MERGING = "execution.checkpointing.file-merging.enabled"
 STATE_BACKEND = "state.backend.type"
+IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 SCHEDULER = "jobmanager.scheduler"
 AUTO_PARALLELISM = "execution.batch.adaptive.auto-parallelism.enabled"
 PYTHON_CHAINING = "python.operator-chaining.enabled"
@@ -44,6 +45,7 @@ _OLD_KEYS = {
     "execution.buffer-timeout": BUFFER_TIMEOUT,
     "execution.checkpointing.unaligned": UNALIGNED,
     "state.backend": STATE_BACKEND,
+    "execution.savepoint.ignore-unclaimed-state": IGNORE_UNCLAIMED,
 }
 
 _STATE_BACKENDS = frozenset({"hashmap", "rocksdb", "forst", "jobmanager", "filesystem"})
@@ -135,6 +137,7 @@ class JobSettings:
     force_checkpointing: bool = False
     approximate_recovery: bool = False
     file_merging: bool = False
+    ignore_unclaimed: bool = False
     adaptive_batch: bool = True
     auto_parallelism: bool = True
     python_chaining: bool = True
@@ -188,6 +191,7 @@ class JobSettings:
             unaligned_forced=boolean(UNALIGNED_FORCED, False),
             approximate_recovery=boolean(APPROXIMATE_RECOVERY, False),
             file_merging=boolean(FILE_MERGING, False),
+            ignore_unclaimed=boolean(IGNORE_UNCLAIMED, False),
             adaptive_batch=given.get(SCHEDULER, "AdaptiveBatch").lower().replace("-", "") == "adaptivebatch",
             auto_parallelism=boolean(AUTO_PARALLELISM, True),
             python_chaining=boolean(PYTHON_CHAINING, True),

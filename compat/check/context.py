@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.identity import find_rightful
@@ -19,6 +19,8 @@ from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, Answers
+
+_IGNORE: Final = "execution.state-recovery.ignore-unclaimed-state"
 
 
 @frozen(kw_only=False)
@@ -50,6 +52,13 @@ class Check:
     def answer(self, pair: Pair) -> Answer | None:
         """What Flink made of the state of a pair; None where it was not asked."""
         return None if self.answers is None else self.answers.operators.get(pair.new.node)
+
+    @property
+    def left_behind(self) -> str | None:
+        """What lets Flink drop state that no operator of NEW takes: ``-n``, or an option of NEW; None where it refuses."""
+        if self.options.allow_non_restored:
+            return "as -n allows"
+        return f"as NEW sets {_IGNORE}" if self.new.settings.get(_IGNORE) else None
 
     @cached_property
     def right_pairs(self) -> tuple[Pair, ...]:

@@ -11,6 +11,7 @@ from compat.check.context import Check, CheckOptions
 from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
 from compat.check.identity import find_wrong_hands
 from compat.check.mapping import StateMapping, map_state
+from compat.check.rule import Family
 from compat.check.rules import cmp106
 from compat.check.spelling import spelled
 from compat.plan.facts import Program
@@ -60,6 +61,13 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.MIGRATION if Level.MIGRATE in levels else Verdict.COMPATIBLE
 
 
+def with_queries(report: Report, of_writer: Report) -> Report:
+    """The report on a savepoint, with what the program that wrote it tells of queries: a savepoint has none."""
+    of_state = [finding for finding in report.findings if RULES[finding.rule].family is not Family.SQL]
+    of_queries = [finding for finding in of_writer.findings if RULES[finding.rule].family is Family.SQL]
+    return with_findings(report, [*of_state, *of_queries], report.suppressed)
+
+
 def with_findings(report: Report, findings: Iterable[Finding], suppressed: Iterable[Finding]) -> Report:
     """The same report with other findings, for instance after some were ignored."""
     kept = tuple(sorted(findings, key=lambda finding: (finding.level.rank, finding.rule)))
@@ -78,7 +86,8 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
     for pair in mapping.stateful_pairs():
         found = of_the_job or worst.get(pair.old.id)
         if of_the_job is None and pair.old.id in context.wrong_hands:
-            yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by)
+            rightful = context.rightful.get(pair.old.id)
+            yield MappingRow(old=pair.old, new=pair.new, fate=Fate.WRONG_HANDS, by=pair.by, successor=rightful)
         elif found is None or found.level.rank > Level.MIGRATE.rank:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.RESTORED, by=pair.by)
         else:
@@ -87,8 +96,9 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
         if pair.old.has_state:
             yield MappingRow(old=pair.old, new=None, fate=cmp106.RULE.fate, by=pair.by, note=cmp106.RULE.id)
     for old in mapping.lost:
-        fate = Fate.DROPPED if context.options.allow_non_restored else Fate.REFUSED
-        yield MappingRow(old=old, new=None, fate=fate, by="")
+        fate = Fate.DROPPED if context.left_behind is not None else Fate.REFUSED
+        successor = None if old.id in mapping.guessed else context.successor(old)
+        yield MappingRow(old=old, new=None, fate=fate, by="", successor=successor)
     for new in mapping.fresh:
         if new.has_state:
             yield MappingRow(old=None, new=new, fate=Fate.EMPTY, by="")

@@ -112,13 +112,17 @@ class Finding:
 
 @frozen
 class MappingRow:
-    """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate."""
+    """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate.
+
+    ``successor`` is the operator of NEW that the state belongs to, where Flink does not take it there and that one is known.
+    """
 
     old: Operator | None
     new: Operator | None
     fate: Fate
     by: str
     note: str = ""
+    successor: Operator | None = None
 
 
 @frozen

@@ -6,12 +6,22 @@ from collections.abc import Iterable, Mapping
 
 from compat.check.amounts import only_timers
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
-from compat.check.similarity import Index, own_function, own_name, recorded, similarity, state_names
+from compat.check.similarity import (
+    Index,
+    only_of_one_sort,
+    own_code,
+    own_function,
+    own_name,
+    recorded,
+    same_values,
+    similarity,
+    state_names,
+)
 from compat.plan.facts import Operator, Program
 from compat.plan.families import family
+from compat.plan.queries import of_query
 
 _LOOK_AT = 16
-_ONLY_THE_SORT = 1
 
 
 def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
@@ -22,14 +32,45 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
     """
     index = Index(operator for operator in new.operators if not operator.pinned)
     takes = {pair.new.id: pair.old for pair in mapping.pairs}
+    swapped = _swapped([pair for pair in mapping.stateful_pairs() if pair.by != BY_GENERATED_ID])
     found: dict[str, str] = {}
     for pair in mapping.stateful_pairs():
         if pair.old.id in mapping.contested:
             continue  # who gets that state is not known
-        reason = _reason(pair, index, takes)
+        reason = swapped.get(pair.old.id) or _reason(pair, index, takes)
         if reason is not None:
             found[pair.old.id] = reason
     return found
+
+
+def _swapped(pairs: list[Pair]) -> dict[str, str]:
+    """Pairs of operators that changed their uids with one another, by OLD's id: what names and functions say, crosswise.
+
+    Nothing must speak for the ids: one name or function that stayed with its id, and the ids are believed.
+    """
+    crossed = [pair for pair in pairs if _told(pair.old) and not _told(pair.old) & _told(pair.new)]
+    by_old: dict[str, list[Pair]] = {}
+    for pair in crossed:
+        for mark in _told(pair.old):
+            by_old.setdefault(mark, []).append(pair)
+    found = {}
+    for pair in crossed:
+        partners = [other for mark in _told(pair.new) for other in by_old.get(mark, ())[:_LOOK_AT]]
+        for other in partners:
+            if other is not pair and family(pair.old) == family(other.old) and _told(pair.old) & _told(other.new):
+                found[pair.old.id] = f"{pair.old.label} and {other.old.label} changed their ids with one another"
+                break
+    return found
+
+
+def _told(operator: Operator) -> frozenset[str]:
+    """What tells an operator from others, whatever its id is."""
+    name, function = own_name(operator), own_function(operator)
+    return frozenset(
+        mark
+        for mark in (None if name is None else f"name {name}", None if function is None else f"function {function}")
+        if mark is not None
+    )
 
 
 def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | None:
@@ -38,7 +79,7 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
         if pair.by != BY_GENERATED_ID and (_takes_over(old, new) or (not new.has_state and not _keeps(old))):
             return None
         return f"OLD's is a {family(old)}, NEW's is a {family(new)}"
-    if pair.by != BY_GENERATED_ID:
+    if pair.by != BY_GENERATED_ID or (of_query(old) and of_query(new)):
         return None
     here = similarity(old, new)
     for group in index.alike(old):
@@ -46,9 +87,19 @@ def _reason(pair: Pair, index: Index, takes: Mapping[str, Operator]) -> str | No
             better = other.id != new.id and similarity(old, other) > here
             if better and not _belongs_to_its_own(old, other, takes):
                 return f"the operator {old.label} is still there, in another place, with another id"
-    if here == _ONLY_THE_SORT and _differs_throughout(old, new):
+    if only_of_one_sort(here) and _differs_throughout(old, new):
         return "name, function and declared states all differ"
+    if _renamed_and_rewritten(old, new):
+        return "name and function both differ"
     return None
+
+
+def _renamed_and_rewritten(old: Operator, new: Operator) -> bool:
+    """True for operators of Java with names of their own, which both differ, and functions of other code or values."""
+    before, after = own_code(old), own_code(new)
+    if before is None or after is None or None in (own_name(old), own_name(new)) or own_name(old) == own_name(new):
+        return False
+    return before.digest != after.digest if own_function(old) != own_function(new) else same_values(old, new) is False
 
 
 def _differs_throughout(old: Operator, new: Operator) -> bool:

@@ -45,7 +45,8 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
     if named is None:
         return (
             Fix(
-                text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it."
+                text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it, or "
+                f"change ids in the savepoint ({writing.REMAP})."
             ),
         )
     fixes = [edit(named, "uid", check.fresh_uid(named), ", to free the id")]
@@ -95,8 +96,12 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
     if new.kind in WITHOUT_USER_HASH:
         return (
             Fix(
-                text="A sink of this kind takes no user hash: undo the edit that moved its id, or let its state go with "
-                "-n after a stop with --drain, when nothing is left to commit.",
+                text="A sink of this kind takes no user hash: give its state the new id in the savepoint, by the report of "
+                "this check (--output json=REPORT), or undo the edit that moved its id.",
+                code=writing.REMAP,
+            ),
+            Fix(
+                text="Or let its state go with -n after a stop with --drain, when nothing is left to commit.",
                 code=writing.NON_RESTORED,
             ),
         )

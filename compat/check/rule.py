@@ -22,6 +22,8 @@ class Family(Enum):
     STATES = "4", "States and their types"
     SNAPSHOTS = "5", "Savepoints and checkpoints"
     SETTINGS = "6", "Settings"
+    SQL = "7", "Meaning of SQL"
+    CONNECTORS = "8", "Sources and sinks"
     RUNNING = "9", "The check itself"
 
     def __init__(self, digit: str, title: str) -> None:

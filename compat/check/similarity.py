@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from compat.plan.code import UserCode
 from compat.plan.facts import Operator, StateKind
 from compat.plan.families import family
 
@@ -39,7 +40,10 @@ _DEFAULT_NAMES = frozenset(
 )
 _SHARED_FUNCTIONS = frozenset({"same", "<lambda>"})
 
-_NAME, _FUNCTION, _STATES, _KIND = 4, 3, 2, 1
+_FLINK = "org.apache.flink."
+_FLINKS_SQL = f"{_FLINK}table."
+
+_NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 2, 1
 
 
 def own_name(operator: Operator) -> str | None:
@@ -55,8 +59,23 @@ def own_name(operator: Operator) -> str | None:
     return name
 
 
+def own_code(operator: Operator) -> UserCode | None:
+    """The code that an operator of Java runs for the program: of a window, what folds records into it, else its function."""
+    folds = (state.function for state in operator.states or () if state.built_in and state.function is not None)
+    return next(folds, operator.function)
+
+
 def own_function(operator: Operator) -> str | None:
-    """The name of the operator's function or its class; None for what has no telling one."""
+    """The name of the operator's function or its class; None for what has no telling one.
+
+    Of Java's lambdas and classes without a name it is what their code does.
+    """
+    code = own_code(operator)
+    if code is not None:
+        if code.name.startswith(_FLINK) and not code.name.startswith(_FLINKS_SQL):
+            return None
+        unnamed = code.method is not None or code.name.rpartition("$")[2].isdigit()
+        return f"{code.name.rstrip('$0123456789')} {code.digest}" if unnamed else code.name
     name = operator.detail.get("function")
     if not isinstance(name, str) or name.rpartition(".")[2] in _SHARED_FUNCTIONS:
         return None
@@ -71,6 +90,7 @@ def state_names(operator: Operator) -> frozenset[tuple[str, StateKind]]:
 def similarity(old: Operator, new: Operator) -> int:
     """How much speaks for the two being the same operator: name, function, states and kind, in this order of weight.
 
+    Where all this is equal, it is what the function was made with, then the key and the sources (of jobs in Java).
     0 if they are of different families: then they are not.
     """
     if family(old) != family(new):
@@ -81,7 +101,32 @@ def similarity(old: Operator, new: Operator) -> int:
         + _NAME * (name is not None and name == own_name(new))
         + _FUNCTION * (function is not None and function == own_function(new))
         + _STATES * _same_states(old, new)
+        + _VALUES * (same_values(old, new) is True)
+        + _PLACE * _same_key(old, new)
+        + _PLACE * _same_origins(old, new)
     )
+
+
+def only_of_one_sort(score: int) -> bool:
+    """True for the :func:`similarity` of operators that have neither a name, nor a function, nor the states in common."""
+    return 0 < score < _KIND + _STATES
+
+
+def same_values(old: Operator, new: Operator) -> bool | None:
+    """Whether two functions of one class hold the same values; None where that is not known."""
+    before, after = own_code(old), own_code(new)
+    if before is None or after is None or own_function(old) is None or own_function(old) != own_function(new):
+        return None
+    return before.captured == after.captured
+
+
+def _same_key(old: Operator, new: Operator) -> bool:
+    return any(old.key_selectors) and old.key_selectors == new.key_selectors
+
+
+def _same_origins(old: Operator, new: Operator) -> bool:
+    before = old.detail.get("origins")
+    return before is not None and before == new.detail.get("origins")
 
 
 def _same_states(old: Operator, new: Operator) -> bool:

@@ -67,6 +67,15 @@ def _change(
     return StateChange(pair, dialect, kept, tuple(gone), tuple(added), tuple(renamed), elements)
 
 
+def kept_states(pair: Pair) -> Iterator[tuple[State, State]]:
+    """The states of one name that both versions of an operator have, built-in ones too."""
+    new = {(state.name, _own(state)): state for state in pair.new.states or ()}
+    for state in pair.old.states or ():
+        other = new.get((state.name, _own(state)))
+        if other is not None:
+            yield state, other
+
+
 def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:
     """The states that are still read and whose type is another one, with what the new type makes of the old values.
 

@@ -12,6 +12,8 @@ from compat.state.types.python import expression_of
 from compat.state.types.spelling import parse_type
 
 NON_RESTORED = "--allowNonRestoredState"
+REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
+"""The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
 
 _DESCRIPTORS = {
     StateKind.VALUE: "ValueStateDescriptor",
@@ -38,6 +40,11 @@ def fresh_uid(operator: Operator, taken: Set[str]) -> str:
         number += 1
         uid = f"{base}-{number}"
     return uid
+
+
+def remap(old: Operator, new: Operator) -> str:
+    """The command that gives one operator's state in a savepoint the id that an operator of NEW looks for."""
+    return f"compat remap SAVEPOINT OUT --map {old.id}={new.id}"
 
 
 def descriptor(state: State, name: str | None = None) -> str | None:

@@ -16,6 +16,7 @@ _COMMANDS = {
     "rule": ("compat.cli.rules", "rule"),
     "schema": ("compat.cli.schema", "schema"),
     "inspect": ("compat.cli.inspect", "inspect"),
+    "remap": ("compat.cli.remap", "remap"),
     "serve": ("compat.cli.serve", "serve"),
     "token": ("compat.cli.serve", "token"),
     "push": ("compat.cli.push", "push"),
@@ -49,7 +50,8 @@ class _Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="\b\nExamples:\n  compat check job_v1.py job_v2.py\n  compat plan job.py\n"
     "  compat explain job_v1.py job_v2.py count\n  compat rules\n  compat rule CMP101\n  compat schema report\n"
-    "  compat inspect savepoint-1a2b3c/\n  compat demo\n  compat run job.py\n  compat list\n"
+    "  compat inspect savepoint-1a2b3c/\n"
+    "  compat remap savepoint-1a2b3c/ remapped/ --map old-uid=new-uid\n  compat demo\n  compat run job.py\n  compat list\n"
     "  compat savepoint 6f2c\n  compat stop 6f2c\n  compat cancel 6f2c\n  compat state 6f2c count",
 )
 @click.version_option(__version__, prog_name="compat")

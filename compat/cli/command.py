@@ -109,7 +109,7 @@ def command_of(context: click.Context) -> CheckCommand:
 _REPEATED = (
     *("allow_non_restored_state", "job", "names", "definitions", "flink", "timeout", "no_open", "old_args", "new_args"),
     *("classpath", "flink_home", "flink_version", "main_class", "pyflink", "exact"),
-    *("old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"),
+    *("old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"),
 )
 """The options that the next command needs too, by their parameters' names."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from compat.cli.options import store_option
+from compat.cli.options import local_path, store_option
 
 FAILED, REFUSED = 1, 2
 
@@ -44,19 +43,19 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
 
 @click.command("savepoint")
 @click.argument("job_id")
-@click.argument("path", required=False)
+@click.argument("path", required=False, callback=local_path)
 @store_option
 def savepoint(job_id: str, path: str | None, store: str) -> None:
     """Write a savepoint of a running job; its path is printed.
 
     Example: compat savepoint 6f2c
     """
-    click.echo(_ask(store, job_id, "savepoint", path=path and os.path.abspath(path))["path"])
+    click.echo(_ask(store, job_id, "savepoint", path=path)["path"])
 
 
 @click.command("stop")
 @click.argument("job_id")
-@click.option("-p", "--savepointPath", "path", metavar="PATH", help="Where the savepoint goes.")
+@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=local_path, help="Where the savepoint goes.")
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
 def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
@@ -64,7 +63,7 @@ def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
 
     Example: compat stop 6f2c
     """
-    answer = _ask(store, job_id, "stop", drain=drain, path=path and os.path.abspath(path))
+    answer = _ask(store, job_id, "stop", drain=drain, path=path)
     click.echo(f"Job {job_id} stopped", err=True)
     click.echo(answer["path"])
 

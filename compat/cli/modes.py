@@ -56,7 +56,7 @@ _SERVED: Mapping[str, tuple[tuple[InputKind, ...], str]] = {
 }
 """The options of how a job is built that serve some kinds of inputs only: which, and in words."""
 
-_JARS_OF_OLD = tuple(f"old_{name}" for name in _SERVED if name != "exact")
+_OF_OLD = ("old_args", "old_flink", *(f"old_{name}" for name in _SERVED if name != "exact"))
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
@@ -66,9 +66,8 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "dry_run": _DRY_RUN,
         "fix": _FIX,
         "others": _ALSO,
-        "old_args": _NO_PROGRAM,
         "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
-        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
+        **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
     | {
@@ -82,8 +81,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.SERVER: {
         "dry_run": _DRY_RUN,
         "names": _NAMES,
-        "old_args": _NO_PROGRAM,
-        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
+        **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
         "others": "the service keeps one version as the one that runs; " + _ALSO,
         "rollback": "OLD is a plan that the service keeps; name the program: compat check OLD NEW --rollback",
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",

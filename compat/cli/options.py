@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -23,6 +24,9 @@ flink_option = click.option(
 def jars_of_old(function: F) -> F:
     """The options for an OLD that another Flink builds than NEW."""
     for option in (
+        click.option(
+            "--old-flink", type=click.Choice(FLINK_VERSIONS), help="--flink for OLD (default: as NEW, or as it says)."
+        ),
         click.option("--old-pyflink", metavar="PYTHON", help="--pyflink for OLD."),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
@@ -69,9 +73,22 @@ def loading(function: F) -> F:
     return function
 
 
+def local_path(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The absolute path that an option or argument gives. A usage error for one that is not on this machine."""
+    from compat.state.delta.files import why_not_local, without_scheme
+
+    if value is None:
+        return None
+    problem = why_not_local(value)
+    if problem is not None:
+        raise click.BadParameter(f"{problem}.")
+    return os.path.abspath(without_scheme(value))
+
+
 store_option = click.option(
     "--store",
     default=".compat",
+    callback=local_path,
     show_default=True,
     envvar="COMPAT_STORE",
     help="The folder where jobs keep their state.",
@@ -149,7 +166,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
 
 def load_options_of_old(options: Mapping[str, Any], new: LoadOptions) -> LoadOptions:
     """How OLD is loaded, of a command with the options of :func:`jars_of_old`: as NEW where nothing else is said."""
-    return replace(new, jars=jars(options, "old_").over(new.jars))
+    return replace(new, flink=options["old_flink"] or new.flink, jars=jars(options, "old_").over(new.jars))
 
 
 def split(arguments: str | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from compat.cli.options import flink_option, parse_definitions, split, store_option
+from compat.cli.options import flink_option, local_path, parse_definitions, split, store_option
 
 
 @click.command("run")
@@ -31,6 +31,12 @@ from compat.cli.options import flink_option, parse_definitions, split, store_opt
 @click.option("--args", "arguments", help="Arguments of the program.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 @click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
+@click.option(
+    "--replicas",
+    metavar="FOLDER",
+    callback=local_path,
+    help="Where each machine keeps its copy of local state (default: its folder for temporary files).",
+)
 @click.option("--fresh", is_flag=True, help="Start anew, also where this job failed or was interrupted before.")
 @click.option("--epoch-records", type=click.IntRange(1), help="Records that a source gives in an epoch, at most.")
 def run(job: str, **options: Any) -> None:
@@ -59,6 +65,7 @@ def run(job: str, **options: Any) -> None:
         epoch_records=options["epoch_records"],
         flink=options["flink"],
         fresh=options["fresh"],
+        replicas=options["replicas"],
     )
     as_json = options["output"] == "json"
 

@@ -45,16 +45,29 @@ class Narrator:
                 self._progress(event)
             case "restarting":
                 self.say(f"Job {job} restarts in {event['delay']:g} s: {last_line(event['error'])}")
+            case "note":
+                self.say(event["text"])
             case "savepoint":
                 self.say(f"Job {job} wrote the savepoint {event['path']}")
             case "finished":
                 self._measured(event["metrics"])
+                self._local_state(event.get("replicas", {}))
                 self.say(f"Job {job} finished: {event['records']:,} records")
                 self.ended.add(job)
             case "stopped":
                 self._measured(event["metrics"])
+                self._local_state(event.get("replicas", {}))
                 self.say(f"Job {job} {'was cancelled' if event['path'] is None else 'stopped with a savepoint'}")
                 self.ended.add(job)
+
+    def _local_state(self, found: dict[str, int]) -> None:
+        """How subtasks found their local state, where they did not find it as they left it."""
+        behind, rebuilt = found.get("behind", 0), found.get("rebuilt", 0)
+        if behind or rebuilt:
+            current = found.get("current", 0)
+            self.say(
+                f"Local state was current {current:,} times, caught up {behind:,} times, made anew {rebuilt:,} times"
+            )
 
     def failed(self, job: str | None, message: str, *, detail: str = "") -> None:
         """A failure: all of it, and a last line that says which job failed and of what. JSON was told by the job itself."""
@@ -62,6 +75,14 @@ class Narrator:
             self.say(detail)
         self.say(f"Job {job} failed: {message}" if job is not None else f"Refused: {message}")
         if job is None and self._json:
+            self._out(json.dumps({"event": "failed", "job_id": None, "error": detail or message}, ensure_ascii=False))
+
+    def program_failed(self, message: str, detail: str) -> None:
+        """The program failed by itself, and none of its jobs did."""
+        if detail and detail != message:
+            self.say(detail)
+        self.say(f"The program failed: {message}")
+        if self._json:
             self._out(json.dumps({"event": "failed", "job_id": None, "error": detail or message}, ensure_ascii=False))
 
     def printed(self, line: str) -> None:

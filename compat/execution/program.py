@@ -6,7 +6,7 @@ import os
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compat.compiler.ours import is_machinery, namesake
 from compat.execution.failures import Refused
@@ -42,12 +42,13 @@ class Run:
     epoch_records: int | None = None
     flink: str | None = None
     fresh: bool = False
+    replicas: str | None = None
 
 
 def run_program(run: Run, narrator: Narrator) -> int:
     """Run a program to the end of its jobs; gives the exit code: 0, 1 for a job that failed, 2 for what was refused."""
     try:
-        from compat.compiler.spark.driver.master import JobFailed
+        from compat.compiler.spark.driver.master import JobCancelled, JobFailed
         from compat.compiler.spark.driver.restore import RestoreRefused
     except ModuleNotFoundError as error:
         narrator.failed(None, _MISSING.format(name=error.name))
@@ -59,7 +60,11 @@ def run_program(run: Run, narrator: Narrator) -> int:
     if hidden is not None:
         narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
         return REFUSED
-    executor = make_executor(run, narrator)
+    try:
+        executor = make_executor(run, narrator)
+    except StoreError as error:
+        narrator.failed(None, str(error))
+        return REFUSED
     prepare(executor, run.options, run.parallelism)
     code = 0
     try:
@@ -69,25 +74,29 @@ def run_program(run: Run, narrator: Narrator) -> int:
             if error.code not in (None, 0):
                 raise
         for client in executor.clients:
-            client.wait()
+            if not client.told:
+                client.wait()
+        _tell_what_it_passed_over(executor, narrator)
         if not executor.clients:
             raise Refused("The program submits no job: call env.execute().")
     except Refused as error:
         narrator.failed(None, str(error), detail=error.detail)
         code = REFUSED
     except (RestoreRefused, ProgramError, StoreError) as error:
-        code = _failed(run, executor, narrator, str(error), str(error))
+        code = _failed(run, executor, narrator, error, str(error), str(error))
     except JobFailed as error:
-        code = _failed(run, executor, narrator, last_line(error.failure.cause), str(error))
+        code = _failed(run, executor, narrator, error, last_line(error.failure.cause), str(error))
+    except JobCancelled:
+        code = FAILED  # the job itself told of it
     except KeyboardInterrupt:
         executor.abandon()
         narrator.say("Interrupted: the same command goes on from the last checkpoint.")
         code = 130
     except SystemExit as error:
-        code = _failed(run, executor, narrator, f"The program called sys.exit({error.code!r}).", "")
+        code = _failed(run, executor, narrator, error, f"The program called sys.exit({error.code!r}).", "")
     except Exception as error:
         detail = _own_traceback(error)
-        code = _failed(run, executor, narrator, last_line(detail), detail)
+        code = _failed(run, executor, narrator, error, last_line(detail), detail)
     finally:
         executor.close()
     return code
@@ -120,6 +129,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             epoch_records=run.epoch_records,
             flink=run.flink,
             fresh=run.fresh,
+            replicas=run.replicas,
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
@@ -131,12 +141,28 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     )
 
 
-def _failed(run: Run, executor: Any, narrator: Narrator, message: str, detail: str) -> int:
-    """Say that it failed, and how to go on; nothing that was started counts as refused."""
+def _tell_what_it_passed_over(executor: SparkExecutor, narrator: Narrator) -> None:
+    """Say which jobs failed where the program caught that and went on."""
+    for client in executor.clients:
+        if client.error is not None:
+            narrator.say(f"Job {client.master.job_id} failed, and the program went on: {last_line(str(client.error))}")
+
+
+def _failed(
+    run: Run, executor: SparkExecutor, narrator: Narrator, error: BaseException, message: str, detail: str
+) -> int:
+    """Say which job failed, and how to go on; nothing that was started counts as refused."""
     if not executor.clients:
         narrator.failed(None, message, detail=detail)
         return REFUSED
-    master = executor.clients[-1].master
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    client = next((each for each in executor.clients if each.error is not None and each.error in causes), None)
+    if client is None:
+        narrator.program_failed(message, detail)
+        return FAILED
+    master = client.master
     if detail and detail != message:
         narrator.say(detail)
     epoch = master.coordinator.epoch

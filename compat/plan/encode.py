@@ -16,6 +16,7 @@ from compat.compiler.streamgraph.model import StreamNode
 from compat.compiler.transformations.model import PhysicalTransformation
 from compat.plan import model
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
+from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, discover
 
 
@@ -95,7 +96,7 @@ def _refusal(error: ProgramError, encoding: Encoding) -> model.Refusal:
 
 def settings_of(settings: JobSettings) -> model.Settings:
     """The settings of a job that matter for a restore."""
-    return {
+    found: model.Settings = {
         "parallelism": settings.parallelism,
         "max_parallelism": settings.max_parallelism,
         "mode": settings.mode.value,
@@ -108,6 +109,9 @@ def settings_of(settings: JobSettings) -> model.Settings:
         "checkpoint_interval": settings.checkpoint_interval,
         "auto_generated_uids": settings.auto_generated_uids,
     }
+    if settings.ignore_unclaimed:
+        found["execution.state-recovery.ignore-unclaimed-state"] = True
+    return found
 
 
 def _hashes(compilation: Compilation) -> dict[str, str] | None:
@@ -159,6 +163,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
             states_unknown=discovery.unknown,
             merged=_merged(node, compilation, encoding),
             detail=detail,
+            connector=None if node.operator is None else connector_of(node.operator.function),
         )
 
 

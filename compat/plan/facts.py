@@ -5,12 +5,13 @@ Nothing here knows how a plan was made; a plan compiled a moment ago and one rea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from compat.plan.graphs import JobVertex
-from compat.plan.model import Language, Operator, Plan, Settings, SourceLine, State, StateKind, StateScope
+from compat.plan.model import Language, Operator, Plan, Settings, SourceLine, State, StateKind, Statement, StateScope
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Snapshot:
     """The facts of a savepoint or checkpoint beside its operators.
 
     ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
-    any. ``types_known`` is true if the states' declared types were told from elsewhere.
+    any. ``types_known`` is true if the states' declared types were told from elsewhere. ``newer`` is a snapshot of the same job
+    beside this one that was taken later, the latest if there are several.
     """
 
     path: str
@@ -56,6 +58,7 @@ class Snapshot:
     files: tuple[StateFile, ...] = ()
     formats: dict[str, KeyedFormat] = field(default_factory=dict)
     types_known: bool = False
+    newer: str | None = None
 
 
 @frozen
@@ -63,10 +66,11 @@ class Program:
     """A job, or the snapshot of one, as facts.
 
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
-    ``snapshot``. ``settings`` are the options that matter for a restore, ``source`` the line that submitted the job;
-    ``language`` is None where it is not known. ``all_have_state`` holds when snapshots of this job contain handles for every
-    operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a savepoint says beside that, None for a
-    program.
+    ``snapshot``. ``settings`` are the options that matter for a restore,
+    ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
+    job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
+    savepoint says beside that, None for a program. ``language`` and ``statements`` are those of the plan; ``sides`` tells
+    for each input of an operator of several inputs, which of them it is (a union has several edges for one).
     """
 
     name: str
@@ -78,14 +82,21 @@ class Program:
     settings: Settings
     source: SourceLine | None = None
     all_have_state: bool = False
-    language: Language | None = None
     batch: bool = False
     snapshot: Snapshot | None = None
+    language: Language | None = None
+    statements: tuple[Statement, ...] = ()
+    sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> dict[str, Operator]:
         """The operators by their ids."""
         return {operator.id: operator for operator in self.operators}
+
+    @property
+    def built_by_flink(self) -> bool:
+        """True for a job in Java or SQL, of which Flink's own classes told what its operators do."""
+        return self.language in ("java", "sql")
 
     @property
     def uids(self) -> frozenset[str]:
@@ -107,7 +118,19 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         all_have_state=bool(plan.settings.get("execution.checkpointing.file-merging.enabled")),
         batch=plan.stream_graph.job_type == "BATCH",
         language=plan.language,
+        statements=plan.statements,
+        sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )
+
+
+def _sides(plan: Plan) -> dict[str, tuple[int, ...]]:
+    """The inputs of each operator of several, by the numbers that Flink gives to the sides of a join."""
+    edges = plan.stream_graph.edges
+    return {
+        plan.hashes[str(node.id)]: tuple(edges[one].type_number for one in node.inputs)
+        for node in plan.stream_graph.nodes
+        if len(node.inputs) > 1
+    }
 
 
 def _vertex(vertex: JobVertex) -> Vertex:

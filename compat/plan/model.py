@@ -11,6 +11,9 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from compat.plan.behaviour import Holding, Pattern
+from compat.plan.code import Key, UserCode, WrittenClass
+from compat.plan.connectors import Connector
 from compat.plan.fields import Id, Index, Int, Long, Record, written
 from compat.plan.graphs import ExecutionGraph, JobGraph, StreamGraph
 
@@ -80,7 +83,9 @@ class State(Record, frozen=True, kw_only=True):
     ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None where unknown or
     absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
     windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
-    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built.
+    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built, and
+    ``function`` what folds new values into a reducing or aggregating state. ``classes`` are the user's classes that the
+    serializers write in ways that they do not tell of.
     ``source`` is where the function asks for the state, where that is known.
     """
 
@@ -96,6 +101,8 @@ class State(Record, frozen=True, kw_only=True):
     keys: Long | None = None
     bytes: Long | None = None
     serializers: Serializers | None = None
+    function: UserCode | None = None
+    classes: tuple[WrittenClass, ...] = ()
     source: SourceLine | None = None
 
 
@@ -120,23 +127,35 @@ Detail = TypedDict(
         "window_merging": bool | None,
         "window_function": str | None,
         "trigger": str | None,
+        "evictor": str | None,
+        "lateness": Long,
         "aggregate": str | None,
         "known_states": list[str],
         "chaining_strategy": str | None,
         "slot_sharing_group": str | None,
         "own_max_parallelism": Int | None,
         "inputs_number": Index | None,
+        "input_numbers": list[Index],
+        "join_bounds": tuple[Long, Long],
+        "asynchronous": bool,
+        "holding": Holding,
+        "pattern": Pattern,
+        "origins": list[str],
         "recorded": bool,
         "unnamed": bool,
         "finished": str,
         "records_in_flight": list[str],
         "contradicted_types": dict[str, str],
+        "kryo_states": list[str],
     },
     total=False,
 )
-"""Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock and
-trigger, settings of its own. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished,
-where records were in flight, and what its serializers say against the declared types."""
+"""Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock, trigger,
+evictor and lateness in milliseconds, settings of its own. Of an operator in Java: the number of the input that each of its
+inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it asks for state asynchronously,
+the fields that hold its states, a pattern of CEP, the names of the sources that it
+hears of. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in
+flight, what its serializers say against the declared types, and what Kryo wrote."""
 
 
 class Operator(Record, frozen=True, kw_only=True):
@@ -146,6 +165,9 @@ class Operator(Record, frozen=True, kw_only=True):
     could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
     anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
+    ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
+    known of the user's classes in the key, in a job that Flink built.
+    ``connector`` is what a source or sink was set to.
     """
 
     id: Id = field(name="operator_id")
@@ -170,6 +192,10 @@ class Operator(Record, frozen=True, kw_only=True):
     merged: tuple[Merged, ...] = written(())
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None
+    function: UserCode | None = None
+    key_selectors: tuple[UserCode | None, ...] = ()
+    key: Key | None = None
+    connector: Connector | None = None
 
     @property
     def pinned(self) -> bool:
@@ -202,10 +228,12 @@ Settings = TypedDict(
         "checkpoint_interval": Long | None,
         "auto_generated_uids": bool | None,
         "state.kept-by": str,
+        "table_options": dict[str, str],
+        "execution.state-recovery.ignore-unclaimed-state": bool,
     },
     total=False,
 )
-"""The settings that matter for a restore, options of Flink under their own names."""
+"""The settings that matter for a restore, options of Flink under their own names; ``table_options`` are the planner's."""
 
 
 class Refusal(Record, frozen=True, kw_only=True):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compat.plan.model import StateKind, StateScope
 from compat.plan.shapes import VOID, Shape, of_snapshot
 from compat.state import names as framework
-from compat.state.flink import StateMeta
+from compat.state.flink import SerializerSnapshot, StateMeta
 
 _KINDS = {
     "VALUE": StateKind.VALUE,
@@ -17,6 +17,7 @@ _KINDS = {
     "REDUCING": StateKind.REDUCING,
     "AGGREGATING": StateKind.AGGREGATING,
 }
+_KRYO = ".kryo.KryoSerializerSnapshot"
 _SCOPES = {"UNION": StateScope.UNION, "BROADCAST": StateScope.BROADCAST}
 
 
@@ -26,7 +27,8 @@ class RecordedState:
 
     ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
     None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
-    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list.
+    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list. ``kryo`` tells that Kryo wrote
+    some of it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class RecordedState:
     ttl: bool = False
     bytes: int | None = None
     elements: tuple[builtins.bytes, ...] = ()
+    kryo: bool = False
 
     @property
     def timers(self) -> bool:
@@ -53,8 +56,20 @@ def kept_by_flink(state: RecordedState, name: str) -> bool:
     return name in framework.OF_OPERATORS or name in framework.OF_CONNECTORS
 
 
+def has_kryo(snapshot: SerializerSnapshot | None) -> bool:
+    """Whether a serializer, or one within it, is Kryo's."""
+    if snapshot is None:
+        return False
+    return snapshot.class_name.endswith(_KRYO) or any(map(has_kryo, snapshot.nested))
+
+
 def recorded_state(meta: StateMeta, size: int | None) -> RecordedState:
     """A state as its header tells it; ``size`` is that of its values in bytes, where it is known."""
+    kryo = any(has_kryo(snapshot) for _, snapshot in meta.serializers)
+    return replace(_without_kryo(meta, size), kryo=kryo) if kryo else _without_kryo(meta, size)
+
+
+def _without_kryo(meta: StateMeta, size: int | None) -> RecordedState:
     value = of_snapshot(meta.serializer("VALUE_SERIALIZER"))
     namespace = of_snapshot(meta.serializer("NAMESPACE_SERIALIZER"))
     if meta.type == "PRIORITY_QUEUE":

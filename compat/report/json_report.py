@@ -178,6 +178,7 @@ def _row(row: MappingRow) -> dict[str, Any]:
         "fate": row.fate.name.lower().replace("_", "-"),
         "by": row.by,
         "note": row.note,
+        "successor": _operator(row.successor),
     }
 
 

@@ -70,6 +70,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
             ),
             formats={operator.id: operator.format for operator in recorded.operators if operator.format is not None},
             types_known=names.program is not None,
+            newer=recorded.newer,
         ),
     )
 
@@ -118,7 +119,7 @@ class _Translation:
             "uid": uid,
             "parallelism": recorded.parallelism,
             "max_parallelism": recorded.max_parallelism,
-            "states": None if recorded.unreadable else self.states(),
+            "states": self.of_its_program() if recorded.unreadable else self.states(),
             "states_unknown": "; ".join(recorded.unreadable) or None,
             "has_state": recorded.has_state,
             "detail": self.detail(unnamed=name is None),
@@ -166,6 +167,9 @@ class _Translation:
         contradictions = self.contradictions() if self.mode == PROCESS else {}
         if contradictions:
             detail["contradicted_types"] = contradictions
+        kryo = [self.declared_name(state) for state in recorded.states if state.kryo]
+        if kryo:
+            detail["kryo_states"] = kryo
         if recorded.unreadable:
             detail["known_states"] = [self.declared_name(state) for state in recorded.states]
         return detail
@@ -215,6 +219,12 @@ class _Translation:
             )
         return tuple(states)
 
+    def of_its_program(self) -> tuple[State, ...] | None:
+        """The states that Flink made for the program that wrote the savepoint, for one whose own headers cannot be read."""
+        states = None if self.known is None else self.known.states
+        made_by_flink = states is not None and any(state.serializers is not None for state in states)
+        return states if made_by_flink else None
+
     def declared(self) -> dict[tuple[str, bool], State]:
         """The program's own states by name, as far as they are known: those of the program that wrote the savepoint, else
         those of NEW."""
@@ -236,7 +246,17 @@ class _Translation:
             built_in=self.is_built_in(recorded),
             unstable=self.declared_name(recorded).startswith(framework.PYTHON_REDUCE),
             bytes=recorded.bytes,
+            **self.written(recorded),
         )
+
+    def written(self, recorded: RecordedState) -> dict[str, Any]:
+        """What the program that wrote the savepoint says of the classes and the function behind a state."""
+        states = () if self.known is None else self.known.states or ()
+        name, keyed = self.declared_name(recorded), recorded.scope is StateScope.KEYED
+        told = next((one for one in states if (one.name, one.scope is StateScope.KEYED) == (name, keyed)), None)
+        if told is None:
+            return {}
+        return {"classes": told.classes, "function": told.function, "serializers": told.serializers}
 
     def declared_name(self, state: RecordedState) -> str:
         return state.name.removeprefix(framework.PYTHON_PREFIX) if self.mode == PROCESS else state.name

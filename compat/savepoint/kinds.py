@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from compat.plan.facts import Operator, Program, StateScope
 from compat.plan.families import FAMILIES, family
+from compat.plan.queries import of_query
 from compat.plan.recorded_states import RecordedState
 from compat.savepoint.recorded import RecordedOperator
 from compat.state import names as framework
@@ -56,6 +57,8 @@ def may_be(recorded: RecordedOperator, candidate: Operator) -> bool:
         return sort in {FAMILIES.get(kind, kind) for kind in marks}
     if not recorded.states or recorded.unreadable:  # what was not read might tell of another sort
         return True
+    if of_query(candidate) and candidate.states:
+        return bool({state.name for state in recorded.states} & {state.name for state in candidate.states})
     if any(state.namespace is not None for state in recorded.states):
         return candidate.kind in _WINDOWS
     if is_python(candidate):

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from compat.plan.facts import StateKind, StateScope
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
-from compat.savepoint.remote import read_savepoint
+from compat.savepoint.folders import newer_snapshot
+from compat.savepoint.remote import is_remote, read_savepoint
 from compat.state.flink import (
     HeaderReader,
     KeyedFormat,
@@ -56,13 +57,17 @@ class RecordedOperator:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A savepoint or checkpoint. ``metadata`` is the path of its ``_metadata``, ``files`` what lies outside of it."""
+    """A savepoint or checkpoint. ``metadata`` is the path of its ``_metadata``, ``files`` what lies outside of it.
+
+    ``newer`` is the latest snapshot of the same job that lies beside it and was taken after it.
+    """
 
     metadata: str
     format_version: int
     is_savepoint: bool | None
     operators: tuple[RecordedOperator, ...]
     files: tuple[NeededFile, ...]
+    newer: str | None = None
 
 
 def read(path: str) -> Recorded:
@@ -83,6 +88,7 @@ def recorded(savepoint: Savepoint) -> Recorded:
             for operator, totals in zip(savepoint.operators, summary.operators, strict=True)
         ),
         files=summary.files,
+        newer=None if is_remote(savepoint.path) else newer_snapshot(savepoint.folder, savepoint.checkpoint_id),
     )
 
 

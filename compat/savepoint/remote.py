@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compat.state.flink import NotASavepoint, Savepoint, UnreadableSavepoint, read_metadata
+from compat.state.flink import (
+    NotASavepoint,
+    NotWritten,
+    Remapped,
+    Savepoint,
+    StateCopy,
+    UnreadableSavepoint,
+    read_metadata,
+    require_free,
+    write_folder,
+)
 
 _EXTRA = "pip install 'stream-compat[remote]'"
 
@@ -20,6 +32,71 @@ def read_savepoint(path: str) -> Savepoint:
     """The savepoint at a path or URI. Raises :class:`compat.state.flink.SavepointError`, and nothing else."""
     if not is_remote(path):
         return read_metadata(path)
+    system, there = _storage(path)
+    savepoint = read_metadata(there, RemoteFiles(system))
+    return replace(savepoint, path=f"{path.rstrip('/').removesuffix('/_metadata')}/_metadata")
+
+
+def require_nothing(path: str) -> None:
+    """Raise :class:`compat.state.flink.NotWritten` if something is at the path or URI already."""
+    if not is_remote(path):
+        require_free(_local(path))
+        return
+    system, there = _storage(path)
+    if _writing(path, system.exists, there):
+        raise NotWritten("something is there already", path=path, why="nothing is ever written over")
+
+
+def write_savepoint(path: str, remapped: Remapped) -> None:
+    """Write a savepoint under other ids to a path or URI where nothing is; its metadata last, so that no part of it passes for
+    a savepoint. Raises a :class:`compat.state.flink.SavepointError`.
+    """
+    if not is_remote(path):
+        write_folder(_local(path), remapped)
+        return
+    require_nothing(path)
+    system, there = _storage(path)
+    written: list[str] = []
+    try:
+        for copy in remapped.copies:
+            written.append(f"{there}/{copy.name}")
+            _copy(path, system, copy, written[-1], remapped)
+        _writing(path, system.pipe_file, f"{there}/_metadata", remapped.metadata)
+    except BaseException:
+        for file in written:
+            with suppress(Exception):  # each storage has errors of its own, and the first one is told
+                system.rm_file(file)
+        raise
+
+
+def _copy(path: str, system: Any, copy: StateCopy, to: str, remapped: Remapped) -> None:
+    if isinstance(remapped.storage, RemoteFiles) and remapped.storage.system is system:
+        _writing(path, system.cp_file, copy.source, to)
+        return
+    try:
+        data = remapped.storage.read(copy.source, 0, remapped.storage.size(copy.source) or 0)
+    except (OSError, ValueError) as error:
+        raise UnreadableSavepoint("cannot read a state file", path=copy.source, why=str(error)) from error
+    _writing(path, system.pipe_file, to, data)
+
+
+def _writing(path: str, method: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return method(*arguments)
+    except Exception as error:  # each storage has errors of its own
+        raise NotWritten("this storage does not let us write", path=path, why=_said(error)) from error
+
+
+def _local(path: str) -> str:
+    """The path behind a ``file:`` URI, or the path itself."""
+    if not path.startswith("file:"):
+        return path
+    rest = path.removeprefix("file:")
+    return "/" + rest[2:].partition("/")[2] if rest.startswith("//") else rest
+
+
+def _storage(path: str) -> tuple[Any, str]:
+    """The fsspec file system of a URI, and the path there."""
     try:
         import fsspec  # type: ignore[import-untyped]
     except ImportError as error:
@@ -39,8 +116,7 @@ def read_savepoint(path: str) -> Savepoint:
             why=_said(error),
             advice="Install the package that fsspec names for it, and give the credentials that it wants.",
         ) from error
-    savepoint = read_metadata(there, RemoteFiles(system))
-    return replace(savepoint, path=f"{path.rstrip('/').removesuffix('/_metadata')}/_metadata")
+    return system, there
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from compat.compiler.configuration import (
@@ -225,7 +226,10 @@ class StreamExecutionEnvironment(Sources):
         self._append(CACHED_FILES, entry, ";")
 
     def register_job_listener(self, job_listener: Any) -> None:
-        """Tell ``job_listener`` of every job: ``on_job_submitted(client)`` and ``on_job_executed(result)``."""
+        """Tell ``job_listener`` of every job: ``on_job_submitted(client, error)`` and ``on_job_executed(result, error)``.
+
+        One of both is None. A listener whose methods take no error hears of what went well.
+        """
         self.job_listeners.append(job_listener)
 
     def add_operator(self, transformation: Transformation) -> None:
@@ -242,9 +246,12 @@ class StreamExecutionEnvironment(Sources):
         """Submit what was built as a job and wait for its end."""
         self.optimise()
         client = self.submit(job_name, attached=True)
-        result: JobExecutionResult = client.get_job_execution_result().result()
-        for listener in self.job_listeners:
-            listener.on_job_executed(result)
+        try:
+            result: JobExecutionResult = client.get_job_execution_result().result()
+        except Exception as error:
+            self._tell("on_job_executed", None, error)
+            raise
+        self._tell("on_job_executed", result, None)
         return result
 
     def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
@@ -275,12 +282,27 @@ class StreamExecutionEnvironment(Sources):
     def submit(self, job_name: str | None, *, attached: bool, collect: int | None = None) -> JobClient:
         """Hand what was built to the executor, and start with nothing again."""
         job = self._job(job_name, attached=attached, collect=collect)
-        client: Any = self.program.require_executor().submit(job)
+        try:
+            client: Any = self.program.require_executor().submit(job)
+        except Exception as error:
+            self._tell("on_job_submitted", None, error)
+            raise
         self.pipeline.catch_up()
         self.pipeline.clear()
-        for listener in self.job_listeners:
-            listener.on_job_submitted(client)
+        self._tell("on_job_submitted", client, None)
         return client  # type: ignore[no-any-return]
+
+    def _tell(self, method: str, told: Any, error: Exception | None) -> None:
+        """Tell the listeners of a job, or why there is none."""
+        for listener in self.job_listeners:
+            heard = getattr(listener, method)
+            try:
+                signature(heard).bind(told, error)
+            except TypeError:
+                if error is None:
+                    heard(told)
+            else:
+                heard(told, error)
 
     def note_slot_sharing_group(self, group: SlotSharingGroup) -> None:
         """Keep what a group's slots need; the same group must always need the same."""

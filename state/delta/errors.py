@@ -8,3 +8,20 @@ class StoreError(Exception):
 
     Nothing is lost by it: what was committed stays, what was not is done again after a restart.
     """
+
+
+_ADVICE = (
+    ("No space left", "The disk is full: make room on it"),
+    ("quota", "The quota is used up: make room"),
+    ("MAP_FULL", "The disk is full: make room on it"),
+    ("Read-only file system", "It is mounted read-only: mount it so that it can be written to"),
+    ("Permission denied", "This user may not: change that"),
+    ("Not a directory", "A part of the path is a file: remove that"),
+)
+
+
+def unwritable(what: str, folder: object, error: Exception, instead: str) -> StoreError:
+    """The error of a folder that cannot be written to: which one, why, and what to do; ``instead`` is the other way out."""
+    told = " ".join(str(error).split())
+    advice = next((text for sign, text in _ADVICE if sign.lower() in told.lower()), "Have it writable")
+    return StoreError(f"{what} {folder} cannot be written: {told}. {advice}, or {instead}. Nothing committed is lost.")

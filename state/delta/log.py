@@ -12,7 +12,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,17 +26,20 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import make_folder, prove_files, sync_commit
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
 _T = TypeVar("_T")
 _RESTORE = "RESTORE"
+_COMMIT = re.compile(r"(\d{20})\.")
 _CONFIGURATION = {
     "delta.appendOnly": "false",
     "delta.checkpointInterval": "50",
-    "delta.logRetentionDuration": "interval 1 hours",
-    "delta.enableExpiredLogCleanup": "true",
+    # How long commits are kept goes by the number of checkpoints that are retained, not by their age.
+    "delta.logRetentionDuration": "interval 3650 days",
+    "delta.enableExpiredLogCleanup": "false",
 }
 
 
@@ -62,12 +67,12 @@ class SnapshotLog:
     def create(cls, path: str | Path) -> SnapshotLog:
         """A new, empty table, or the one that is there."""
         try:
-            Path(path).mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             if DeltaTable.is_deltatable(str(path)):
                 return cls.open(path)
             return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {path} cannot be written: {error}. Give another directory.") from error
+            raise unwritable("The store", path, error, "give another") from error
 
     @classmethod
     def open(cls, path: str | Path, version: int | None = None) -> SnapshotLog:
@@ -129,10 +134,12 @@ class SnapshotLog:
 
     def _history(self) -> Iterator[dict[str, Any]]:
         """All commits, newest first, also those after the version; read in portions: mostly the first few tell all."""
-        newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
+        with self._reading():
+            newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
         count, told = 16, 0
         while True:
-            entries = newest.history(count)
+            with self._reading():
+                entries = newest.history(count)
             yield from entries[told:]
             if len(entries) < count:
                 return
@@ -140,18 +147,27 @@ class SnapshotLog:
 
     def refresh(self) -> None:
         """See the newest version."""
-        self._table.update_incremental()
+        with self._reading():
+            self._table.update_incremental()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, DeltaError) as error:
+            raise StoreError(f"The store {self.path} cannot be read: {error}.") from error
 
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
 
         ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError where the table was rolled back since
-        this object last saw it: the changes follow on a state that is gone.
+        this object last saw it: the changes follow on a state that is gone; or where one of the files is not in it.
         """
         if self._highest >= epoch:
             return False
         if self._was_rolled_back():
             raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
+        prove_files((os.path.join(self.path, file.path), file.size) for file in files)
         self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 
@@ -170,18 +186,32 @@ class SnapshotLog:
         try:
             self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
             self.refresh()
+            sync_commit(self.path, self.version)
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {self.path} cannot be written: {error}. Nothing committed is lost.") from error
+            raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
 
     def clean(self, retained: int) -> None:
-        """Remove the files that none of the last ``retained`` checkpoints needs, those of failed attempts included."""
+        """Remove what none of the last ``retained`` checkpoints needs: data files, of failed attempts too, and commits."""
         keep = sorted(int(entry["version"]) for entry in self.checkpoints()[: max(retained, 1)])
         try:
             self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
             self.refresh()
+            self._remove_commits(keep[0] if keep else self.version)
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {self.path} cannot be cleaned: {error}. Nothing committed is lost.") from error
+            raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def _remove_commits(self, oldest: int) -> None:
+        """Remove what tells of versions before the oldest one, but for what that one is read from."""
+        found: dict[int, list[Path]] = {}
+        for file in Path(self.path, "_delta_log").iterdir():
+            if match := _COMMIT.match(file.name):
+                found.setdefault(int(match[1]), []).append(file)
+        bases = [version for version, files in found.items() if version <= oldest and any(map(_is_checkpoint, files))]
+        for version in sorted(found):
+            if bases and version < max(bases):
+                for file in found[version]:
+                    file.unlink(missing_ok=True)
 
     @property
     def floor(self) -> int:
@@ -216,7 +246,8 @@ class SnapshotLog:
 
     def files(self) -> list[LogFile]:
         """The data files of the version, oldest epoch first."""
-        actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
+        with self._reading():
+            actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 
@@ -273,6 +304,11 @@ class SnapshotLog:
 
         for table in self.read(wanted, chosen):
             yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
+
+
+def _is_checkpoint(file: Path) -> bool:
+    """True for a Delta checkpoint, which holds all of a version in one file."""
+    return file.name.endswith(".checkpoint.parquet")
 
 
 def _unpacked_size(parquet: pq.ParquetFile) -> int:

@@ -1,19 +1,24 @@
 """A local copy of the state of one subtask, in LMDB, that follows the snapshot log.
 
 It carries the epoch it stands at and the token of the attempt that made that epoch. A task reads it only if both are those
-of the last commit; otherwise it is brought forward from the log, or made anew. Losing it costs time, never data.
+of the last commit; otherwise it is brought forward from the log, or made anew. Losing it costs time, never data: one that was
+open when a process was killed, that gave an error or that was there before the system started is made anew.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.in_use import InUse, boot_id
 from compat.state.delta.rows import Kind, Row
 
 _LONGEST = 160
@@ -21,6 +26,8 @@ _META = b"\0meta"
 _OF_DRIVER = frozenset({Kind.OPERATOR, Kind.TASK, Kind.JOB})
 _TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
 _SIGN = 1 << 63
+_FILE = "data.mdb"
+_LEAST_SPACE = 1024 * 1024
 MAP_SIZE = 1 << 36
 
 
@@ -60,6 +67,9 @@ class Replica(Reader, Protocol):
 
     def close(self) -> None:
         """Let the files go."""
+
+    def discard(self) -> None:
+        """Remove the files: whoever read them failed, perhaps because of what is in them."""
 
 
 def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
@@ -196,6 +206,9 @@ class MemoryReplica(Replica):
     def close(self) -> None:
         """Nothing is held open."""
 
+    def discard(self) -> None:
+        """There are no files."""
+
 
 class LmdbReplica(Replica):
     """A replica in a directory of this host."""
@@ -207,21 +220,28 @@ class LmdbReplica(Replica):
         self._lmdb = lmdb
         self._environment: Any = None
         self._reading: Any = None
-        self._open()
+        try:
+            os.makedirs(directory, exist_ok=True)
+            _expect_space(directory)
+            self._use = InUse(os.path.join(directory, _FILE))
+        except OSError as error:
+            raise self._unwritable(error) from error
+        if not self._use.trusted:
+            self._remove()
+        try:
+            self._open()
+        except self._lmdb.Error:
+            self._remove()  # a damaged replica is worth nothing: the log has everything
+            try:
+                self._open()
+            except self._lmdb.Error as error:
+                self._use.close()
+                raise self._unwritable(error) from error
 
     def _open(self) -> None:
-        os.makedirs(self._directory, exist_ok=True)
-        try:
-            self._environment = self._lmdb.open(
-                self._directory, map_size=MAP_SIZE, sync=False, metasync=False, writemap=False, max_dbs=0, lock=True
-            )
-            self._reading = self._environment.begin(buffers=False)
-        except self._lmdb.Error:
-            # A damaged replica is worth nothing: the log has everything.
-            self._remove()
-            os.makedirs(self._directory, exist_ok=True)
-            self._environment = self._lmdb.open(self._directory, map_size=MAP_SIZE, sync=False, metasync=False)
-            self._reading = self._environment.begin(buffers=False)
+        synced = not boot_id()  # else a start of the system tells that it was not
+        self._environment = self._lmdb.open(self._directory, map_size=MAP_SIZE, sync=synced, metasync=synced)
+        self._reading = self._environment.begin(buffers=False)
 
     @property
     def position(self) -> Position | None:
@@ -242,6 +262,22 @@ class LmdbReplica(Replica):
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         self._reading.abort()
+        try:
+            self._put(changes, before, after)
+        except (self._lmdb.DiskError, self._lmdb.MapFullError) as error:
+            raise self._unwritable(error) from error
+        except self._lmdb.Error as error:
+            if "No space left" in str(error) or "Read-only file system" in str(error):
+                raise self._unwritable(error) from error
+            raise
+        self._reading = self._environment.begin(buffers=False)
+
+    def _unwritable(self, error: Exception) -> StoreError:
+        return unwritable(
+            "The folder of local state", self._directory, error, "have it elsewhere with --replicas FOLDER"
+        )
+
+    def _put(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         with self._environment.begin(write=True) as writing:
             if _position(writing.get(_META)) != before:
                 raise RuntimeError(f"The replica {self._directory} was changed by another attempt of the task.")
@@ -252,24 +288,42 @@ class LmdbReplica(Replica):
                 else:
                     put(key, value)
             put(_META, f"{after.epoch} {after.token}".encode())
-        self._reading = self._environment.begin(buffers=False)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._reading.abort()
-        with self._environment.begin(write=True) as writing:
-            writing.drop(self._environment.open_db(None, txn=writing), delete=False)
-        self._reading = self._environment.begin(buffers=False)
+        self._let_go()
+        self._remove()
+        self._open()
 
     def close(self) -> None:
         """Let the files go."""
-        self._reading.abort()
-        self._environment.close()
+        self._let_go()
+        self._use.close()
 
-    def _remove(self) -> None:
+    def discard(self) -> None:
+        """Remove the files."""
+        self.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        if self._reading is not None:
+            self._reading.abort()
         if self._environment is not None:
             self._environment.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._environment = self._reading = None
+
+    def _remove(self) -> None:
+        self._let_go()
+        for name in (_FILE, "lock.mdb"):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._directory, name))
+
+
+def _expect_space(directory: str) -> None:
+    """Raise an OSError where LMDB could not even write its lock file: it is mapped, and a full disk would kill the process."""
+    found = os.statvfs(directory)
+    if found.f_bavail * found.f_frsize < _LEAST_SPACE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _position(meta: bytes | None) -> Position | None:

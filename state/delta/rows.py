@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import unwritable
+from compat.state.delta.files import sync
 
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""
@@ -98,8 +99,9 @@ def write_table(directory: str, table: pa.Table) -> DataFile:
             use_dictionary=["operator_id", "kind", "state", "key_group"],
             write_statistics=list(_STATISTICS),
         )
+        sync(path)
     except OSError as error:
-        raise StoreError(f"The store {directory} cannot be written: {error}. Nothing committed is lost.") from error
+        raise unwritable("The store", directory, error, "go on from a copy of it elsewhere with -s") from error
     return DataFile(name, os.path.getsize(path), _statistics(table))
 
 

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.state.delta.compaction import contents
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import sync
 from compat.state.delta.log import LogFile, SnapshotLog
 from compat.state.delta.rows import DataFile, Row, read_rows, write_table
 from compat.state.serializers import key_codec_of
@@ -40,18 +41,22 @@ def write_savepoint(
         copy.commit(log.epoch, [_copied(file, log.path, target) for file in log.files()], {"token": "savepoint"})
         if plan is not None:
             (target / PLAN).write_text(json.dumps(plan))
+            sync(target / PLAN)
         fresh = target / f"{METADATA}.new"
         fresh.write_text(json.dumps({"format": 1, **description}, indent=1))
+        sync(fresh)
         os.replace(fresh, target / METADATA)
+        sync(target)
     except (OSError, StoreError) as error:
         shutil.rmtree(target, ignore_errors=True)
-        raise StoreError(f"The savepoint {target} cannot be written: {error}.") from error
+        raise unwritable("The savepoint", target, error, "give another path") from error
     return str(target)
 
 
 def _copied(file: LogFile, source: str, target: Path) -> DataFile:
     name = os.path.basename(file.path)
     shutil.copyfile(os.path.join(source, file.path), target / name)
+    sync(target / name)
     stats = {
         "numRecords": file.rows,
         "minValues": _stats(file, 0),

@@ -3,6 +3,7 @@
     savepoint = read_metadata("savepoint-1a2b3c")        # operators, handles, sizes; state files stay closed
     states = read_states(savepoint, "count")             # by id, uid or name: states with their serializers
     inspect("savepoint-1a2b3c")                          # all of it as a dictionary for JSON
+    with_references(read_draft(savepoint), {"cbc3…": NewId("7df1…")})  # its metadata with other operator ids
 
 Metadata formats 2 to 6 are read, so Flink 1.3 to 2.3. Java-serialized and pickled bytes are never
 deserialized, and nothing is fetched. All that is raised is a `SavepointError`.
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from compat.state.flink.errors import (
     DamagedSavepoint,
+    IdConflict,
     MissingStateFile,
     NotASavepoint,
+    NotWritten,
     RefusedStateFile,
     SavepointError,
     SavepointTooLarge,
@@ -32,6 +35,15 @@ if TYPE_CHECKING:
     from compat.state.flink.inspection import inspect, inspect_savepoint
     from compat.state.flink.metadata import parse_metadata, read_metadata
     from compat.state.flink.model import MasterState, OperatorState, Properties, Savepoint, SubtaskState
+    from compat.state.flink.remapping import (
+        Remapped,
+        StateCopy,
+        require_free,
+        self_contained,
+        with_references,
+        write_folder,
+    )
+    from compat.state.flink.rewriting import Draft, NewId, read_draft
     from compat.state.flink.samples import sample_values
     from compat.state.flink.snapshots import SerializerSnapshot
     from compat.state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
@@ -40,23 +52,29 @@ if TYPE_CHECKING:
 __all__ = [
     "BackendHeader",
     "DamagedSavepoint",
+    "Draft",
     "HeaderReader",
+    "IdConflict",
     "KeyGroupBalance",
     "KeyedFormat",
     "MasterState",
     "MissingStateFile",
     "NeededFile",
+    "NewId",
     "NotASavepoint",
+    "NotWritten",
     "OperatorState",
     "OperatorStates",
     "OperatorSummary",
     "Properties",
     "RefusedStateFile",
+    "Remapped",
     "Restores",
     "Savepoint",
     "SavepointError",
     "SavepointTooLarge",
     "SerializerSnapshot",
+    "StateCopy",
     "StateMeta",
     "StateTotal",
     "SubtaskState",
@@ -72,11 +90,16 @@ __all__ = [
     "keyed_format",
     "list_files",
     "parse_metadata",
+    "read_draft",
     "read_metadata",
     "read_states",
+    "require_free",
     "restores",
     "sample_values",
+    "self_contained",
     "summarize",
+    "with_references",
+    "write_folder",
 ]
 
 _HOMES = {
@@ -87,6 +110,8 @@ _HOMES = {
     "inspection": "inspect inspect_savepoint",
     "metadata": "parse_metadata read_metadata",
     "model": "MasterState OperatorState Properties Savepoint SubtaskState",
+    "remapping": "Remapped StateCopy require_free self_contained with_references write_folder",
+    "rewriting": "Draft NewId read_draft",
     "samples": "sample_values",
     "snapshots": "SerializerSnapshot",
     "states": "HeaderReader OperatorStates find_operator read_states",

@@ -7,7 +7,8 @@ length costs no more memory than it has bytes.
 from __future__ import annotations
 
 import struct
-from typing import NoReturn
+from enum import Enum
+from typing import NamedTuple, NoReturn
 
 from compat.state.flink.errors import DamagedSavepoint, TruncatedSavepoint
 
@@ -16,17 +17,44 @@ _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
 
 
+class Part(Enum):
+    """A part of the metadata that can be written anew without reading what is around it."""
+
+    OPERATOR_ID = "operator id"
+    OPERATOR_UID = "operator uid"
+    FILE = "file handle"
+    MERGED_FILE = "file merging"
+
+
+class Place(NamedTuple):
+    """Where in the bytes a part stands."""
+
+    part: Part
+    begin: int
+    end: int
+
+
 class ByteReader:
     """A position in some bytes, and where those bytes come from.
 
     `start` and `end` limit what may be read; `origin` is the place of `data[0]` in the file `path`, so that
-    errors can name bytes of the file.
+    errors can name bytes of the file. With a list of `places`, the readers note there where they found which part.
     """
 
-    __slots__ = ("data", "end", "origin", "path", "position")
+    __slots__ = ("data", "end", "origin", "path", "places", "position")
 
-    def __init__(self, data: bytes, path: str, *, origin: int = 0, start: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        path: str,
+        *,
+        origin: int = 0,
+        start: int = 0,
+        end: int | None = None,
+        places: list[Place] | None = None,
+    ) -> None:
         self.data = data
+        self.places = places
         self.path = path
         self.origin = origin
         self.position = start
@@ -112,6 +140,11 @@ class ByteReader:
             self.damaged(f"{what} of {length} bytes", "a length cannot be negative")
         at = self._advance(length)
         return ByteReader(self.data, self.path, origin=self.origin, start=at, end=at + length)
+
+    def note(self, part: Part, begin: int) -> None:
+        """Note that a part stands from `begin` to here, for who asked for the places."""
+        if self.places is not None:
+            self.places.append(Place(part, begin, self.position))
 
     def require(self, length: int, what: str) -> None:
         """Raise `TruncatedSavepoint` unless `length` more bytes are there."""

@@ -9,7 +9,9 @@
     ├── MissingStateFile       a state file that the metadata names is not there
     ├── RefusedStateFile       a state file whose name leads out of the savepoint's folders
     ├── UnreadableSavepoint    the operating system would not let us read
-    └── UnknownOperator        the savepoint has no operator of that id, uid or name
+    ├── UnknownOperator        the savepoint has no operator of that id, uid or name
+    ├── IdConflict             two operators would have one id
+    └── NotWritten             a folder for a new savepoint that cannot be made, or is there already
 
 Nothing else leaves `compat.state.flink`, whatever the bytes are.
 """
@@ -96,3 +98,15 @@ class UnknownOperator(SavepointError):
     """No operator of the savepoint has that id, uid or name."""
 
     advice = "List the operators first; format versions 2 to 4 know operators by their ids alone."
+
+
+class IdConflict(SavepointError):
+    """Two operators would have the same id, or have it already; Flink would restore one of them and lose the other."""
+
+    advice = "Give each of the two an id of its own; where they change places, name both."
+
+
+class NotWritten(SavepointError):
+    """The new savepoint could not be written, or something is there already; nothing was changed."""
+
+    advice = "Name a folder that does not exist yet, on a disk with space."

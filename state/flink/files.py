@@ -43,7 +43,7 @@ def list_files(savepoint: Savepoint) -> tuple[NeededFile, ...]:
     places: dict[str, StateFile | RelativeFile | Segment] = {}
     users: dict[str, dict[str, None]] = {}
     for operator in savepoint.operators:
-        for file in _files_of(operator):
+        for file in files_of(operator):
             name = file.relative_path if isinstance(file, RelativeFile) else file.uri
             end = file.start + file.size if isinstance(file, Segment) else file.size
             if end >= sizes.get(name, end):
@@ -66,7 +66,8 @@ def streams_of(handle: Keyed | OperatorStream | Channel) -> Iterator[Stream]:
         yield handle.stream
 
 
-def _files_of(operator: OperatorState) -> Iterator[StateFile | RelativeFile | Segment]:
+def files_of(operator: OperatorState) -> Iterator[StateFile | RelativeFile | Segment]:
+    """The handles of files among an operator's, each time that it has one."""
     for subtask in operator.subtasks:
         for handle in subtask.handles:
             for stream in streams_of(handle):

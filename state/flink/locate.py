@@ -3,7 +3,7 @@
 A savepoint may come from anybody, so a name in it opens nothing outside the savepoint's own folders: that of
 `_metadata`, and for checkpoints `shared/` and `taskowned/` beside it. An absolute URI is therefore looked
 up by its last parts in those folders, which finds the files of a moved savepoint and of one that never
-moved alike.
+moved alike. Only the files of another savepoint are found outside of them (`elsewhere`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from compat.state.flink.handles import RelativeFile, Segment, StateFile
 from compat.state.flink.model import Savepoint
-from compat.state.flink.storage import Storage
+from compat.state.flink.storage import LOCAL_FILES, Storage
 
 LOCAL = "local"
 """In the savepoint's own folders, wherever these are."""
@@ -22,7 +22,7 @@ SHORT = "shorter than recorded"
 REMOTE = "remote"
 REFUSED = "outside the savepoint"
 
-_SHARED_FOLDERS = ("shared", "taskowned")
+SHARED_FOLDERS = ("shared", "taskowned")
 """Flink's names for the folders that a job's checkpoints share (`AbstractFsCheckpointStorageAccess`)."""
 
 _DEEPEST = 2
@@ -39,7 +39,22 @@ class Location:
 
 
 def locate(savepoint: Savepoint, file: StateFile | RelativeFile | Segment) -> Location:
-    """Find the file in the savepoint's folders that a handle means. Opens nothing, fetches nothing, raises nothing."""
+    """Find the file that a handle means. Opens no state file, fetches nothing, raises nothing."""
+    found = in_own_folders(savepoint, file)
+    if found.status != MISSING or isinstance(file, RelativeFile) or savepoint.storage is not LOCAL_FILES:
+        return found
+    # Imported when it is needed: few savepoints refer to the files of another one.
+    from compat.state.flink.elsewhere import belongs_to_a_savepoint
+
+    path = os.path.join("/", *_split(file.uri)[1])
+    needed = file.start + file.size if isinstance(file, Segment) else file.size
+    if not os.path.isfile(path) or not belongs_to_a_savepoint(path):
+        return found
+    return _judge(savepoint.storage, file.uri, path, os.path.dirname(path), needed, remote=False)
+
+
+def in_own_folders(savepoint: Savepoint, file: StateFile | RelativeFile | Segment) -> Location:
+    """Find the file in the savepoint's own folders. Opens nothing, fetches nothing, raises nothing."""
     name = file.relative_path if isinstance(file, RelativeFile) else file.uri
     needed = file.start + file.size if isinstance(file, Segment) else file.size
     if "\0" in name:
@@ -84,7 +99,7 @@ def _candidate(savepoint: Savepoint, parts: list[str]) -> tuple[str, str]:
         for at in range(len(parts) - 2, max(-1, len(parts) - 2 - _DEEPEST), -1):
             if parts[at].startswith("chk-"):
                 break
-            if parts[at] in _SHARED_FOLDERS:
+            if parts[at] in SHARED_FOLDERS:
                 root = os.path.join(os.path.dirname(savepoint.folder), parts[at])
                 return os.path.join(root, *parts[at + 1 :]), root
     return os.path.join(savepoint.folder, parts[-1] if parts else ""), savepoint.folder

@@ -35,14 +35,19 @@ def read_metadata(path: str | os.PathLike[str], storage: Storage | None = None) 
     if storage is not None:
         there = os.fspath(path).rstrip("/")
         there = there if os.path.basename(there) == METADATA_FILE else f"{there}/{METADATA_FILE}"
-        return parse_metadata(_read_all(there, storage), there, storage)
+        return parse_metadata(read_all(there, storage), there, storage)
     file = str(locate_metadata(path))
-    return parse_metadata(_read_all(file, LOCAL_FILES), file)
+    return parse_metadata(read_all(file, LOCAL_FILES), file)
 
 
 def parse_metadata(data: bytes, path: str, storage: Storage = LOCAL_FILES) -> Savepoint:
     """Read metadata from bytes that were taken from `path`, a name for errors and for finding state files."""
-    reader = ByteReader(data, path)
+    return parse_reader(ByteReader(data, path), storage)
+
+
+def parse_reader(reader: ByteReader, storage: Storage = LOCAL_FILES) -> Savepoint:
+    """Read metadata from its beginning to its end."""
+    data, path = reader.data, reader.path
     if len(data) < 8 or reader.integer() != MAGIC:
         raise NotASavepoint("this is not a savepoint's metadata", path=path, offset=0, why="it begins with other bytes")
     version = reader.integer()
@@ -96,7 +101,8 @@ def _reader_of(version: int, path: str) -> Callable[[ByteReader], Contents]:
     return read
 
 
-def _read_all(file: str, storage: Storage) -> bytes:
+def read_all(file: str, storage: Storage) -> bytes:
+    """The bytes of a metadata file. Raises a `SavepointError`."""
     try:
         size = storage.size(file)
         if size is None:

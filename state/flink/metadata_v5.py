@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader, Part
 from compat.state.flink.model import Contents, OperatorState
 from compat.state.flink.operator_handles import ChannelReader, read_channel
 from compat.state.flink.operators import read_contents, read_modern_operator
@@ -17,5 +17,7 @@ def read(reader: ByteReader) -> Contents:
 def read_named_operator(reader: ByteReader, read_one_channel: ChannelReader) -> OperatorState:
     """Read one operator with its name and uid; empty strings stand for none."""
     name = reader.utf() or None
+    begin = reader.position
     uid = reader.utf() or None
+    reader.note(Part.OPERATOR_UID, begin)
     return read_modern_operator(reader, read_one_channel, name, uid)

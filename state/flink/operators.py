@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader, Part
 from compat.state.flink.handles import InlineBytes
 from compat.state.flink.keyed_handles import read_keyed
 from compat.state.flink.model import Contents, MasterState, OperatorState, Properties, SubtaskState
@@ -59,7 +59,9 @@ def read_modern_operator(
 
 def read_identity(reader: ByteReader) -> tuple[str, int, int]:
     """Read an operator's id as hex digits, its parallelism and its max parallelism."""
+    begin = reader.position
     identity = reader.raw(16, "an operator id").hex()
+    reader.note(Part.OPERATOR_ID, begin)
     parallelism = reader.integer()
     max_parallelism = reader.integer()
     if not 0 <= parallelism <= max_parallelism <= HIGHEST_MAX_PARALLELISM:

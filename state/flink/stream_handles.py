@@ -5,7 +5,7 @@ The layout is that of `MetadataV2V3SerializerBase`, which all format versions sh
 
 from __future__ import annotations
 
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader, Part
 from compat.state.flink.handles import (
     EmptySegment,
     InlineBytes,
@@ -36,25 +36,30 @@ _SCOPES = ("SHARED", "EXCLUSIVE")
 def read_stream(reader: ByteReader, depth: int = 0) -> Stream | None:
     """Read a stream handle that may be null."""
     check_depth(reader, depth)
+    begin = reader.position
     tag = reader.byte()
     if tag == _NULL:
         return None
     if tag == _INLINE:
         return InlineBytes(reader.utf(), reader.sized("bytes in place"))
-    if tag == _RELATIVE:
-        path = reader.utf()
-        return RelativeFile(path, _read_size(reader))
-    if tag == _FILE:
-        size = _read_size(reader)
-        return StateFile(reader.utf(), size)
-    if tag == _SEGMENT:
-        return _read_segment(reader)
-    if tag == _EMPTY_SEGMENT:
-        return EmptySegment()
+    if tag in (_RELATIVE, _FILE):
+        reader.position = begin
+        file = read_file(reader)
+        reader.note(Part.FILE, begin)
+        return file
+    if tag in (_SEGMENT, _EMPTY_SEGMENT):
+        segment = _read_segment(reader) if tag == _SEGMENT else EmptySegment()
+        reader.note(Part.MERGED_FILE, begin)
+        return segment
     if tag == _KEY_GROUPS:
         key_groups, offsets = read_key_group_offsets(reader)
         return KeyGroups(key_groups, offsets, read_present_stream(reader, depth + 1), canonical=False)
     return reader.damaged(f"stream handle of type {tag}", "no Flink version writes that type")
+
+
+def read_file(reader: ByteReader) -> RelativeFile | StateFile:
+    """Read the handle of a whole file."""
+    return _read_relative(reader) if reader.byte() == _RELATIVE else _read_absolute(reader)
 
 
 def read_present_stream(reader: ByteReader, depth: int = 0) -> Stream:
@@ -86,6 +91,16 @@ def check_depth(reader: ByteReader, depth: int) -> None:
     """Raise `DamagedSavepoint` if handles are nested deeper than Flink ever does."""
     if depth > MAX_NESTING:
         reader.damaged(f"more than {MAX_NESTING} handles within each other", "Flink nests two or three")
+
+
+def _read_relative(reader: ByteReader) -> RelativeFile:
+    path = reader.utf()
+    return RelativeFile(path, _read_size(reader))
+
+
+def _read_absolute(reader: ByteReader) -> StateFile:
+    size = _read_size(reader)
+    return StateFile(reader.utf(), size)
 
 
 def _read_size(reader: ByteReader) -> int:

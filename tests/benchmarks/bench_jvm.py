@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_jvm.py [ROUNDS] [FLINK]
 
-Needs an installed `compat[jvm]` beside the running interpreter and Flink's jars, which are fetched once. The commands take turns;
+Needs an installed `compat[jvm]` beside the running interpreter; Flink's jars are fetched once. The commands take turns;
 ratios are the median of the rounds' ratios. `flink info` builds one graph in a JVM, and neither looks at states nor restores.
 """
 

@@ -1,7 +1,8 @@
 """Every golden pair in Java and SQL: the verdict says what Flink did, from two programs and from the savepoint that OLD left.
 
 All programs of a version are built in a few JVMs. A verdict is right if what Flink refused or failed, and what it exchanged,
-lost or went on from wrongly, is not called compatible without a word, and what it restored rightly is.
+lost or went on from wrongly, is not called compatible without a word, and what it restored rightly is. A savepoint alone does
+not tell what queries computed nor what classes behind Kryo were: unknown is right there, and no longer with the names of OLD.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import pytest
 from compat.check.findings import Level, Report, Verdict
 from compat.comparison import Comparison, decide
 from compat.loader.inputs import Input, InputKind
+from compat.plan.facts import facts_of
 from compat.plan.model import Plan, Refused
 from compat.savepoint.load import read_old
-from compat.savepoint.names import Names
+from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from tests.compat.loader.jvm.golden import program, records, savepoint
 from tests.compat.loader.jvm.support import flink_of
@@ -26,8 +28,13 @@ VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
 SIZE = 12
 """How many pairs share a JVM."""
 
-KNOWN: dict[tuple[str, str], str] = {}
+KNOWN: dict[tuple[str, str], str] = {
+    ("2.3.0", "q_uid_always_same_jvm"): "one script twice; NEW was planned in the session that had planned OLD",
+}
 """Verdicts that are wrong, by version and name, with the reason."""
+
+NOT_TOLD = {"CMP415", "CMP713"}
+"""Rules that say what a savepoint alone does not tell."""
 
 Record = dict[str, Any]
 
@@ -104,15 +111,23 @@ def verdict(pair: Pair, mode: str, version: str, name: str, attempt: str) -> Rep
     if isinstance(new, Plan):
         new = msgspec.structs.replace(new, settings={**new.settings, "state.backend.type": backend})
     old: Plan | Refused | Savepoint = pair.old
-    if mode == "savepoint":
+    if mode != "programs":
         path = str(savepoint(version.partition("-to-")[0], name))
-        old = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), Names()))
-    return decide(old, new, Comparison("old", "new", allow_non_restored=bool(allowed)), {}, pair.answers.get(mode))
+        names = Names()
+        if mode == "savepoint and names":
+            assert isinstance(pair.old, Plan)
+            names = of_program(facts_of(pair.old, name="old", kind="program"))
+        old = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), names))
+    answers = pair.answers.get(mode.partition(" ")[0])
+    return decide(old, new, Comparison("old", "new", allow_non_restored=bool(allowed)), {}, answers)
 
 
-def wrong(report: Report, record: Record) -> str:
+def wrong(report: Report, record: Record, mode: str) -> str:
     """In which way a verdict is wrong; nothing if it is right."""
     fine = report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION)
+    open_questions = {finding.rule for finding in report.findings if finding.level is Level.UNKNOWN}
+    if mode == "savepoint" and report.verdict is Verdict.UNKNOWN and open_questions <= NOT_TOLD:
+        return ""
     warned = any(finding.level is Level.WARNING for finding in report.findings)
     if record["outcome"] != "running":
         return "a failure is called compatible" if fine else ""
@@ -121,13 +136,13 @@ def wrong(report: Report, record: Record) -> str:
     return "" if fine else "a false alarm"
 
 
-@pytest.mark.parametrize("mode", ["programs", "savepoint"])
+@pytest.mark.parametrize("mode", ["programs", "savepoint", "savepoint and names"])
 def test_the_verdict_says_what_flink_did(pairs: dict[str, Pair], version: str, mode: str) -> None:
     found = []
     for name, pair in pairs.items():
         for attempt, record in records()[version, name]["attempts"].items():
             report = verdict(pair, mode, version, name, attempt)
-            how = wrong(report, record)
+            how = wrong(report, record, mode)
             if how and (version, name) not in KNOWN:
                 rules = sorted({finding.rule for finding in report.findings})
                 found.append(f"{name} ({attempt}): {how}; we say {report.verdict.value} {rules}")

@@ -21,8 +21,9 @@ def _find(check: Check) -> Iterator[Finding]:
 def _finding(old: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     empty = amounts.only_timers(old)
-    if allowed:
-        consequence = f"The state of {old.label} is dropped{amounts.of(*old.states or ())}, as -n allows."
+    if check.left_behind is not None:
+        consequence = f"The state of {old.label} is dropped{amounts.of(*old.states or ())}, {check.left_behind}."
+        consequence += "" if allowed else " Flink says nothing of it."
     else:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)
@@ -37,6 +38,7 @@ def _finding(old: Operator, check: Check) -> Finding:
         reason=reason,
         old=old,
         fixes=() if allowed else (_fix(old, empty),),
+        silent=check.left_behind is not None,
     )
 
 
@@ -55,7 +57,8 @@ RULE = Rule(
     name="state-without-operator",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning with -n: the state is dropped on purpose",
+    when="warning with -n: the state is dropped on purpose. Where NEW itself sets that state may be ignored, Flink drops it "
+    "without a word, and it stays an error until the check is made with -n",
     fate=Fate.REFUSED,
     summary="State of an operator of OLD has no operator in NEW to go to.",
     why="A restore looks for every operator id of the savepoint in the new job, among the generated ids, the "
@@ -64,6 +67,6 @@ RULE = Rule(
     old='keyed.process(Count()).uid("count")',
     new="# the operator was removed",
     fix="Keep the operator, or give its successor the same uid. If the state may go, restore with -n "
-    "(--allowNonRestoredState) and check with -n.",
+    "(--allowNonRestoredState; allowNonRestoredState: true of the Kubernetes operator) and check with -n.",
     find=_find,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compat.check import amounts
+from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.explain import common_cause, why_moved
-from compat.check.findings import Fate, Finding, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import tie
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
@@ -23,7 +23,12 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
-    if not allowed:
+    if not allowed and check.left_behind is not None:
+        consequence = (
+            f"{new.label} starts without its state{amounts.of(*old.states or ())}, {check.left_behind}. Flink says "
+        )
+        consequence += "nothing of it."
+    elif not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)
     elif amounts.only_timers(old):
@@ -42,9 +47,8 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         reason=_why_guessed(new) if guessed else why_moved(old, new, check.old, check.new),
         old=old,
         new=new,
-        fixes=tuple(replace(fix, text=f"If it is the same operator: {_begun(fix.text)}") for fix in fixes)
-        if guessed
-        else fixes,
+        fixes=tuple(_if_it_is(fix, old, new) for fix in fixes) if guessed else fixes,
+        silent=not allowed and check.left_behind is not None,
         cause=None if guessed else common_cause(old, new, check.old, check.new),
     )
 
@@ -54,6 +58,12 @@ def _why_guessed(new: Operator) -> str:
         f"No operator of NEW has this id. That it is {new.label} is a guess, from the sort of operator, its states and its "
         "parallelism; the program that wrote the savepoint would tell (--names)."
     )
+
+
+def _if_it_is(fix: Fix, old: Operator, new: Operator) -> Fix:
+    """The fix of a guess, which a report does not tell to ``compat remap``."""
+    code = writing.remap(old, new) if fix.code == writing.REMAP else fix.code
+    return replace(fix, text=f"If it is the same operator: {_begun(fix.text)}", code=code)
 
 
 def _begun(sentence: str) -> str:
@@ -73,6 +83,7 @@ RULE = Rule(
     old="source.key_by(key).process(Count())",
     new="source.rebalance().filter(good).rebalance().key_by(key).process(Count())",
     fix='Pin the old id on the new operator, .set_uid_hash("<old id>"), and give a uid to each stateful operator '
-    "of the next job that starts without old state.",
+    "of the next job that starts without old state. Where the program cannot be changed, compat remap gives the state in the "
+    "savepoint the new id.",
     find=_find,
 )

@@ -1,7 +1,8 @@
-"""Operators whose id came out differently when the same program was built a second time."""
+"""Operators whose id came out differently when the same program was built a second time, or is random to look at."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from compat.check import writing
@@ -34,6 +35,37 @@ def _find(check: Check) -> Iterator[Finding]:
                     ),
                 ),
             )
+    yield from _drawn(check)
+
+
+def _drawn(check: Check) -> Iterator[Finding]:
+    """Operators whose uids are the same but for a UUID in them: a connector that was given no prefix draws one."""
+    if check.rebuilt:
+        return
+    fresh = {_without_uuid(new.uid): new for new in check.mapping.fresh if new.uid is not None}
+    for old in check.mapping.lost:
+        new = None if old.uid is None or not _UUID.search(old.uid) else fresh.get(_without_uuid(old.uid))
+        if new is None or new.uid is None:
+            continue
+        yield check.finding(
+            RULE,
+            f"the id of {new.name!r} is another one at every start",
+            consequence="State saved by one start of the program cannot be found by the next one.",
+            reason=f"The uid was {old.uid!r} and is {new.uid!r}: what differs is a UUID, drawn when the job is built.",
+            old=old,
+            new=new,
+            fixes=(
+                Fix(
+                    text="Give the connector a fixed uid or uid prefix, such as uidPrefix(…) of Iceberg's sink; for this once, "
+                    "the one that it had.",
+                    code=f".uid({writing.text_of(old.uid or '')})",
+                ),
+            ),
+        )
+
+
+def _without_uuid(uid: str) -> str:
+    return _UUID.sub("*", uid)
 
 
 def _differing(first: Program, second: Program) -> list[tuple[Operator, Operator]]:
@@ -50,6 +82,8 @@ def _differing(first: Program, second: Program) -> list[tuple[Operator, Operator
     with_uid = [pair for pair in changed if pair[0].uid != pair[1].uid]
     return with_uid or changed[:1]
 
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 RULE = Rule(
     id="CMP108",

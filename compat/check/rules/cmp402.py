@@ -8,11 +8,15 @@ from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.check.sql.findings import KEEP_THE_QUERY, explained
 from compat.check.states import changes
+from compat.plan.queries import of_query
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
+        if explained(change.pair, check):
+            continue
         for old, new in change.renamed:
             yield check.finding(
                 RULE,
@@ -23,7 +27,9 @@ def _find(check: Check) -> Iterator[Finding]:
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
-                fixes=(
+                fixes=(KEEP_THE_QUERY,)
+                if of_query(change.pair.new)
+                else (
                     Fix(
                         text=f"Keep the name {old.name!r} in the state's descriptor.",
                         code=writing.descriptor(new, old.name) or writing.text_of(old.name),

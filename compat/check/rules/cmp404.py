@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.check import amounts, restores, writing
+from compat.check.connectors import other_form
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.states import StateChange, changes, retyped
@@ -30,7 +32,7 @@ def _find(check: Check) -> Iterator[Finding]:
 def _told_by_flink(check: Check) -> Iterator[Finding]:
     """States that Flink's own serializers of NEW do not read."""
     for pair, change, problem in restores.unreadable(check):
-        if not change.name or change.other_kind:
+        if not change.name or change.other_kind or _only_time_to_live(pair, change.name):
             continue
         yield check.finding(
             RULE,
@@ -48,12 +50,19 @@ def _told_by_flink(check: Check) -> Iterator[Finding]:
         )
 
 
+def _only_time_to_live(pair: Pair, name: str) -> bool:
+    """True for a state whose time to live was switched and whose type is the same: what CMP408 tells."""
+    old, new = (next((state for state in one.states or () if state.name == name), None) for one in (pair.old, pair.new))
+    return old is not None and new is not None and (old.ttl is None) != (new.ttl is None) and old.type == new.type
+
+
 def _other_connectors(check: Check) -> Iterator[Finding]:
     """Sources and sinks that became another connector's, whose splits or files are in bytes of its own form."""
     for pair in check.right_pairs:
-        before, after = pair.old.detail.get("class"), pair.new.detail.get("class")
-        if pair.old.kind not in _CONNECTED or None in (before, after) or before == after:
+        names = other_form(pair.old, pair.new) if pair.old.kind in _CONNECTED else None
+        if names is None:
             continue
+        before, after = names
         state = next((state for state in pair.old.states or () if state.kind is StateKind.LIST), None)
         if state is None or not any(other.name == state.name for other in pair.new.states or ()):
             continue

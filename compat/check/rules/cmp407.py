@@ -10,15 +10,22 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.check.similarity import recorded
 from compat.check.states import timers
+from compat.plan.facts import Operator, StateKind
+
+_CLOCKS = (("_timer_state/event_", "event time"), ("_timer_state/processing_", "processing time"))
+_TIME_WINDOW = "TimeWindow"
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window"), pair.new.detail.get("window")
-        if before is None or after is None or before == after:
+        if before is None or after is None:
             continue
-        refused, stranded = _other_type(pair), _stranded(pair)
+        refused, stranded = _other_type(pair), _stranded(pair, check)
+        if before == after and stranded is None:
+            continue
         if refused:
             consequence = "The task fails when it starts: the windows in the state are of another type."
         elif stranded:
@@ -27,7 +34,9 @@ def _find(check: Check) -> Iterator[Finding]:
             consequence = "Windows that are open at the savepoint end as they began; new ones follow the new rule."
         yield check.finding(
             RULE,
-            f"the windows of {pair.new.label} were {before} and are {after}",
+            f"the windows of {pair.new.label} were {before} and are {after}"
+            if before != after
+            else f"the windows of {pair.new.label} are {after}, and those in the savepoint end by another clock",
             level=Level.ERROR if refused or stranded else Level.WARNING,
             consequence=consequence,
             reason="Windows are part of the state's address.",
@@ -36,7 +45,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Keep the assigner, or give the new windows an operator with a uid of its own.",
-                    code=writing.window(before) or uid_call(pair.new, check),
+                    code=(None if check.new.built_by_flink else writing.window(before)) or uid_call(pair.new, check),
                 ),
             ),
             silent=stranded is not None and not refused,
@@ -48,7 +57,7 @@ def _other_type(pair: Pair) -> bool:
     return was is not None and now is not None and was.namespace_type != now.namespace_type
 
 
-def _stranded(pair: Pair) -> str | None:
+def _stranded(pair: Pair, check: Check) -> str | None:
     """Why open windows never end in NEW, if so.
 
     A merging assigner only knows windows of its own set, and the others look for contents under the window itself, while
@@ -57,10 +66,24 @@ def _stranded(pair: Pair) -> str | None:
     merged, merges = (operator.detail.get("window_merging") for operator in (pair.old, pair.new))
     if None not in (merged, merges) and merged != merges:
         return "windows that are open at the savepoint are not found any more"
-    was, now = (operator.detail.get("window_clock") for operator in (pair.old, pair.new))
+    was, now = pair.old.detail.get("window_clock"), pair.new.detail.get("window_clock")
+    if check.new.built_by_flink and recorded(pair.old):
+        was = _clock(pair.old)
     if None not in (was, now) and was != now:
         return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
     return None
+
+
+def _clock(operator: Operator) -> str | None:
+    """The clock that ends the windows in a savepoint: that of all timers there; None if that cannot be told."""
+    pending = {
+        clock
+        for state in operator.states or ()
+        for prefix, clock in _CLOCKS
+        if state.kind is StateKind.TIMERS and state.name.startswith(prefix) and state.bytes
+    }
+    by_time = any(state.namespace_type == _TIME_WINDOW for state in operator.states or ())
+    return pending.pop() if by_time and len(pending) == 1 else None
 
 
 RULE = Rule(

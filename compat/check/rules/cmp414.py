@@ -9,23 +9,24 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 
+_SILENT = "Flink restores this without an error"
 _INCREMENTAL = frozenset({"reduce", "aggregate"})
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
-        if before is None or after is None or (before in _INCREMENTAL) == (after in _INCREMENTAL):
+        if before is None or after is None:
             continue
-        one_left = after in _INCREMENTAL
+        became = _in_java(before, after) if check.new.built_by_flink else _in_python(before, after)
+        if became is None:
+            continue
+        level, consequence = became
         yield check.finding(
             RULE,
             f"{pair.new.label} was a window {before} and is a window {after}",
-            level=Level.ERROR if one_left else Level.WARNING,
-            consequence="Flink restores this without an error; of each open window the first element is kept, the others are "
-            "lost."
-            if one_left
-            else "Flink restores this without an error; what an open window held counts as one element of it.",
+            level=level,
+            consequence=consequence,
             reason="An incremental function keeps one value a window, the others keep all records.",
             old=pair.old,
             new=pair.new,
@@ -35,8 +36,24 @@ def _find(check: Check) -> Iterator[Finding]:
                     code=uid_call(pair.new, check),
                 ),
             ),
-            silent=True,
+            silent=consequence.startswith(_SILENT),
         )
+
+
+def _in_python(before: str, after: str) -> tuple[Level, str] | None:
+    """What PyFlink makes of it, which keeps both under one name as lists."""
+    if (before in _INCREMENTAL) == (after in _INCREMENTAL):
+        return None
+    if after in _INCREMENTAL:
+        return Level.ERROR, f"{_SILENT}; of each open window the first element is kept, the others are lost."
+    return Level.WARNING, f"{_SILENT}; what an open window held counts as one element of it."
+
+
+def _in_java(before: str, after: str) -> tuple[Level, str] | None:
+    """What Flink makes of it, where the contents of windows are reducing, aggregating and list state."""
+    if before == after:
+        return None
+    return Level.ERROR, "The task fails when it starts: the windows in the state hold another kind of state."
 
 
 RULE = Rule(
@@ -44,7 +61,8 @@ RULE = Rule(
     name="window-function-kind",
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
-    when="error from process or apply to reduce or aggregate: of each open window only the first element is kept",
+    when="error from process or apply to reduce or aggregate: of each open window only the first element is kept; in Java, "
+    "where the task fails, error for any change of reduce, aggregate and process",
     fate=Fate.REFUSED,
     summary="A window's reduce or aggregate became process or apply, or the other way.",
     why="The first keeps one element a window, the second all of them, under the same name. After the restore "

@@ -63,13 +63,14 @@ class Answer:
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
     ``missing`` are OLD's states that NEW does not declare, ``entries`` the values of each keyed state that were read, on the
-    backend that read most.
+    backend that read most, and ``misplaced`` how many lie in a key group where nobody looks for them.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
     migrations: tuple[StateChange, ...] = ()
     missing: tuple[StateRestore, ...] = ()
     entries: Mapping[str, int]
+    misplaced: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,7 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
         migrations=tuple(change for _, change in migrations((restored,))),
         missing=tuple(state for _, state in missing((restored,))),
         entries=max((attempt.entries for attempt in restored.attempts), key=lambda one: sum(one.values())),
+        misplaced=max(attempt.misplaced for attempt in restored.attempts),
     )
 
 

@@ -5,13 +5,12 @@ Objects of Java are :data:`Java` here: what they are is known to Flink's sources
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import jpype
 
-from compat.loader.jvm.model import Crash, JavaFrame, UserClass
+from compat.loader.jvm.model import Crash, JavaFrame
 
 Java: TypeAlias = Any
 FLINK = "org.apache.flink."
@@ -42,7 +41,7 @@ def is_a(value: Java, *names: str) -> bool:
 
 def member(target: Java, name: str) -> Java:
     """The value of a field, whoever may see it. Raises AttributeError where there is none."""
-    for field in _fields(target):
+    for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
             return field.get(target)
@@ -51,7 +50,7 @@ def member(target: Java, name: str) -> Java:
 
 def set_member(target: Java, name: str, value: Java) -> None:
     """Set a field, whoever may see it. Raises AttributeError where there is none."""
-    for field in _fields(target):
+    for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
             field.set(target, value)
@@ -61,12 +60,13 @@ def set_member(target: Java, name: str, value: Java) -> None:
 
 def members(target: Java) -> Iterator[Java]:
     """The values of all fields of an object, whoever may see them."""
-    for field in _fields(target):
+    for field in fields_of(target):
         field.setAccessible(True)
         yield field.get(target)
 
 
-def _fields(target: Java) -> Iterator[Java]:
+def fields_of(target: Java) -> Iterator[Java]:
+    """The fields of an object's class and of those that it inherits from, whoever may see them."""
     cls = target.getClass()
     while cls is not None:
         yield from cls.getDeclaredFields()
@@ -86,24 +86,6 @@ def text_or_none(value: Java) -> str | None:
 def class_name(value: Java) -> str | None:
     """The name of an object's class."""
     return None if value is None else str(value.getClass().getName())
-
-
-def class_digest(value: Java) -> UserClass:
-    """The class of an object, with a digest of its code: the same for another build of the same source."""
-    cls = value.getClass()
-    name = str(cls.getName())
-    stream = cls.getResourceAsStream(f"{name.rpartition('.')[2]}.class")
-    if stream is None:  # a lambda: its code is a method of the class around it
-        return UserClass(name=name.partition("$$Lambda")[0], digest="")
-    try:
-        code = stream.readAllBytes()
-    finally:
-        stream.close()
-    asm = "org.apache.flink.shaded.asm9.org.objectweb.asm."
-    writer = java(asm + "ClassWriter")(0)
-    reader = java(asm + "ClassReader")(code)
-    reader.accept(writer, java(asm + "ClassReader").SKIP_DEBUG)
-    return UserClass(name=name, digest=hashlib.sha256(bytes_of(writer.toByteArray())).hexdigest())
 
 
 def bytes_of(array: Java) -> bytes:

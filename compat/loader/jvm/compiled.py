@@ -31,6 +31,8 @@ _TASKS = {task.value: task for task in Task}
 _WITH_SELECTOR = (Ship.HASH, Ship.CUSTOM)
 
 
+_ASYNCHRONOUS = "org.apache.flink.runtime.asyncprocessing.operators."
+"""Where the operators are that do with asynchronous state what those without ``Async`` in their names do without it."""
 _TABLE = "org.apache.flink.table."
 _KEYED_TOO = ("map", "flat_map", "filter")
 _KINDS = {
@@ -41,18 +43,15 @@ _KINDS = {
     "StreamFilter": "filter",
     "ProcessOperator": "process",
     "KeyedProcessOperator": "keyed_process",
-    "AsyncKeyedProcessOperator": "keyed_process",
     "StreamGroupedReduceOperator": "reduce",
     "StreamGroupedReduceAsyncStateOperator": "reduce",
     "WindowOperator": "window",
     "EvictingWindowOperator": "window",
     "WindowOperatorFactory": "window",
-    "AsyncWindowOperator": "window",
     "CoStreamMap": "connect_map",
     "CoStreamFlatMap": "connect_flat_map",
     "CoProcessOperator": "connect_process",
     "KeyedCoProcessOperator": "connect_keyed_process",
-    "AsyncKeyedCoProcessOperator": "connect_keyed_process",
     "CoBroadcastWithNonKeyedOperator": "broadcast_connect",
     "CoBroadcastWithKeyedOperator": "keyed_broadcast_connect",
     "SinkWriterOperatorFactory": "sink_writer",
@@ -198,6 +197,8 @@ def kind_of(node: Node) -> str:
     name = node.operator.rpartition(".")[2]
     if node.python is not None:
         return kind_of_python(node.python, name)
+    if node.operator.startswith(_ASYNCHRONOUS):
+        name = name.removeprefix("Async")
     if node.function is not None and node.function.name.startswith(_TABLE):
         return node.function.name.rpartition(".")[2]
     kind = _KINDS.get(name)

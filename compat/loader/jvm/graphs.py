@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from compat.loader.jvm.bridge import Java, class_digest, class_name, flink, is_a, member, operator_of, text_or_none
+from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, operator_of, text_or_none
+from compat.loader.jvm.connectors import connector_of
+from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 from compat.loader.jvm.places import Places
+from compat.loader.jvm.traits import given_of, traits_of
+from compat.loader.jvm.usercode import code_of
 
 _YIELDING = (
     "streaming.api.operators.YieldingOperatorFactory",
@@ -78,8 +82,12 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         chaining_strategy=None if factory is None else str(factory.getChainingStrategy()),
         factory=class_name(factory) or "",
         operator=class_name(operator) or class_name(factory) or "",
-        function=None if (function := _function(operator)) is None else class_digest(function),
+        function=None if (given := given_of(factory, operator)) is None else code_of(given),
         state_keys=len(node.getStatePartitioners() or ()),
+        key_selectors=tuple(
+            selector_of(one, records, node.getStateKeySerializer())
+            for one, records in zip(node.getStatePartitioners() or (), node.getTypeSerializersIn(), strict=False)
+        ),
         key_serializer=class_name(node.getStateKeySerializer()),
         output_serializer=class_name(node.getTypeSerializerOut()),
         vertex=str(configured.vertex.getID()),
@@ -99,16 +107,14 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         ),
         source=place,
         states=states,
+        traits=traits_of(factory, operator),
+        connector=connector_of(factory),
     )
 
 
 def _flag(target: Java, name: str, default: bool) -> bool:
     """The answer of a method that not every version of Flink has."""
     return bool(getattr(target, name)()) if hasattr(target, name) else default
-
-
-def _function(operator: Java) -> Java:
-    return operator.getUserFunction() if operator is not None and hasattr(operator, "getUserFunction") else None
 
 
 def edges(stream_graph: Java) -> tuple[Edge, ...]:

@@ -15,6 +15,8 @@ from compat.loader.jvm.pyflink.operators import runs_python
 
 T = TypeVar("T")
 _MANAGED_MEMORY = 32 << 20
+_KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
+_ADAPTOR = "runtime.state.v2.adaptor.AsyncKeyedStateBackendAdaptor"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _SOURCE = "streaming.api.operators.SourceOperatorFactory"
 _LEGACY_SOURCE = "streaming.api.operators.StreamSource"
@@ -107,6 +109,16 @@ def open_operator(made: Java) -> None:
     for descriptor in _descriptors(member(operator, "trigger")):
         descriptor.initializeSerializerUnlessSet(made.getExecutionConfig())
         operator.getKeyedStateBackend().getOrCreateKeyedState(window_serializer, descriptor)
+
+
+def keyed_backend(operator: Java) -> Java:
+    """The backend that keeps the keyed state of an open operator, that of an asynchronous one too; None if it has none."""
+    backend = operator.getKeyedStateBackend() if hasattr(operator, "getKeyedStateBackend") else None
+    if backend is None and hasattr(operator, "getAsyncKeyedStateBackend"):
+        backend = operator.getAsyncKeyedStateBackend()
+        if is_a(backend, _ADAPTOR):
+            backend = member(backend, "keyedStateBackend")
+    return backend if is_a(backend, _KEYED_BACKEND) else None
 
 
 def _descriptors(trigger: Java) -> Iterator[Java]:

@@ -9,6 +9,10 @@ from typing import Literal
 
 import msgspec
 
+from compat.plan.behaviour import Holding, Pattern
+from compat.plan.code import Key, UserCode, WrittenClass
+from compat.plan.connectors import Connector
+
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
 
@@ -47,18 +51,11 @@ class Serializer(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
 
 
-class UserClass(Struct, frozen=True, kw_only=True):
-    """A class of the user's by its name; ``digest`` is of its bytecode, without the lines that it was compiled from."""
-
-    name: str
-    digest: str
-
-
 class StateUse(Struct, frozen=True, kw_only=True):
     """An operator's use of a state, which no snapshot tells: its time to live in milliseconds, what folds into it."""
 
     ttl: int | None = None
-    function: UserClass | None = None
+    function: UserCode | None = None
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -73,6 +70,7 @@ class State(Struct, frozen=True, kw_only=True):
     kind: str
     serializers: dict[str, Serializer]
     use: StateUse | None = None
+    classes: tuple[WrittenClass, ...] = ()
 
 
 class States(Struct, frozen=True, kw_only=True):
@@ -80,6 +78,8 @@ class States(Struct, frozen=True, kw_only=True):
 
     states: tuple[State, ...] = ()
     key_serializer: Serializer | None = None
+    holding: Holding | None = None
+    key: Key | None = None
     unknown: str = ""
 
 
@@ -133,6 +133,40 @@ class MergedPart(Struct, frozen=True, kw_only=True):
     source: JavaFrame | None = None
 
 
+WindowFunction = Literal["reduce", "aggregate", "process"]
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """How an operator cuts windows and ends them; assigner, trigger and evictor as text with what they were made with.
+
+    ``lateness`` is in milliseconds. ``function`` is what the windows hold: one value that each record is folded into, or all
+    records.
+    """
+
+    assigner: str
+    assigner_class: str
+    event_time: bool
+    merging: bool
+    trigger: str
+    evictor: str | None
+    lateness: int
+    function: WindowFunction | None
+
+
+class Traits(Struct, frozen=True, kw_only=True):
+    """What an operator does, told by the objects that the program gave to it.
+
+    ``timers`` is whether the function's code registers any, None if that cannot be told. ``bounds`` are those of an interval
+    join, in milliseconds.
+    """
+
+    window: Window | None = None
+    pattern: Pattern | None = None
+    timers: bool | None = None
+    asynchronous: bool = False
+    bounds: tuple[int, int] | None = None
+
+
 class EdgeId(Struct, frozen=True, kw_only=True):
     """Which edge feeds a node: ``index`` counts the edges between the same two nodes."""
 
@@ -165,8 +199,9 @@ class Node(Struct, frozen=True, kw_only=True):
     chaining_strategy: str | None
     factory: str
     operator: str
-    function: UserClass | None
+    function: UserCode | None
     state_keys: int
+    key_selectors: tuple[UserCode | None, ...] = ()
     key_serializer: str | None
     output_serializer: str | None
     vertex: str
@@ -178,6 +213,8 @@ class Node(Struct, frozen=True, kw_only=True):
     inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
     states: States = States()
+    traits: Traits = Traits()
+    connector: Connector | None = None
     python: PythonFunction | None = None
     merged: tuple[MergedPart, ...] = ()
 
@@ -344,13 +381,15 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
     ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore. ``entries`` are the
-    values of each keyed state that were restored and read.
+    values of each keyed state that were restored and read, and ``misplaced`` how many of them lie in another key group than
+    the hash of their key says now, where nobody looks for them.
     """
 
     backend: Backend
     failure: RestoreFailure | None = None
     at_first_read: bool = False
     entries: dict[str, int] = {}
+    misplaced: int = 0
 
 
 class OperatorRestore(Struct, frozen=True, kw_only=True):
@@ -408,7 +447,8 @@ Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram
 class Request(Struct, frozen=True, kw_only=True):
     """The programs that the child is to build, one after the other, with which Flink.
 
-    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in
+    seconds: ``timeout`` is for each program, ``deadline`` on the monotonic clock.
     """
 
     programs: tuple[Program, ...]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
-from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement
+from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
 from compat.loader.jvm.pyflink.plans import python_detail, python_states
+from compat.loader.jvm.queries import of_queries, table_settings
 from compat.plan import model
 from compat.plan.encode import settings_of
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
@@ -20,7 +21,22 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
 
 _TYPES = {"keyed": "KEY_VALUE", "operator": "OPERATOR", "broadcast": "BROADCAST", "timer": "PRIORITY_QUEUE"}
 _OPTIONS = {"keyed": "KEYED_STATE_TYPE", "operator": "OPERATOR_STATE_DISTRIBUTION_MODE"}
+_TAGGERS = ("CoGroupedStreams$Input1Tagger", "CoGroupedStreams$Input2Tagger")
 _COLLISION = "Hash collision on user-specified ID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What stands around an operator: the compiled job, and what is known of other nodes, by their ids.
+
+    ``sides`` are the inputs that the taggers of a window join stand for, and ``origins`` the names of the sources that each
+    node hears of. ``line`` gives what reports call a line of the program.
+    """
+
+    made: CompiledJob
+    sides: dict[int, int]
+    origins: dict[int, frozenset[str]]
+    line: Callable[[JavaFrame], model.SourceLine]
 
 
 def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> model.Plan:
@@ -31,24 +47,31 @@ def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> mode
     made = compiled(job)
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
-    exec_nodes = _exec_nodes(job.exec_plan)
+    around = _Around(
+        made=made,
+        sides=_sides(job.nodes),
+        origins=_origins(nodes, made),
+        line=lambda frame: _line(frame, show_path),
+    )
+    lines = tuple(model.SourceLine(show_path(one.file) if one.file else shown, one.line) for one in job.statements)
     return model.Plan(
         flink=minor_version(job.flink),
         job_name=job.name,
         language="python" if job.python else "sql" if sql else "java",
         statements=tuple(
-            model.Statement(text=one.text, file=show_path(one.file) if one.file else shown, line=one.line)
-            for one in job.statements
+            model.Statement(text=one.text, file=line.file, line=line.line)
+            for one, line in zip(job.statements, lines, strict=True)
         ),
-        settings=settings_of(made.settings),
+        settings={**settings_of(made.settings), **table_settings(job)},
         stream_graph=stream_graph(made.stream_graph),
         hashes={str(id): hashed for id, hashed in made.hashes.items()},
         user_hashes={str(node.id): node.user_hash.lower() for node in job.nodes if node.user_hash is not None},
         job_graph=job_graph(made.job_graph),
         execution_graph=execution_graph(made.execution_graph),
-        operators=tuple(
-            _operator(nodes[id], position, made, exec_nodes, lambda frame: _line(frame, show_path))
-            for position, id in enumerate(made.hashes)
+        operators=of_queries(
+            job,
+            lines,
+            tuple(_operator(nodes[id], position, around) for position, id in enumerate(made.hashes)),
         ),
         empty_savepoint=job.savepoint or None,
     )
@@ -71,17 +94,13 @@ def _statement_line(statement: Statement | None, shown: str) -> model.SourceLine
     return None if statement is None else model.SourceLine(shown, statement.line)
 
 
-def _operator(
-    node: Node,
-    position: int,
-    made: CompiledJob,
-    exec_nodes: dict[int, str],
-    line: Callable[[JavaFrame], model.SourceLine],
-) -> model.Operator:
+def _operator(node: Node, position: int, around: _Around) -> model.Operator:
+    made, line = around.made, around.line
     vertex_id = made.job_graph.vertex_of[node.id]
     vertex = next(one for one in made.execution_graph.vertices if one.id == vertex_id)
     chained = next(len(one.chained_outputs) for one in vertex.job_vertex.chain if one.node == node.id)
-    states, unknown, detail = _states(node), node.states.unknown, _detail(node)
+    states, unknown = _states(node), node.states.unknown
+    detail = _detail(node, states or (), around)
     if node.python is not None:
         told = python_states(node.python, line)
         detail |= python_detail(node.python, node.operator, told)
@@ -110,8 +129,11 @@ def _operator(
             model.Merged(name=one.name, uid=one.uid, source=None if one.source is None else line(one.source))
             for one in node.merged
         ),
-        detail=_windows(states or ()) | detail,
-        exec_node=exec_nodes.get(_number(node.name)),
+        detail=detail,
+        connector=node.connector,
+        function=node.function,
+        key_selectors=node.key_selectors,
+        key=node.states.key,
     )
 
 
@@ -123,23 +145,71 @@ def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> model.SourceLine
     )
 
 
-def _detail(node: Node) -> model.Detail:
+def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> model.Detail:
     detail: model.Detail = {
         "chaining_strategy": node.chaining_strategy,
         "slot_sharing_group": node.slot_sharing_group,
         "own_max_parallelism": node.max_parallelism,
         "inputs_number": len(node.inputs),
     }
+    traits = node.traits
     if node.function is not None:
         detail["class"] = node.function.name
         detail["function"] = node.function.name
+    if node.states.holding is not None:
+        detail["holding"] = node.states.holding
+    if traits.timers is not None:
+        detail["timers"] = traits.timers
+    if traits.asynchronous:
+        detail["asynchronous"] = True
+    if traits.bounds is not None:
+        detail["join_bounds"] = traits.bounds
+    if traits.pattern is not None:
+        detail["pattern"] = traits.pattern
+    numbers = [around.sides.get(edge.source, edge.type_number) for edge in node.inputs]
+    if any(numbers):
+        detail["input_numbers"] = numbers
+    if origins := around.origins[node.id]:
+        detail["origins"] = sorted(origins)
+    detail.update(_window_detail(node.traits.window, states))
     return detail
 
 
-def _windows(states: tuple[model.State, ...]) -> model.Detail:
-    """The kind of the windows that an operator keeps state for."""
-    window = next((state.namespace_type for state in states if state.namespace_type is not None), None)
-    return {} if window is None else {"window": f"{window}s"}
+def _window_detail(window: Window | None, states: tuple[model.State, ...]) -> model.Detail:
+    """How the windows of an operator are cut and end; of those that SQL makes, and of other operators, the type alone."""
+    if window is None:
+        namespace = next((state.namespace_type for state in states if state.namespace_type is not None), None)
+        return {} if namespace is None else {"window": f"{namespace}s"}
+    return {
+        "window": window.assigner,
+        "window_class": window.assigner_class,
+        "window_clock": "event time" if window.event_time else "processing time",
+        "window_merging": window.merging,
+        "window_function": window.function,
+        "trigger": window.trigger,
+        "evictor": window.evictor,
+        "lateness": window.lateness,
+    }
+
+
+def _sides(nodes: Iterable[Node]) -> dict[int, int]:
+    """The nodes that mark the records of the two sides of a window join or coGroup, and the side."""
+    return {
+        node.id: side
+        for node in nodes
+        if node.function is not None
+        for side, tagger in enumerate(_TAGGERS, start=1)
+        if node.function.name.endswith(tagger)
+    }
+
+
+def _origins(nodes: Mapping[int, Node], made: CompiledJob) -> dict[int, frozenset[str]]:
+    """The names of the sources whose records come to each node; inputs stand before what they feed."""
+    found: dict[int, frozenset[str]] = {}
+    for id in made.hashes:
+        inputs = [found.get(edge.source, frozenset()) for edge in made.stream_graph.edges_in[id]]
+        found[id] = frozenset[str]().union(*inputs) if inputs else frozenset({nodes[id].name})
+    return found
 
 
 def _states(node: Node) -> tuple[model.State, ...] | None:
@@ -179,6 +249,8 @@ def _state(state: State, key: Serializer | None) -> model.State:
         namespace_type=None if told.namespace is None else str(told.namespace),
         ttl=ttl if ttl is not None else 0 if told.ttl else None,
         built_in=kept_by_flink(told, state.name),
+        function=None if state.use is None else state.use.function,
+        classes=state.classes,
         serializers=model.Serializers(
             key=_written(key if keyed else state.serializers.get("KEY_SERIALIZER")),
             namespace=_written(state.serializers.get("NAMESPACE_SERIALIZER")),
@@ -202,16 +274,3 @@ def _read(serializer: Serializer) -> SerializerSnapshot:
         return read_versioned(ByteReader(serializer.written, serializer.snapshot), 0)
     except SavepointError as error:
         return SerializerSnapshot(serializer.snapshot, serializer.version, unknown=str(error), complete=False)
-
-
-def _exec_nodes(plan: str | None) -> dict[int, str]:
-    """The nodes of a compiled plan by their numbers, as JSON."""
-    if plan is None:
-        return {}
-    return {int(node["id"]): json.dumps(node) for node in json.loads(plan)["nodes"]}
-
-
-def _number(name: str) -> int:
-    """The number of the ExecNode in the name of an operator that it made: 6 of ``GroupAggregate[6]``; -1 for others."""
-    number = name.rpartition("[")[2].removesuffix("]")
-    return int(number) if name.endswith("]") and number.isdigit() else -1

@@ -11,7 +11,6 @@ from compat.loader.jvm.bridge import (
     Java,
     array_of,
     byte_array,
-    causes,
     class_name,
     described,
     flink,
@@ -33,8 +32,9 @@ from compat.loader.jvm.model import (
     RestoreFailure,
     StateRestore,
 )
+from compat.loader.jvm.partial_matches import FailedAtFirstRead, check_matches
 from compat.loader.jvm.pyflink.operators import runs_python
-from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, serializer_of
+from compat.loader.jvm.states import Infos, Snapshot, canonical_snapshot, infos, is_unsupported, serializer_of
 
 _ROCKSDB = (
     "state.rocksdb.EmbeddedRocksDBStateBackend",
@@ -43,6 +43,8 @@ _ROCKSDB = (
 _HEAP = "runtime.state.heap.HeapKeyedStateBackend"
 _HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
 _NEW_ASKS_OLD = (1, 19)
+_LOOKED_AT = 5000
+"""How many values of a state are looked at for the key group that they are in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,25 +118,27 @@ def _attempt(operator: Configured, backend: Backend, make: Java, old: _Old, boun
     loader = bounds.loader
     try:
         if backend == "hashmap":
-            entries = bounded(lambda: _on_hashmap(operator, loader, old), bounds, "The restore")
-            return RestoreAttempt(backend=backend, entries=entries)
+            found = bounded(lambda: _on_hashmap(operator, loader, old), bounds, "The restore")
+            return RestoreAttempt(backend=backend, entries=found.entries, misplaced=found.misplaced)
         again = bounded(lambda: _on_rocksdb(operator, loader, old, make()), bounds, "The restore")
     except OperatorFailed as error:
-        return RestoreAttempt(backend=backend, failure=_failure(error))
+        late = isinstance(error, FailedAtFirstRead)
+        return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=late)
     if again is None:
         return RestoreAttempt(backend=backend)
     try:
-        entries = bounded(lambda: _read(operator, loader, again), bounds, "Reading the state")
+        found = bounded(lambda: _read(operator, loader, again), bounds, "Reading the state")
     except OperatorFailed as error:
         return RestoreAttempt(backend=backend, failure=_failure(error), at_first_read=True)
-    return RestoreAttempt(backend=backend, entries=entries)
+    return RestoreAttempt(backend=backend, entries=found.entries, misplaced=found.misplaced)
 
 
-def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> dict[str, int]:
+def _on_hashmap(operator: Configured, loader: Java, old: _Old) -> _Found:
     made = harness(operator, loader, old.max_parallelism, flink(_HASHMAP)())
     made.initializeState(old.state)
     open_operator(made)
-    return _entries(made)
+    check_matches(made.getOperator())
+    return _found(made)
 
 
 def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) -> _Old | None:
@@ -143,28 +147,56 @@ def _on_rocksdb(operator: Configured, loader: Java, old: _Old, backend: Java) ->
     try:
         made.initializeState(old.state)
         open_operator(made)
+        check_matches(made.getOperator())
         try:
             return _Old(canonical_snapshot(made), old.max_parallelism)
         except jpype.JException as error:
-            if any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)):
+            if is_unsupported(error):
                 return None
             raise
     finally:
         made.close()
 
 
-def _read(operator: Configured, loader: Java, again: _Old) -> dict[str, int]:
+def _read(operator: Configured, loader: Java, again: _Old) -> _Found:
     made = harness(operator, loader, again.max_parallelism, flink(_HASHMAP)())
     made.initializeState(again.state)
-    return _entries(made)
+    return _found(made)
 
 
-def _entries(made: Java) -> dict[str, int]:
-    """How many values each keyed state holds on the heap."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What lies on the heap: the number of values of each keyed state, and of those in a wrong key group."""
+
+    entries: dict[str, int]
+    misplaced: int
+
+
+def _found(made: Java) -> _Found:
+    """What was restored to the heap."""
     backend = made.getOperator().getKeyedStateBackend()
     if not is_a(backend, _HEAP):
-        return {}
-    return {str(name): int(table.size()) for name, table in member(backend, "registeredKVStates").items()}
+        return _Found(entries={}, misplaced=0)
+    tables = member(backend, "registeredKVStates").items()
+    groups = int(backend.getNumberOfKeyGroups())
+    return _Found(
+        entries={str(name): int(table.size()) for name, table in tables},
+        misplaced=sum(_misplaced(table, groups) for _, table in tables),
+    )
+
+
+def _misplaced(table: Java, groups: int) -> int:
+    """How many of the first values of a state lie in another key group than the hash of their key says."""
+    assign = flink("runtime.state.KeyGroupRangeAssignment").assignToKeyGroup
+    first = int(table.getKeyGroupOffset())
+    wrong = looked = 0
+    for place, entries in enumerate(member(table, "keyGroupedStateMaps")):
+        for entry in entries or ():
+            looked += 1
+            if looked > _LOOKED_AT:
+                return wrong
+            wrong += int(assign(entry.getKey(), groups)) != first + place
+    return wrong
 
 
 def _together(subtasks: list[Java]) -> Java:

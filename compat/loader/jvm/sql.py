@@ -43,6 +43,7 @@ class Session:
         for key, value in self._initial.items():
             self._environment.getConfig().set(key, value)
         self._compiled: dict[str, str] = {}
+        self._inserts: dict[str, tuple[Statement, ...]] = {}
         NodeNumbers(self._environment).restart()
 
     @property
@@ -85,13 +86,14 @@ class Session:
     def _planned(self, planned: sql_script.PlanStatement, statement: Statement, folder: Path) -> None:
         """Plans are compiled in memory: a check leaves the user's files alone."""
         there = next((path for path in (Path(planned.path), folder / planned.path) if path.is_file()), None)
-        inner = None
         if planned.statement is not None and not (planned.keep and there is not None):
-            self._compiled[planned.path] = str(self._environment.compilePlanSql(planned.statement).asJsonString())
-            inner = Statement(text=planned.statement, line=statement.line, end_line=statement.end_line)
+            self._compiled[planned.path] = self._compiled_plan(planned.statement)
+            before = statement.text[: statement.text.index(planned.statement)].count("\n")
+            inner = Statement(text=planned.statement, line=statement.line + before, end_line=statement.line + before)
+            self._inserts[planned.path] = tuple(sql_script.members(inner))
         if planned.execute:
             text = self._compiled.get(planned.path) or (there or Path(planned.path)).read_text(encoding="utf-8")
-            self.statements = (statement,) if inner is None else tuple(sql_script.members(inner))
+            self.statements = self._inserts.get(planned.path, (statement,))
             self.plan = lambda: text
             self._load(text).execute()
 
@@ -108,9 +110,17 @@ class Session:
     def _compile(self, text: str) -> str | None:
         """The plan of a statement; None for one that Flink cannot write as a plan."""
         try:
-            return str(self._environment.compilePlanSql(text).asJsonString())
+            return self._compiled_plan(text)
         except jpype.JException:
             return None
+
+    def _compiled_plan(self, text: str) -> str:
+        """The plan of an INSERT or a statement set."""
+        inserts = sql_script.members(Statement(text=text, line=1, end_line=1))
+        together = self._environment.createStatementSet()
+        for insert in inserts:
+            together.addInsertSql(insert.text)
+        return str(together.compilePlan().asJsonString())
 
     def _reset(self, config: Java, key: str) -> None:
         keys = [key] if key else [str(one) for one in config.keySet()]

@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _SET_OPENS = (("EXECUTE", "STATEMENT", "SET", "BEGIN"), ("BEGIN", "STATEMENT", "SET"))
+_SET_BEGINS = re.compile(r"\s*(?:(?:EXECUTE\s+)?STATEMENT\s+SET\s+BEGIN|BEGIN\s+STATEMENT\s+SET\s*;)", re.IGNORECASE)
 _SET = re.compile(
     r"""^SET\s+(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^\s'=]+))\s*=\s*
         (?:'(?P<text>(?:[^']|'')*)'|(?P<word>[^'\s].*))$""",
@@ -59,9 +60,18 @@ def statements(text: str) -> list[Statement]:
 
 def _open_set(words: list[str]) -> bool:
     """True within a statement set: it ends at the word END that is a statement of its own."""
-    if not any(tuple(words[: len(opening)]) == opening for opening in _SET_OPENS):
+    opening = _opening(words)
+    if not opening:
         return False
-    return words[-1] != "END" or (words[-2] != ";" and tuple(words[:-1]) not in _SET_OPENS)
+    return words[-1] != "END" or (words[-2] != ";" and len(words) - 1 != opening)
+
+
+def _opening(words: list[str]) -> int:
+    """How many words open the statement set that ``words`` begin; 0 if they begin none."""
+    if words[:1] == ["COMPILE"] and "BEGIN" in words:
+        begin = words.index("BEGIN")
+        return begin + 1 if tuple(words[begin - 2 : begin]) == ("STATEMENT", "SET") else 0
+    return next((len(opening) for opening in _SET_OPENS if tuple(words[: len(opening)]) == opening), 0)
 
 
 def _statement(pieces: list[str], first: int, last: int) -> Iterator[Statement]:
@@ -73,7 +83,7 @@ def _statement(pieces: list[str], first: int, last: int) -> Iterator[Statement]:
 def members(statement: Statement) -> list[Statement]:
     """The INSERTs of a statement set with their own lines; the statement itself where it is none."""
     text = statement.text
-    words = re.match(r"\s*(?:EXECUTE\s+STATEMENT\s+SET\s+BEGIN|BEGIN\s+STATEMENT\s+SET\s*;)", text, re.IGNORECASE)
+    words = _SET_BEGINS.match(text)
     if words is None:
         return [statement]
     before = statement.line + text[: words.end()].count("\n") - 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_digest, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.classes import written_by
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
     Bounds,
@@ -17,16 +19,19 @@ from compat.loader.jvm.harness import (
     default_max_parallelism,
     harness,
     is_source,
+    keyed_backend,
     open_operator,
 )
+from compat.loader.jvm.holding import holding_of
+from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
 from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
+from compat.loader.jvm.usercode import code_of, reached
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
 _COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
-_KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
 _WRAPS = 3
@@ -60,35 +65,60 @@ def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snap
 
 def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
-    made = harness(operator, loader, default_max_parallelism(operator))
-    made.initializeEmptyState()
-    if runs_python(made.getOperator()):
-        key = operator.config.getStateKeySerializer(loader)
-        snapshot = None if key is None else serializer_of(key.snapshotConfiguration())
-        return Snapshot(
-            states=States(key_serializer=snapshot, unknown=unknown_states(made.getOperator(), key is not None))
-        )
-    if is_source(made):
-        subtask, uses = _operator_state(made.getOperator()), {}
+    task = harness(operator, loader, default_max_parallelism(operator))
+    task.initializeEmptyState()
+    if runs_python(task.getOperator()):
+        return Snapshot(states=_of_python(operator, task.getOperator(), loader))
+    if is_source(task):
+        subtask, uses, holding = _operator_state(task.getOperator()), {}, None
     else:
-        open_operator(made)
-        subtask, uses = canonical_snapshot(made), dict(_uses(made.getOperator()))
-    told = read_states(subtask, loader)
+        open_operator(task)
+        subtask, uses = _snapshot(task), dict(_uses(task.getOperator()))
+        holding = holding_of(task.getOperator())
+    found = infos(subtask, loader)
+    told = _told(found)
+    made = _made(task.getOperator())
     states = tuple(
-        one if one.scope != "keyed" else msgspec.structs.replace(one, use=uses.get(one.name)) for one in told.states
+        msgspec.structs.replace(
+            one,
+            use=uses.get(one.name) if one.scope == "keyed" else None,
+            classes=written_by(found.states[one.scope, one.name].getSerializerSnapshotsImmutable().values(), made),
+        )
+        for one in told.states
     )
-    return Snapshot(states=msgspec.structs.replace(told, states=states), subtask=subtask)
+    key = None if found.key is None else key_of(found.key, made)
+    return Snapshot(states=msgspec.structs.replace(told, states=states, holding=holding, key=key), subtask=subtask)
+
+
+def _of_python(operator: Configured, made: Java, loader: Java) -> States:
+    """What is known of the states of an operator that runs Python, which is not opened: the type of its keys."""
+    key = operator.config.getStateKeySerializer(loader)
+    return States(
+        key_serializer=None if key is None else serializer_of(key.snapshotConfiguration()),
+        unknown=unknown_states(made, key is not None),
+    )
+
+
+def _made(operator: Java) -> Callable[[], frozenset[str]]:
+    """Of which classes the function of an operator makes objects, told when somebody asks."""
+
+    @cache
+    def told() -> frozenset[str]:
+        function = operator.getUserFunction() if hasattr(operator, "getUserFunction") else None
+        return frozenset() if function is None else reached(function).made
+
+    return told
 
 
 def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     """The uses of an open operator's keyed states, which no snapshot tells: their time to live, and what folds into them."""
-    backend = operator.getKeyedStateBackend()
-    if backend is None or not is_a(backend, _KEYED_BACKEND):
+    backend = keyed_backend(operator)
+    if backend is None:
         return
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
         function = _folds(state)
-        yield str(name), StateUse(ttl=ttl, function=None if function is None else class_digest(function))
+        yield str(name), StateUse(ttl=ttl, function=None if function is None else code_of(function))
 
 
 def _folds(value: Java, depth: int = 0) -> Java:
@@ -103,15 +133,25 @@ def _folds(value: Java, depth: int = 0) -> Java:
 
 
 def canonical_snapshot(made: Java) -> Java:
-    """The snapshot of an open operator in the format of canonical savepoints; a checkpoint's where Flink cannot do that."""
+    """The snapshot of an open operator in the format of canonical savepoints. Raises what Flink raises where it has none."""
+    kind = flink("runtime.checkpoint.SavepointType")
+    canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
+    return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+
+
+def _snapshot(made: Java) -> Java:
+    """The snapshot of an open operator: canonical, or a checkpoint's where Flink has no canonical one (asynchronous state)."""
     try:
-        kind = flink("runtime.checkpoint.SavepointType")
-        canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
-        return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+        return canonical_snapshot(made)
     except jpype.JException as error:
-        if "UnsupportedOperationException" not in (class_name(error) or ""):
+        if not is_unsupported(error):
             raise
         return made.snapshot(_CHECKPOINT, _CHECKPOINT)
+
+
+def is_unsupported(error: Java) -> bool:
+    """True for what Flink throws of a thing that it cannot do at all."""
+    return any("UnsupportedOperationException" in (class_name(one) or "") for one in causes(error))
 
 
 def _operator_state(operator: Java) -> Java:
@@ -163,7 +203,10 @@ def infos(subtask: Java, loader: Java) -> Infos:
 
 def read_states(subtask: Java, loader: Java) -> States:
     """The states of an ``OperatorSubtaskState``."""
-    found = infos(subtask, loader)
+    return _told(infos(subtask, loader))
+
+
+def _told(found: Infos) -> States:
     states = (_state(scope, name, info) for (scope, name), info in found.states.items())
     return States(states=tuple(states), key_serializer=None if found.key is None else serializer_of(found.key))
 

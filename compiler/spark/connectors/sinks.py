@@ -8,8 +8,17 @@ crash the committables of the last checkpoint are committed again. ``transaction
 
 from __future__ import annotations
 
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import prove_files, without_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,12 @@ class WriterContext:
     epoch: int
     attempt: str
     folder: str = ""
+    job_id: str = ""
+
+    @property
+    def mark(self) -> str:
+        """A part for names of files that are not published yet: whose they are, and of which epoch."""
+        return f"{self.job_id}-{self.epoch}"
 
 
 class SinkWriter(Protocol):
@@ -33,11 +48,68 @@ class SinkWriter(Protocol):
         """The epoch ends: what is to be published once it is committed."""
 
 
+@runtime_checkable
+class ClosingWriter(Protocol):
+    """A writer that has something to let go of."""
+
+    def close(self) -> None:
+        """Nothing more is written, and what the driver was not told of may go."""
+
+
 class Committer(Protocol):
     """Publishes what writers wrote."""
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Publish; again with the same arguments changes nothing."""
+
+
+def is_of_later_epoch(name: str, job_id: str, epoch: int) -> bool:
+    """True for the name of a file with the mark of a job's epoch after the given one: of an attempt that failed."""
+    found = re.search(rf"{re.escape(job_id)}-(\d+)\b", name)
+    return found is not None and int(found[1]) > epoch
+
+
+class ProvingCommitter(ABC):
+    """A committer whose writers left files, which have to be where it looks for them before the epoch counts."""
+
+    @abstractmethod
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        """Path and size of each file."""
+
+    @abstractmethod
+    def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
+        """As of :class:`Committer`."""
+
+    @abstractmethod
+    def sweep(self, job_id: str, epoch: int) -> None:
+        """Remove what attempts at epochs after the given one left: they failed, or their driver died."""
+
+
+def unwritable_sink(folder: object, error: OSError) -> StoreError:
+    """The error of a sink's folder that cannot be written to."""
+    return unwritable("The sink's folder", folder, error, "give the sink another")
+
+
+def prove_output(sink: Any, committables: list[Any]) -> None:
+    """Raise a StoreError unless the driver finds all files that the writers of a sink left, whole."""
+    committer = committer_of(sink)
+    if isinstance(committer, ProvingCommitter):
+        prove_files(committer.files(committables))
+
+
+def placed(sink: Any) -> Any:
+    """A sink whose path, if it has one, is absolute: workers run in folders of their own."""
+    name = _PATHS.get(getattr(sink, "connector", ""))
+    if name is None or hasattr(sink, "create_writer"):
+        return sink
+    found = copy(sink)
+    path = os.path.abspath(without_scheme(str(sink.settings[name])))
+    found.settings = MappingProxyType({**sink.settings, name: path})
+    return found
+
+
+_PATHS = {"filesystem": "base_path", "delta": "path"}
+"""The setting with the path, by connector."""
 
 
 def unsupported_sink(sink: Any) -> str | None:
@@ -50,8 +122,9 @@ def unsupported_sink(sink: Any) -> str | None:
 
         return unsupported(sink.settings)
     if connector == "delta":
-        merges = sink.settings.get("merge_schema")
-        return "the Delta sink adds no columns to a table: take with_merge_schema out" if merges else None
+        from compat.compiler.spark.connectors.delta.sink import unsupported as unsupported_delta
+
+        return unsupported_delta(sink.settings)
     if connector == "kafka":
         from compat.compiler.spark.connectors.kafka.sink import unsupported as unsupported_kafka
 
@@ -69,7 +142,7 @@ def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
     if sink.connector == "delta":
         from compat.compiler.spark.connectors.delta.sink import DeltaWriter
 
-        return DeltaWriter(sink.settings)
+        return DeltaWriter(sink.settings, context)
     if sink.connector == "kafka":
         from compat.compiler.spark.connectors.kafka.sink import writer_of as kafka_writer_of
 
@@ -96,4 +169,4 @@ def committer_of(sink: Any) -> Committer | None:
         return DeltaCommitter(sink.settings)
     from compat.compiler.spark.connectors.files.sink import FileCommitter
 
-    return FileCommitter()
+    return FileCommitter(sink.settings)

@@ -13,6 +13,7 @@ from typing import Any
 from compat.compiler.spark.connectors.own import as_enumerator
 from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 from compat.compiler.transformations import operators as ops
+from compat.state.delta.files import why_not_local
 
 __all__ = [
     "Read",
@@ -37,8 +38,9 @@ def unsupported_source(operator: ops.Operator) -> str | None:
         return None
     connector = getattr(source, "connector", None)
     if isinstance(operator, ops.InputFormat):
-        known = type(source).__name__ == "AvroInputFormat"
-        return None if known else f"the input format {type(source).__name__} has no reader here: use a FileSource"
+        if type(source).__name__ == "AvroInputFormat":
+            return why_not_local(str(source.settings["path"]))
+        return f"the input format {type(source).__name__} has no reader here: use a FileSource"
     if connector not in _CONNECTORS:
         return (
             f"there is no reader for the source {type(source).__name__}: use from_collection, a number sequence, a data "
@@ -119,11 +121,11 @@ def _file_reader(source: Any) -> SourceReader:
     return FileReader(read)
 
 
-def _unknown_format(source: Any) -> str | None:
+def _unreadable_files(source: Any) -> str | None:
     from compat.compiler.spark.connectors.files.formats import reader_of_format
 
     if reader_of_format(source.format) is not None:
-        return None
+        return next(filter(None, (why_not_local(str(path)) for path in source.paths)), None)
     return f"there is no reader for files of the format {source.format.name!r}: there are text, json, csv, parquet and avro"
 
 
@@ -184,9 +186,9 @@ class _Connector:
 _CONNECTORS = {
     "number-sequence": _Connector(_numbers, _number_reader),
     "data-generator": _Connector(_generated, _generator_reader),
-    "filesystem": _Connector(_files, _file_reader, _unknown_format),
+    "filesystem": _Connector(_files, _file_reader, _unreadable_files),
     "socket": _Connector(_socket, _socket_reader),
-    "delta": _Connector(_delta, _delta_reader),
+    "delta": _Connector(_delta, _delta_reader, lambda source: why_not_local(str(source.settings["path"]))),
     "kafka": _Connector(_kafka, _kafka_reader, _unreadable_kafka),
 }
 """The connectors by name."""

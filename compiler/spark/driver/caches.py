@@ -12,7 +12,7 @@ import json
 import os
 import pickle
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.base import Sink
 from compat.compiler.datastream.connectors.base import Source as SourceConnector
 from compat.compiler.job import Job
+from compat.compiler.spark.connectors.sinks import ProvingCommitter
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
 from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
@@ -138,7 +139,7 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-class CacheSink(Sink):
+class CacheSink(Sink, ProvingCommitter):
     """Writes records into files of a folder, and their names and digests into its manifest."""
 
     def __init__(self, path: Path) -> None:
@@ -153,10 +154,16 @@ class CacheSink(Sink):
         """The committer."""
         return self
 
+    def sweep(self, job_id: str, epoch: int) -> None:
+        """Nothing: files that the manifest does not name are not read."""
+
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        return ((str(self._path / name), size) for name, _, size in committables)
+
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Name the files of an epoch in the manifest; again changes nothing."""
         fresh = self._path / f"{_MANIFEST}.{uuid.uuid4().hex}"
-        fresh.write_text(json.dumps({**_manifest(self._path), **dict(committables)}))
+        fresh.write_text(json.dumps({**_manifest(self._path), **{name: digest for name, digest, _ in committables}}))
         os.replace(fresh, self._path / _MANIFEST)
 
 
@@ -172,14 +179,14 @@ class CacheWriter:
         self._records.append((value, timestamp))
 
     def prepare_commit(self) -> list[Any]:
-        """Write the file; gives its name and digest."""
+        """Write the file; gives its name, digest and size."""
         if not self._records:
             return []
         data = dump(self._records)
         name = uuid.uuid4().hex
         self._path.mkdir(parents=True, exist_ok=True)
         (self._path / name).write_bytes(data)
-        return [(name, hashlib.sha256(data).hexdigest())]
+        return [(name, hashlib.sha256(data).hexdigest(), len(data))]
 
 
 class CachedRecords(SourceConnector):

@@ -19,10 +19,11 @@ from compat.compiler.driver import compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
-from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.master import JobCancelled, JobMaster
 from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
+from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
-from compat.compiler.spark.driver.support import refuse_unsupported
+from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.state.delta.log import SnapshotLog
@@ -37,7 +38,8 @@ class RunningJob(JobClient):
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
         super().__init__(JobID(self.master.job_id))
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
+        self.told = False
         self._began = time.monotonic()
         self.master.prepare()
         self._thread = threading.Thread(target=self._run, name=f"job-{self.master.job_id[:8]}", daemon=job.attached)
@@ -47,23 +49,30 @@ class RunningJob(JobClient):
         try:
             self.master.run()
         except BaseException as error:
-            self._error = error
+            self.error = error
         finally:
             self._records.put(_END)
 
     def wait(self) -> None:
-        """Wait for the end; raises what the job failed with."""
+        """Wait for the end; raises what the job failed with, or JobCancelled. ``told`` is True from then on."""
+        self._join()
+        self.told = True
+        if self.error is not None:
+            raise self.error
+        if self.master.status is JobStatus.CANCELED:
+            raise JobCancelled(self.master.job_id)
+
+    def _join(self) -> None:
         while self._thread.is_alive():
             self._thread.join(0.2)
-        if self._error is not None:
-            raise self._error
 
     def get_job_status(self) -> CompletableFuture:
         return CompletableFuture.completed(getattr(ClientStatus, self.master.status.value))
 
     def cancel(self) -> CompletableFuture:
         self.master.cancel()
-        return CompletableFuture(self.wait)
+        self.told = True  # the program knows
+        return CompletableFuture(self._join)
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
@@ -83,9 +92,13 @@ class RunningJob(JobClient):
     def get_job_execution_result(self) -> CompletableFuture:
         def result() -> JobExecutionResult:
             self.wait()
-            return JobExecutionResult(self.get_job_id(), int((time.monotonic() - self._began) * 1000))
+            runtime = int((time.monotonic() - self._began) * 1000)
+            return JobExecutionResult(self.get_job_id(), runtime, self.master.measured.accumulators())
 
         return CompletableFuture(result)
+
+    def get_accumulators(self) -> CompletableFuture:
+        return CompletableFuture(self.master.measured.accumulators)
 
     def collect(self) -> Iterator[Any]:
         """The records as they are committed; closing the iterator cancels the job."""
@@ -94,7 +107,8 @@ class RunningJob(JobClient):
                 yield from records
             self.wait()
         finally:
-            if self.master.status is JobStatus.RUNNING:
+            if not self.master.status.terminal:
+                self.told = True
                 self.master.cancel()
 
     def _savepoint(self) -> str | None:
@@ -125,12 +139,15 @@ class SparkExecutor:
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
         self.check()
+        refuse_ignored(job)
         if self.options.flink is not None:
             job = replace(job, settings=replace(job.settings, flink=self.options.flink))
         job = self.caches.reading(job)
         compilation = compile_job(job)
         made = plan(compilation)
         refuse_unsupported(made)
+        refuse_unsafe(made.options, self._master)
+        made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
         options, before = self._resumed(made)
 
@@ -168,10 +185,12 @@ class SparkExecutor:
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
     def check(self) -> None:
-        """Raise a StoreError where no job can run."""
+        """Raise a StoreError or ProgramError where no job can run."""
         from compat.compiler.spark.driver.session import find_java
 
         find_java()
+        if self._spark is None:
+            refuse_unreachable(self._master)
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """The runner of a plan's epochs."""

@@ -34,6 +34,13 @@ class Measured:
                 self._of_subtasks[place] = _added(before, measures)
             self._records[self._heads[report.vertex]] += report.records
 
+    def accumulators(self) -> dict[str, Any]:
+        """What the program's functions measured, by the names that they gave; of one name, together."""
+        found: Measures = {}
+        for measures in tuple(self._of_subtasks.values()):
+            found = _added(found, {name: value for name, value in measures.items() if name != RECORDS_IN})
+        return found
+
     def all(self) -> list[dict[str, Any]]:
         """The operators that measured something, with ``operator_id``, ``name`` and ``metrics``, as JSON."""
         found: dict[str, Measures] = {id: {RECORDS_IN: count} for id, count in self._records.items()}

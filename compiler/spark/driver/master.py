@@ -5,32 +5,46 @@ Flink: ``JobMaster``, ``DefaultScheduler``.
 
 from __future__ import annotations
 
+import math
 import os
-import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, assert_never
 
+from compat.compiler.configuration import parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import committer_of
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.restarts import RestartStrategy
-from compat.compiler.spark.driver.restore import Snapshot, give_up, map_operators, prepare_restore, saved_operators
+from compat.compiler.spark.driver.restore import (
+    Restoration,
+    Snapshot,
+    give_up,
+    map_operators,
+    prepare_restore,
+    saved_operators,
+)
 from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.watch import Watch
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure, default_replicas
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
-from compat.state.delta.errors import StoreError
+from compat.compiler.transformations.operators import LegacySink, SinkWriter
+from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
@@ -38,14 +52,49 @@ _ENTRY_SECONDS = 1.0
 """How often the entry of a running job is written: each time waits for the disk."""
 
 
+_LOSSES = 3
+"""So often an epoch may be lost with its executors before that counts as a failure of the job."""
+_AFTER_A_LOSS = 0.1
+"""Seconds that are waited after the first loss; twice as long after each that follows."""
+
+
+_TICK = 0.02
+"""Seconds until it is looked for input again."""
+_PATIENCE = 2.0
+"""Seconds that a job that is cancelled has for the present epoch."""
+_CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
+_TIMEOUT = "execution.checkpointing.timeout"
+_LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
+
+
 class JobFailed(Exception):
     """The job failed, and its restart strategy gave up. ``failure`` has the record that the program failed on, if known."""
 
     def __init__(self, failure: TaskFailure) -> None:
         self.failure = failure
-        where = f"Task {failure.task} failed" + (f" in operator {failure.operator!r}.\n" if failure.operator else ".\n")
+        where = f"Task {failure.task} failed in operator {failure.operator!r}."
+        if not failure.operator:
+            where = f"Task {failure.task} failed."
+        elif not failure.task:
+            where = f"The driver's side of operator {failure.operator!r} failed."
         given = f"The record: {failure.record}\n" if failure.record else ""
-        super().__init__(f"{where if failure.task else ''}{given}{failure.cause}")
+        super().__init__(f"{where}\n{given}{failure.cause}" if failure.task or failure.operator else failure.cause)
+
+
+class JobCancelled(Exception):
+    """Somebody cancelled the job. Flink: ``JobCancellationException``."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"Job {job_id} was cancelled.")
+
+
+class _Failed(Exception):
+    """An attempt of the job failed."""
+
+    def __init__(self, failure: TaskFailure) -> None:
+        super().__init__(failure.cause)
+        self.failure = failure
 
 
 class _Abandoned(Exception):
@@ -79,6 +128,7 @@ class JobMaster:
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
         self._committed = 0
+        self._losses = 0
         self._written = 0.0
         self.abandoned = False
         self._before = before
@@ -93,10 +143,18 @@ class JobMaster:
         self._claimed: Snapshot | None = None
         self._drain = False
         self._stopping: list[Any] = []
-        self._cancelled = False
+        self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
+        self._cancels: list[Path] = []
+        self._cancelled: float | None = None
+        self._since: float | None = None
+        self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = time.time() if before is None else before.started
         self._next_timer: int | None = None
+        self._replicas_found: Counter[str] = Counter()
+        self._empty = 0
+        self._rests = 0.0
         self._lock: Any = None
+        self._specs = {spec.id: spec for _, spec in plan.operators()}
         self.measured = Measured(plan)
         self.executions = Executions(plan.execution_graph)
         self.coordinator: CheckpointCoordinator
@@ -110,6 +168,15 @@ class JobMaster:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
             self.plan = restoration.plan
         self._lock = self.store.lock(self.job_id)
+        try:
+            self._take_over(restoration)
+            self._to(JobStatus.CREATED)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _take_over(self, restoration: Restoration | None) -> None:
+        """Open the store, with what is restored in it."""
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
@@ -123,14 +190,22 @@ class JobMaster:
         if self._plan_json is not None:
             self._plan_json = with_adopted(self._plan_json, self.plan)
             self.store.write_plan(self.job_id, self._plan_json)
-        self._to(JobStatus.CREATED)
+        if self._before is not None:
+            self._sweep()
 
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
+        watch = Watch(self._look, f"watch-{self.job_id[:8]}")
         try:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
             self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
+            for option in _CHECKPOINT_DIRECTORIES:
+                if self.plan.options.get(option):
+                    where = self.store.state(self.job_id)
+                    self._tell(
+                        "note", text=f"{option} is not used: checkpoints of jobs on Spark are in their store, {where}"
+                    )
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -141,14 +216,18 @@ class JobMaster:
                 self._tell("failed", error=str(error))
                 raise
         finally:
+            watch.close()
             if self._runner is not None and not self.abandoned:
-                self._runner.close()
+                over = self.status.terminal
+                self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
+            if self.status.terminal:
+                self._sweep()
             self._lock.close()
         return self.status
 
     def cancel(self) -> None:
-        """End the job after the present epoch, without a savepoint."""
-        self._cancelled = True
+        """End the job, without a savepoint: after the present epoch if that takes moments only."""
+        self._cancelled = self._cancelled or time.monotonic()
 
     def abandon(self) -> None:
         """Do nothing more: the process ends. The job counts as interrupted."""
@@ -165,21 +244,34 @@ class JobMaster:
         return self.savepoint
 
     def _loop(self) -> None:
-        while True:
-            if self.abandoned:
-                raise _Abandoned
+        over = False
+        while not over:
+            failure = None
             try:
-                self._publish()
-                if self._answer_requests() or self._finished():
-                    return
-                if self.options.epochs is not None and self._committed >= self.options.epochs:
-                    self._stop_now([(None, False, None)])
-                    return
-                failure = self._epoch() if self._wait_for_work() else None
-            except StoreError as error:
-                failure = TaskFailure("", None, None, str(error))
-            if failure is not None:
+                over = self._step()
+            except (StoreError, SourceFailure, EpochLost, _Failed) as error:
+                failure = _failure_of(error)
+            if failure is not None:  # behind the handler, so that what failed is not kept
                 self._recover(failure)
+
+    def _step(self) -> bool:
+        """Do what is to be done next, an epoch at most; True when the job is over."""
+        if self.abandoned:
+            raise _Abandoned
+        if self._cancelled is not None:
+            with suppress(StoreError):  # it is published when the job goes on
+                self._publish()
+            self._cancel()
+            return True
+        self._publish()
+        if self._answer_requests() or self._finished():
+            return True
+        if self.options.epochs is not None and self._committed >= self.options.epochs:
+            self._stop_now([(None, False, None)])
+            return True
+        if self._wait_for_work():
+            self._epoch()
+        return False
 
     def _finished(self) -> bool:
         total = sum(task.parallelism for task in self.plan.tasks)
@@ -189,22 +281,16 @@ class JobMaster:
             self._stop_now(self._stopping)
             return True
         self._end(JobStatus.FINISHED)
-        self._tell("finished", records=self.records, metrics=self.measured.all())
+        self._tell("finished", records=self.records, metrics=self.measured.all(), replicas=dict(self._replicas_found))
         return True
 
     def _answer_requests(self) -> bool:
         """Do what was asked for; True when the job is over by it."""
-        if self._cancelled:
-            self._cancel()
-            return True
-        for answer, request in self.store.requests(self.job_id):
+        while self._asked:
+            answer, request = self._asked.popleft()
             try:
                 if request["action"] == "savepoint":
                     self.store.answer(answer, {"path": self.take_savepoint(request.get("path"))})
-                elif request["action"] == "cancel":
-                    self._cancel()
-                    self.store.answer(answer, {"status": self.status.value})
-                    return True
                 else:
                     self._stopping.append((answer, request.get("drain", False), request.get("path")))
             except StoreError as error:
@@ -216,7 +302,9 @@ class JobMaster:
 
     def _cancel(self) -> None:
         self._end(JobStatus.CANCELED)
-        self._tell("stopped", path=None, metrics=self.measured.all())
+        for answer in self._cancels:
+            self.store.answer(answer, {"status": self.status.value})
+        self._tell("stopped", path=None, metrics=self.measured.all(), replicas=dict(self._replicas_found))
 
     def _stop_now(self, asked: list[Any]) -> bool:
         """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
@@ -233,22 +321,30 @@ class JobMaster:
         for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
-        self._tell("stopped", path=path, metrics=self.measured.all())
+        self._tell("stopped", path=path, metrics=self.measured.all(), replicas=dict(self._replicas_found))
         return True
 
     def _wait_for_work(self) -> bool:
-        timer_due = self._next_timer is not None and self._next_timer <= self._now()
-        if next_epoch.is_due(self.coordinator) or timer_due or self._drain:
+        if self._drain or (self._next_timer is not None and self._next_timer <= self._now()):
             return True
-        time.sleep(0.02)
+        if time.monotonic() >= self._rests and next_epoch.is_due(self.coordinator):
+            return True
+        time.sleep(_TICK)
         return False
+
+    def _rest(self, empty: bool) -> None:
+        """Look for input again only later, where there was none although a source was said to have some.
+
+        The longer that goes on, the longer it rests: at most the time between checkpoints.
+        """
+        self._empty = self._empty + 1 if empty else 0
+        self._rests = time.monotonic() + min(_TICK * 2 ** min(self._empty, 10), self._target) if empty else 0.0
 
     def _now(self) -> int:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
 
-    def _epoch(self) -> TaskFailure | None:
+    def _epoch(self) -> None:
         coordinator = self.coordinator
-        began = time.monotonic()
         token, epoch = new_token(), coordinator.log.next_epoch
         spec = EpochSpec(
             job_id=self.job_id,
@@ -259,6 +355,7 @@ class JobMaster:
             store=coordinator.log.path,
             replicas=self._replicas,
             options=self.plan.options,
+            now=self._now(),
             runtimes=coordinator.runtimes,
             work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain),
             floors=coordinator.floors,
@@ -267,19 +364,27 @@ class JobMaster:
         )
         assert self._runner is not None
         self.executions.deploy()
+        self._runner.prepare()
+        self._since = began = time.monotonic()
         try:
             results = self._runner.run(spec)
         except EpochLost as error:
-            return TaskFailure("", None, None, str(error))
+            if time.monotonic() - began > self._timeout:
+                raise EpochLost(f"{_LATE.format(self._timeout)} {error}") from error
+            raise
+        finally:
+            self._since = None
         failure = next((each for each in results if isinstance(each, TaskFailure)), None)
         if failure is not None:
-            return failure
+            raise _Failed(failure)
         reports = sorted(
             (each for each in results if isinstance(each, TaskReport)), key=lambda r: (r.vertex, r.subtask)
         )
         records = sum(report.records for report in reports if report.source is not None)
+        self._prove(reports)
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
+        self._losses = 0
         self.records += records
         for report in reports:
             self.executions.reported(report.vertex, report.subtask, report.ended)
@@ -289,15 +394,28 @@ class JobMaster:
         timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
         self._next_timer = min(timers, default=None)
         seconds = time.monotonic() - began
-        next_epoch.adapt(coordinator, seconds, self._target)
+        for source in coordinator.sources.values():
+            source.pace.done(seconds, self._target)
+        self._rest(not records and not any(report.changed or report.published for report in reports))
         self._after(epoch, records, reports, seconds)
-        return None
+
+    def _look(self) -> None:
+        """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
+        for answer, request in self.store.requests(self.job_id):
+            if request["action"] == "cancel":
+                self._cancels.append(answer)
+                self.cancel()
+            else:
+                self._asked.append((answer, request))
+        since, now = self._since, time.monotonic()
+        cancelled = self._cancelled is not None and now - self._cancelled > _PATIENCE
+        if since is not None and self._runner is not None and (cancelled or now - since > self._timeout):
+            self._runner.cancel()
 
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
-        specs = {spec.id: spec for _, spec in self.plan.operators()}
         for each in self.coordinator.pending:
-            spec = specs[each.operator_id]
+            spec = self._specs[each.operator_id]
             committer = None if spec.operator is None else committer_of(spec.operator.function)
             try:
                 if committer is not None:
@@ -308,6 +426,21 @@ class JobMaster:
                     "Nothing is lost: it is published when the job goes on."
                 ) from error
         self.coordinator.pending.clear()
+
+    def _prove(self, reports: list[TaskReport]) -> None:
+        """Raise a StoreError unless what writers left is where it is published from: behind the commit it would be lost."""
+        for each in (each for report in reports for each in report.published):
+            if isinstance(each, Written) and (operator := self._specs[each.operator_id].operator) is not None:
+                prove_output(operator.function, each.committables)
+
+    def _sweep(self) -> None:
+        """Remove what attempts left that failed, or whose driver died: nothing of an epoch after the last one counts."""
+        for _, spec in self.plan.operators():
+            if isinstance(spec.operator, LegacySink | SinkWriter):
+                committer = committer_of(spec.operator.function)
+                if isinstance(committer, ProvingCommitter):
+                    with suppress(OSError):
+                        committer.sweep(self.job_id, self.coordinator.epoch)
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
@@ -327,6 +460,8 @@ class JobMaster:
         if self._claimed is not None:
             give_up(self._claimed)
             self._claimed = None
+        replicas = Counter(report.replica for report in reports if report.replica is not None)
+        self._replicas_found += replicas
         mark = min((report.watermark for report in reports), default=MIN_TIMESTAMP)
         known = mark if MIN_TIMESTAMP < mark < MAX_WATERMARK else None
         self._tell(
@@ -338,35 +473,66 @@ class JobMaster:
             watermark=known,
             watermark_lag=None if known is None else self._now() - known,
             state_bytes=self.coordinator.bytes,
+            replicas=dict(replicas),
         )
         if time.monotonic() - self._written > _ENTRY_SECONDS:
             self._write()
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, and go on from the last commit; raises JobFailed when it gives up."""
+        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up."""
+        while self._cancelled is None:
+            self._wait_to_restart(failure)
+            try:
+                self._take_up()
+            except Exception as error:
+                failure = _failure_of(error)
+                continue
+            if failure.lost:
+                for source in self.coordinator.sources.values():
+                    source.pace.lost()
+            self.executions.restart()
+            self._to(JobStatus.RUNNING)
+            return
+
+    def _wait_to_restart(self, failure: TaskFailure) -> None:
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
-        delay = self._strategy.next_delay()
+        delay = self._delay(failure)
         if delay is None:
             raise JobFailed(failure)
-        self._to(JobStatus.RESTARTING)
+        if self.status is not JobStatus.RESTARTING:
+            self._to(JobStatus.RESTARTING)
         attempt = self.executions.attempt + 1
         self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
+
+    def _delay(self, failure: TaskFailure) -> float | None:
+        """The seconds to wait after a failure, or None. Executors that are lost are no failures of the program.
+
+        But it may be what they run that they are lost by: where that happens to an epoch again and again, it is counted.
+        """
+        if failure.lost:
+            self._losses += 1
+            if self._losses <= _LOSSES:
+                return _AFTER_A_LOSS * 2.0 ** (self._losses - 1)
+        return self._strategy.next_delay()
+
+    def _take_up(self) -> None:
+        """Take up where the last commit is."""
         log = SnapshotLog.open(self.coordinator.log.path)
-        limits = {id: source.limit for id, source in self.coordinator.sources.items()}
-        self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
-        self.coordinator.restore(exact=True)
-        for id, limit in limits.items():
-            self.coordinator.sources[id].limit = limit
-        self.executions.restart()
-        self._to(JobStatus.RUNNING)
+        coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
+        coordinator.restore(exact=True)
+        for id, source in self.coordinator.sources.items():
+            coordinator.sources[id].pace = source.pace
+        self.coordinator = coordinator
+        self._sweep()
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not self._cancelled and (left := end - time.monotonic()) > 0:
+        while self._cancelled is None and (left := end - time.monotonic()) > 0:
             if self.abandoned:
                 raise _Abandoned
             time.sleep(min(left, 0.2))
@@ -386,7 +552,6 @@ class JobMaster:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
         self._write(ended=time.time(), message=message)
-        shutil.rmtree(os.path.join(self._replicas, self.job_id), ignore_errors=True)
 
     def _write(self, **changes: Any) -> None:
         entry = JobEntry(
@@ -408,8 +573,30 @@ class JobMaster:
             self.store.write(replace(entry, **changes))
         except OSError as error:
             if self.status is JobStatus.CREATED:
-                raise StoreError(f"The store {self.store.root} cannot be written: {error}.") from error
+                raise unwritable("The store", self.store.root, error, "give another with --store") from error
             # A full disk must not hide why the job ends; a job whose entry is behind counts as interrupted.
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})
+
+
+def _epoch_timeout(options: Mapping[str, str], checkpointing: bool) -> float:
+    """The seconds that an epoch may take: an epoch is a checkpoint. Flink: ``execution.checkpointing.timeout``."""
+    return parse_duration(options.get(_TIMEOUT, "10 min")) / 1000 if checkpointing else math.inf
+
+
+def _failure_of(error: Exception) -> TaskFailure:
+    """The failure that ends an attempt of the job."""
+    match error:
+        case _Failed():
+            return error.failure
+        case SourceFailure():
+            return TaskFailure("", error.operator, None, error.cause)
+        case StoreError():
+            return TaskFailure("", None, None, str(error))
+        case EpochLost():
+            return TaskFailure("", None, None, str(error), lost=True)
+        case _:
+            return TaskFailure(
+                "", None, None, f"The job cannot go on from its last checkpoint: {type(error).__name__}: {error}"
+            )

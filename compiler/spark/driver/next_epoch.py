@@ -9,9 +9,6 @@ from compat.compiler.spark.task.elements import Records
 from compat.compiler.spark.task.work import IterationWork, Work, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
 
-_LARGEST = 2_000_000
-_SMALLEST = 1000
-
 
 def is_due(coordinator: CheckpointCoordinator) -> bool:
     """True when there is something to read, to send around a loop, or to end. Looks for new splits."""
@@ -53,12 +50,3 @@ def _sources_ended(coordinator: CheckpointCoordinator) -> bool:
         for source in coordinator.sources.values()
         for subtask in range(source.task.parallelism)
     )
-
-
-def adapt(coordinator: CheckpointCoordinator, seconds: float, target: float) -> None:
-    """Larger epochs while they take much less than ``target`` seconds, smaller ones when they take much more."""
-    for source in coordinator.sources.values():
-        if source.full and seconds < target / 2:
-            source.limit = min(source.limit * 4, _LARGEST)
-        elif seconds > target * 2:
-            source.limit = max(source.limit // 2, _SMALLEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,11 @@ _PREFIX = "restart-strategy"
 
 @dataclass(slots=True)
 class RestartStrategy:
-    """Counts failures; :meth:`next_delay` gives the seconds to wait, or None when the job has to end."""
+    """Counts failures; :meth:`next_delay` gives the seconds to wait, or None when the job has to end.
+
+    An exponential delay counts anew once the job has run ``reset_after`` seconds longer than it last waited; the others count
+    as Flink's do, which is: for good.
+    """
 
     kind: str
     attempts: int = 0
@@ -23,11 +28,13 @@ class RestartStrategy:
     interval: float = 60.0
     reset_after: float = 3600.0
     failures: list[float] = field(default_factory=list)
+    _waited: float = 0.0
 
     def next_delay(self, now: float | None = None) -> float | None:
         """The job failed, ``now`` (in seconds of any clock)."""
         now = time.monotonic() if now is None else now
-        if self.kind == "exponential-delay" and self.failures and now - self.failures[-1] > self.reset_after:
+        stable = self.reset_after + 2 * self._waited  # the wait itself, and as much again
+        if self.kind == "exponential-delay" and self.failures and now - self.failures[-1] >= stable:
             self.failures.clear()
         self.failures.append(now)
         match self.kind:
@@ -41,16 +48,27 @@ class RestartStrategy:
             case _:
                 if self.attempts and len(self.failures) > self.attempts:
                     return None
-                return min(self.longest, self.delay * self.factor ** (len(self.failures) - 1))
+                self._waited = self._backoff(len(self.failures) - 1)
+                return self._waited
+
+    def _backoff(self, times: int) -> float:
+        """The delay that has grown so many times."""
+        if self.factor <= 1 or not self.delay:
+            return min(self.longest, self.delay)
+        enough = math.log(max(self.longest / self.delay, 1), self.factor)  # beyond that, powers overflow
+        return self.longest if times > enough else min(self.longest, self.delay * self.factor**times)
 
     @classmethod
     def of(cls, options: Mapping[str, str], checkpointing: bool) -> RestartStrategy:
-        """The strategy of a job's options; without any, none, or with checkpoints three attempts a second apart."""
+        """The strategy of a job's options; without any, none, or with checkpoints one that never gives up.
+
+        So it is from Flink 1.19 on; before, the delay did not grow.
+        """
         kind = options.get(f"{_PREFIX}.type") or options.get(_PREFIX) or ""
         kind = {"off": "none", "disable": "none", "fixeddelay": "fixed-delay", "failurerate": "failure-rate",
                 "exponentialdelay": "exponential-delay"}.get(kind, kind)  # fmt: skip
         if not kind:
-            return cls("fixed-delay", attempts=3, delay=1.0) if checkpointing else cls("none")
+            kind = "exponential-delay" if checkpointing else "none"
 
         def seconds(name: str, default: str) -> float:
             return parse_duration(options.get(f"{_PREFIX}.{kind}.{name}", default)) / 1000

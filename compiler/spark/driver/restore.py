@@ -19,6 +19,7 @@ from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
+from compat.state.delta.files import local_path
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
@@ -186,7 +187,7 @@ def find_snapshot(path: str) -> Snapshot:
     """
     text, at, epoch = path.rpartition("@")
     text, number = (text, int(epoch)) if at and epoch.isdigit() else (path, None)
-    directory = Path(text.removeprefix("file://"))
+    directory = local_path(text, "The snapshot")
     if directory.name == METADATA:
         directory = directory.parent
     if (directory / "state" / "_delta_log").exists():

@@ -21,11 +21,10 @@ from compat.compiler.spark.task.epochs import (
     Ran,
     Subtasks,
     TaskFailure,
-    lasting_vertices,
     pack,
     run_partition,
 )
-from compat.compiler.spark.task.hosts import Host, HostLoad, close_hosts
+from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, Any] = {}
@@ -44,16 +43,21 @@ class SparkRunner:
         self._id = uuid.uuid4().hex
         dumps: Any = cloudpickle.dumps
         self._packed = HostLoad(dumps(setup), pack(plan))
-        self._has_hosts = bool(lasting_vertices(plan))
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
 
+    def prepare(self) -> None:
+        try:
+            _ = self._spark.context
+        except MissingJava:
+            raise
+        except Exception as error:
+            raise EpochLost(f"Spark does not start: {_reason(error)} (Spark's log: {self._spark.log})") from error
+
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         try:
             parcels = self._job(spec).collect()
-        except MissingJava:
-            raise
         except Exception as error:
             raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
         runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
@@ -69,23 +73,28 @@ class SparkRunner:
             first = self._stages[0].partitions
             self._base = context.parallelize(range(first), first)
             self._known = context
+        context.setJobGroup(self._id, "an epoch", interruptOnCancel=True)
         stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
         for level in range(1, len(self._stages)):
             partitions = self._stages[level].partitions
             stage = stage.partitionBy(partitions, _same).mapPartitionsWithIndex(self._level(spec, level))
         return stage.values()
 
+    def cancel(self) -> None:
+        if self._known is not None and self._spark.alive:
+            self._known.cancelJobGroup(self._id)
+
     def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
         return _level(self._id, self._plan, spec, level)
 
-    def close(self) -> None:
-        if self._has_hosts:
-            close_hosts(self._id)
+    def close(self, folder: str | None) -> None:
+        clear_away(self._id, folder)
         if self._plan is not None and self._spark.alive:
-            if self._has_hosts and not self._spark.local:
-                machines = self._widest
+            if not self._spark.local:
+                context = self._spark.context
+                tasks = 2 * max(self._widest, context.defaultParallelism)  # so that each executor is given one
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
-                    self._spark.context.parallelize(range(machines), machines).foreachPartition(_closing(self._id))
+                    context.parallelize(range(tasks), tasks).foreachPartition(_clearing(self._id, folder))
             self._plan.unpersist()
 
 
@@ -99,8 +108,8 @@ class _Runs:
     runs: frozenset[tuple[int, int, str]]
 
 
-def _closing(plan_id: str) -> Callable[[Any], None]:
-    return lambda _: close_hosts(plan_id)
+def _clearing(plan_id: str, folder: str | None) -> Callable[[Any], None]:
+    return lambda _: clear_away(plan_id, folder)
 
 
 def _same(partition: int) -> int:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
+from compat.state.delta.files import local_path
 from compat.state.delta.savepoint import write_savepoint
+
+SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
+"""Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
+
+_OLDER = "state.savepoints.dir"
+
+
+def savepoint_directory(options: Mapping[str, str]) -> str:
+    """The directory for savepoints that a program sets; empty where it sets none."""
+    return options.get(SAVEPOINT_DIRECTORY) or options.get(_OLDER) or ""
 
 
 def take_savepoint(
@@ -18,11 +28,15 @@ def take_savepoint(
 ) -> str:
     """Write a savepoint of the last committed epoch, whose sinks are published; gives its absolute path.
 
-    ``path`` is a new directory, or an existing one in which it is made. Raises StoreError.
+    ``path`` is a new directory, or an existing one in which it is made; without it, the savepoint goes into the directory
+    that the program sets, or into the store. Raises StoreError.
     """
     target = store.savepoint_path(coordinator.job_id)
+    default = savepoint_directory(coordinator.plan.options)
+    if default:
+        target = local_path(default, "The directory for savepoints").absolute() / target.name
     if path is not None:
-        given = Path(path.removeprefix("file://"))
+        given = local_path(path, "The savepoint")
         target = given / target.name if given.is_dir() else given
     description = {
         "job_id": coordinator.job_id,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
+import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.errors import ProgramError
 from compat.compiler.ours import ROOT
 from compat.compiler.spark.driver.java import java_home
 from compat.compiler.spark.plan import PhysicalPlan
@@ -33,6 +36,11 @@ _SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
+_ONCE = ("spark.task.maxFailures", "spark.stage.maxConsecutiveAttempts")
+_LOCAL = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\]|-cluster\[.*\])?")
+_CONNECTING = 5.0
+"""Seconds that a master has to answer."""
+_LOCAL_FAILURES = re.compile(r"local\[[^,\]]*,\s*([^\]]*)\]")
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -42,6 +50,52 @@ _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+
+
+def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
+    """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
+
+    Two attempts of a task at the same time would write to the same replica and send what both wrote.
+    """
+    asked = [f"{name}={options[name]}" for name in _ONCE if name in options and options[name].strip() != "1"]
+    if options.get("spark.speculation", "false").strip().lower() != "false":
+        asked.append(f"spark.speculation={options['spark.speculation']}")
+    found = _LOCAL_FAILURES.fullmatch(master or "")
+    if found is not None and found[1].strip() != "1":
+        asked.append(f"--master {master}")
+    if asked:
+        raise ProgramError(
+            f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried "
+            "again as a whole, as often as the job's restart strategy says (restart-strategy.type)."
+        )
+
+
+def refuse_unreachable(master: str | None) -> None:
+    """Raise a ProgramError for a Spark master that there is not: Spark itself would try for long."""
+    if master is None or _LOCAL.fullmatch(master) or master.startswith("k8s://"):
+        return
+    if master == "yarn":
+        if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
+            raise ProgramError(
+                "--master yarn needs the cluster's configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR to its folder."
+            )
+        return
+    hosts = re.fullmatch(r"spark://(.+)", master)
+    places = [re.fullmatch(r"(.+):(\d+)", place) for place in hosts[1].split(",")] if hosts else [None]
+    problems = []
+    for place in places:
+        if place is None:
+            raise ProgramError(
+                f"--master {master} names no Spark master: give local, local[2], local[*], spark://HOST:PORT, yarn or k8s://URL."
+            )
+        try:
+            socket.create_connection((place[1].strip("[]"), int(place[2])), _CONNECTING / len(places)).close()
+            return
+        except (OSError, OverflowError) as error:
+            problems.append(f"{place[0]}: {error}")
+    raise ProgramError(
+        f"No Spark master answers at {master} ({'; '.join(problems)}): start it, or give another --master."
+    )
 
 
 class MissingJava(StoreError):

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
+from compat.compiler.spark.driver.pace import Pace
+from compat.compiler.spark.operators.base import NO_RECORD, user_error
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.state.delta.errors import StoreError
+
+
+class SourceFailure(Exception):
+    """The driver's side of a source failed: ``cause`` is the error, with the program's frames where it has any."""
+
+    def __init__(self, operator: str, cause: str) -> None:
+        super().__init__(f"The source {operator!r} failed. {cause}")
+        self.operator, self.cause = operator, cause
 
 
 class SourceCoordinator:
@@ -17,8 +30,7 @@ class SourceCoordinator:
         self._enumerator = enumerator_of(spec.operator, task.parallelism)
         self._splits: dict[str, tuple[Split, bool]] = {}
         self._changed: set[str] = set()
-        self.limit = 10_000
-        self.full = False
+        self.pace = Pace()
 
     @property
     def done(self) -> bool:
@@ -26,8 +38,10 @@ class SourceCoordinator:
         return self._enumerator.complete and not self._live()
 
     def discover(self) -> None:
-        """Look for new splits."""
-        for split in self._enumerator.discover(set(self._splits)):
+        """Look for new splits. Raises SourceFailure."""
+        with self._failing():
+            found = self._enumerator.discover(set(self._splits))
+        for split in found:
             self._splits[split["id"]] = (split, False)
             self._changed.add(split["id"])
 
@@ -39,7 +53,11 @@ class SourceCoordinator:
         return bool(self._changed) or any(map(self._enumerator.ready, self._live()))
 
     def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
-        """The work of each subtask in the next epoch: at most ``bound`` records in all."""
+        """The work of each subtask in the next epoch: at most ``bound`` records in all. Raises SourceFailure."""
+        with self._failing():
+            return self._assigned(bound, drain)
+
+    def _assigned(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
         for number, (split, done) in enumerate(self._splits.values()):
@@ -47,7 +65,7 @@ class SourceCoordinator:
                 owner = self._enumerator.owner(split, parallelism)
                 by_subtask[number % parallelism if owner is None else owner].append(split)
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
-        total = bound if bound is not None else self.limit * max(len(busy), 1)
+        total = self.pace.give(bound, max(len(busy), 1))
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
         work = {}
         for subtask, splits in by_subtask.items():
@@ -55,7 +73,6 @@ class SourceCoordinator:
             chosen = [self._enumerator.fill(split, limit) for split in splits]
             last = drain or self._enumerator.complete
             work[subtask] = SourceWork(tuple(chosen), limit, last, self._enumerator.concurrent)
-        self.full = False
         return work
 
     def report(self, splits: list[tuple[Split, bool]], records: int) -> None:
@@ -64,7 +81,7 @@ class SourceCoordinator:
             if self._splits.get(split["id"]) != (split, done):
                 self._splits[split["id"]] = (split, done)
                 self._changed.add(split["id"])
-        self.full = self.full or records >= self.limit
+        self.pace.report(records)
 
     def changes(self) -> list[tuple[bytes, bytes]]:
         """The splits that changed, as (id, position)."""
@@ -73,13 +90,23 @@ class SourceCoordinator:
         return rows
 
     def notify_checkpoint_complete(self) -> None:
-        """Tell the enumerator that the splits are committed as the last epoch left them."""
-        self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
+        """Tell the enumerator that the splits are committed as the last epoch left them. Raises SourceFailure."""
+        with self._failing():
+            self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""
         self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}
         self._changed.clear()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:
+            raise  # it says all there is to say
+        except Exception as error:
+            raise SourceFailure(self.spec.name, user_error(self.spec.name, NO_RECORD, error).cause) from error
 
     def _live(self) -> list[Split]:
         return [split for split, done in self._splits.values() if not done]

@@ -15,8 +15,8 @@ from typing import Any
 
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
-from compat.state.delta.errors import StoreError
-from compat.state.delta.files import sync_directory
+from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import local_path, sync
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
@@ -59,10 +59,10 @@ class JobEntry:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/`` and ``savepoints/``."""
+    """A store: ``jobs/<id>/`` and ``savepoints/``. Raises StoreError for a root that is no local path."""
 
     def __init__(self, root: str | Path) -> None:
-        self.root = Path(root).absolute()
+        self.root = local_path(root, "The store").absolute()
 
     def directory(self, job_id: str) -> Path:
         """The directory of a job."""
@@ -86,7 +86,7 @@ class JobStore:
             directory.mkdir(parents=True, exist_ok=True)
             file = open(directory / "driver", "w")  # noqa: SIM115 - held on purpose
         except OSError as error:
-            raise StoreError(f"The store {self.root} cannot be written: {error}. Give another with --store.") from error
+            raise unwritable("The store", self.root, error, "give another with --store") from error
         for _ in range(20):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -129,7 +129,7 @@ class JobStore:
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)
-        sync_directory(path.parent)
+        sync(path.parent)
 
     def read(self, job_id: str) -> JobEntry | None:
         """How a job is; None if there is none of that id (or of that beginning of one, or several)."""

@@ -1,18 +1,23 @@
-"""The parts of a plan that cannot be run, told before anything runs."""
+"""The parts of a plan that cannot be run, told before anything runs, and where those that can write to."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.connectors.sinks import unsupported_sink
+from compat.compiler.job import Job
+from compat.compiler.spark.connectors.sinks import placed, unsupported_sink
 from compat.compiler.spark.connectors.sources import unsupported_source
+from compat.compiler.spark.driver.savepoints import SAVEPOINT_DIRECTORY, savepoint_directory
 from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
+from compat.state.delta.files import why_not_local
 
+_ATTACHED = "execution.attached"
 _WITHOUT_FUNCTION = (
     ops.Window
     | ops.KeyedReduce
@@ -40,6 +45,32 @@ def refuse_unsupported(plan: PhysicalPlan) -> None:
         raise ProgramError(
             "This job can be checked, but not run here:\n" + "\n".join(f"- {problem}" for problem in problems)
         )
+
+
+def refuse_ignored(job: Job) -> None:
+    """Raises a ProgramError for options that would have the program told something else than it asks for."""
+    options = job.settings.options
+    if options.get(_ATTACHED, "true").strip().lower() == "false":
+        raise ProgramError(
+            f"{_ATTACHED}=false has execute() return before the job ends, which it does not here: call execute_async(), or "
+            "give compat run the option --detached.",
+            location=job.location,
+        )
+    problem = why_not_local(savepoint_directory(options))
+    if problem is not None:
+        raise ProgramError(f"The directory for savepoints, {SAVEPOINT_DIRECTORY}: {problem}.", location=job.location)
+
+
+def with_placed_sinks(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan with absolute paths of sinks: relative ones are from the driver's folder, and tasks run in others."""
+
+    def found(spec: OperatorSpec) -> OperatorSpec:
+        operator = spec.operator
+        if not isinstance(operator, ops.LegacySink | ops.SinkWriter | ops.SinkCommitter):
+            return spec
+        return replace(spec, operator=replace(operator, function=placed(operator.function)))
+
+    return replace(plan, tasks=tuple(replace(task, operators=tuple(map(found, task.operators))) for task in plan.tasks))
 
 
 def _problems(task: TaskSpec, spec: OperatorSpec) -> list[str]:

@@ -65,6 +65,7 @@ class OperatorContext:
     described: Mapping[str, Any] = field(default_factory=dict)
     batch: bool = False
     store: str = ""
+    job_id: str = ""
     metrics: Metrics = field(default_factory=Metrics)
     opened: Opened = field(default_factory=Opened)
 

@@ -9,13 +9,14 @@ import uuid
 from itertools import repeat
 from typing import Any
 
-from compat.compiler.spark.connectors.sinks import WriterContext, writer_of
+from compat.compiler.spark.connectors.sinks import ClosingWriter, WriterContext, writer_of
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.texts import text_of
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Timestamps, Values
 from compat.compiler.spark.task.published import Collected, Printed, Published, SentBack, Written
 from compat.compiler.transformations import operators as ops
+from compat.state.delta.errors import StoreError
 
 
 class ReportingSink(StreamOperator):
@@ -67,7 +68,7 @@ class WriterOperator(ReportingSink):
         super().__init__(context, output)
         # Of an epoch that is tried again, the task that was given up may still be writing.
         attempt = f"{context.attempt}-{uuid.uuid4().hex[:12]}"
-        told = WriterContext(context.spec.id, context.subtask, context.epoch, attempt, context.store)
+        told = WriterContext(context.spec.id, context.subtask, context.epoch, attempt, context.store, context.job_id)
         self._writer = writer_of(operator.function, told)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
@@ -76,6 +77,8 @@ class WriterOperator(ReportingSink):
         try:
             for value, time in zip(values, timestamps or repeat(None), strict=False):
                 write(value, time)
+        except StoreError:
+            raise
         except Exception as error:
             self.fail(value, error)
 
@@ -85,6 +88,10 @@ class WriterOperator(ReportingSink):
             self.output.records(committables, None)
         elif committables:
             self.published.append(Written(self.context.spec.id, committables))
+
+    def close(self) -> None:
+        if isinstance(self._writer, ClosingWriter):
+            self._writer.close()
 
 
 class CommitterOperator(ReportingSink):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 
@@ -57,6 +58,12 @@ class Changes:
 
     def __len__(self) -> int:
         return len(self.rows) + sum(len(column.keys) for column in self.columns)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all values."""
+        values = (row.value for row in self.rows)
+        return sum(map(len, filter(None, chain(values, *(column.values for column in self.columns)))))
 
     def all_rows(self) -> list[Row]:
         """Every change as a row."""

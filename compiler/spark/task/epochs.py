@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import stat
 import tempfile
 import time
@@ -23,6 +24,7 @@ from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
 from compat.compiler.spark.task.work import WorkOfSubtask
 from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
+from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
@@ -31,11 +33,16 @@ from compat.state.serializers import key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
+INLINE_BYTES = 1024 * 1024
+"""Up to so many bytes of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochSpec:
-    """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids."""
+    """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
+
+    ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
+    """
 
     job_id: str
     epoch: int
@@ -45,6 +52,7 @@ class EpochSpec:
     store: str
     replicas: str
     options: Mapping[str, str]
+    now: int = 0
     runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
     work: Mapping[tuple[int, int], WorkOfSubtask] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
@@ -54,7 +62,10 @@ class EpochSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks."""
+    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
+
+    ``lost`` is True where not the program failed, but those who ran it were lost.
+    """
 
     task: str
     operator: str | None
@@ -62,6 +73,7 @@ class TaskFailure:
     cause: str
     vertex: int | None = None
     subtask: int | None = None
+    lost: bool = False
 
 
 Parcel = Buffer | TaskReport | TaskFailure
@@ -101,11 +113,17 @@ class PackedPlan:
 class EpochRunner(Protocol):
     """Runs epochs of one plan."""
 
+    def prepare(self) -> None:
+        """Start what epochs run on, if it does not run. Raises EpochLost."""
+
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         """All tasks' reports. Raises EpochLost."""
 
-    def close(self) -> None:
-        """The job has ended."""
+    def cancel(self) -> None:
+        """Give the epoch up that runs, if one does: :meth:`run` raises EpochLost. May be called in any thread, and often."""
+
+    def close(self, folder: str | None) -> None:
+        """Close the functions; remove the folder of replicas of a job that has ended, on each machine."""
 
 
 def pack(plan: PhysicalPlan) -> bytes:
@@ -235,14 +253,14 @@ class Subtasks:
     ) -> TaskReport:
         stateful = task.vertex in self._plan.stateful
         replica: Replica
-        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), "current")
+        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), None)
         try:
             environment = TaskEnvironment(
                 subtask=subtask,
                 epoch=spec.epoch,
                 attempt=spec.attempt,
                 replica=replica,
-                clock=spec.clock or _clock,
+                clock=spec.clock or clock_from(spec.now),
                 options=spec.options,
                 runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
                 floors=spec.floors,
@@ -250,6 +268,7 @@ class Subtasks:
                 work=spec.work.get((task.vertex, subtask)),
                 batch=self._plan.batch,
                 store=spec.store,
+                job_id=spec.job_id,
             )
             stream_task = StreamTask(task, environment, open_task, made.append)
             changes = Changes()
@@ -265,22 +284,40 @@ class Subtasks:
             report = stream_task.report(count, runtime)
             report.replica = found
             report.changed = len(changes)
-            if report.changed > INLINE_ROWS:
+            if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
             else:
                 report.rows = changes.all_rows()
-            return report
-        finally:
-            replica.close()
+        except BaseException:
+            replica.discard()  # it may be what it read that it failed on
+            raise
+        replica.close()
+        return report
 
 
 def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
     name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
     replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
+    try:
+        try:
+            return replica, _caught_up(replica, task, spec, subtask)
+        except (StoreError, RuntimeError):
+            raise
+        except Exception:  # what is damaged is made anew
+            replica.clear()
+            return replica, _caught_up(replica, task, spec, subtask)
+    except BaseException:
+        replica.discard()
+        raise
+
+
+def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:
+    """Bring a replica to the last commit: ``current``, ``behind`` or ``rebuilt``, as it was found."""
     if replica.position == spec.committed:
-        return replica, "current"
+        return "current"
     if spec.committed.epoch == 0:
-        return replica, follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+        follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+        return "current"  # there is nothing yet that it could lack
     log = SnapshotLog.open(spec.store)
     operators = {each.id: each for each in task.operators}
     groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)
@@ -290,9 +327,7 @@ def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, st
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
     wanted = frozenset(operators)
-    return replica, follow(
-        replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get
-    )
+    return follow(replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get)
 
 
 def _whole(data: bytes) -> bytes:
@@ -303,8 +338,10 @@ def _no_identity(operator_id: str) -> Callable[[bytes], bytes]:
     return _whole
 
 
-def _clock() -> int:
-    return int(time.time() * 1000)
+def clock_from(now: int) -> Callable[[], int]:
+    """A clock that goes on from the driver's, in milliseconds: those of other machines may be wrong."""
+    began = time.monotonic()
+    return lambda: now + int((time.monotonic() - began) * 1000)
 
 
 def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
@@ -313,6 +350,8 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
         return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    if isinstance(error, StoreError):  # it says all there is to say
+        return TaskFailure(name, None, None, str(error), task.vertex, subtask)
     cause = "".join(traceback.format_exception(error)).rstrip()
     return TaskFailure(name, None, None, cause, task.vertex, subtask)
 
@@ -339,6 +378,9 @@ class InProcessRunner:
         self._plan: PackedPlan = pickle.loads(pack(plan))
         self._subtasks = Subtasks(self._plan)
 
+    def prepare(self) -> None:
+        """Nothing is needed."""
+
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         parcels: dict[int, list[Parcel]] = {}
         for level, stage in enumerate(self._plan.stages):
@@ -350,5 +392,10 @@ class InProcessRunner:
             parcels = following
         return [parcel for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
 
-    def close(self) -> None:
+    def cancel(self) -> None:
+        """Nothing: what runs in this process cannot be interrupted."""
+
+    def close(self, folder: str | None) -> None:
         self._subtasks.close()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -3,7 +3,8 @@
 Spark gives a subtask any of its Python workers, often a different one in each epoch. The subtasks with function
 objects therefore run in a process of their slot's, which a worker reaches through a socket in a folder that only this user
 may enter: it forwards the epoch and the buffers, and gets back the outcome. A host ends with its job, with the Python daemon of
-the executor that started it, or when nobody asked it for anything for long.
+the executor that started it, or when nobody asked it for anything for long; in the middle of a record too, moments after
+that daemon or the worker that asked has ended.
 """
 
 from __future__ import annotations
@@ -11,16 +12,21 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import select
+import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from compat.compiler.garbage import collect_rarely
@@ -28,11 +34,17 @@ from compat.compiler.ours import ROOT
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, private_folder
 
+FORGOTTEN_SECONDS = 7 * 24 * 3600
+"""Replicas that were not used for so long are removed: if their job goes on, they are made anew."""
+
 IDLE_SECONDS = 3600
 """A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
 
 CLOSING_SECONDS = 60
 """So long is waited for functions that close."""
+
+GRACE_SECONDS = 2
+"""So long a host works on for nobody. A function that hangs must not keep it."""
 
 _LONGEST = 50
 """A socket's path has little more than a hundred bytes; so many of them may be the folder for temporary files."""
@@ -40,6 +52,10 @@ _HOME = os.getpid()
 """The process that loaded this: the Python daemon that Spark's workers are forked from. Who is asked for it later, when the
 daemon was killed, would name whoever took over its orphans."""
 _CLOSE = b""
+_HEARD = b"heard"
+_JOB_ID = re.compile(r"[0-9a-f]{32}")
+_PID = ".pid"
+_MODULE = "compat.compiler.spark.task.hosts"
 _started: list[subprocess.Popen[bytes]] = []
 
 
@@ -73,9 +89,12 @@ class Host:
         """Run a subtask there. Raises HostLost, and whatever of the host's own failed."""
         place = (vertex, subtask)
         own = replace(spec, runtimes=_only(place, spec.runtimes), work=_only(place, spec.work))
-        with self._connect() as connection:
+        request = pickle.dumps(_Request(own, vertex, subtask, buffers), 5)
+        connection = self._asked(request) or self._asked(request)
+        if connection is None:
+            raise HostLost(f"The process that is to keep the functions of subtask {subtask + 1} open does not stay.")
+        with connection:
             try:
-                connection.send_bytes(pickle.dumps(_Request(own, vertex, subtask, buffers), 5))
                 answer = pickle.loads(connection.recv_bytes())
             except (EOFError, OSError) as error:
                 raise HostLost(
@@ -84,6 +103,18 @@ class Host:
         if isinstance(answer, BaseException):
             raise answer
         return answer  # type: ignore[no-any-return]
+
+    def _asked(self, request: bytes) -> Connection | None:
+        """A connection to a host that has taken a request; None where it ended before that, busy with another one."""
+        connection = self._connect()
+        try:
+            connection.send_bytes(request)
+            if connection.recv_bytes() == _HEARD:
+                return connection
+        except (EOFError, OSError):
+            pass
+        connection.close()
+        return None
 
     def _connect(self) -> Connection:
         path = os.path.join(_folder(), f"{_name(self._plan_id)}-{self._slot}")
@@ -102,7 +133,7 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
-            command = [sys.executable, "-m", "compat.compiler.spark.task.hosts", str(listening.fileno()), str(_HOME)]
+            command = [sys.executable, "-m", _MODULE, str(listening.fileno()), str(_HOME)]
             paths = os.pathsep.join([*(path for path in sys.path if path), ROOT])
             process = subprocess.Popen(
                 command,
@@ -114,6 +145,8 @@ class Host:
             )
         _started[:] = [each for each in _started if each.poll() is None]
         _started.append(process)
+        with open(path + _PID, "w") as file:
+            file.write(str(process.pid))
         assert process.stdin is not None
         with process.stdin:
             pickle.dump(self._load, process.stdin)
@@ -123,19 +156,54 @@ def _only(place: tuple[int, int], of: Mapping[tuple[int, int], Any]) -> dict[tup
     return {place: of[place]} if place in of else {}
 
 
+def clear_away(plan_id: str, folder: str | None) -> None:
+    """Leave none of a plan's hosts on this machine, and no replicas in the folder, nor such as were forgotten beside it."""
+    close_hosts(plan_id)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        remove_forgotten(os.path.dirname(folder))
+
+
+def remove_forgotten(replicas: str) -> None:
+    """Remove the replicas of jobs that nobody has used for long: a machine that was lost for a while has them still."""
+    for job in Path(replicas).glob("*"):
+        marks = [mark.stat().st_mtime for mark in job.glob("*/*.in-use")]
+        if _JOB_ID.fullmatch(job.name) and marks and time.time() - max(marks) > FORGOTTEN_SECONDS:
+            shutil.rmtree(job, ignore_errors=True)
+
+
 def close_hosts(plan_id: str) -> None:
     """Have all hosts of a plan on this machine close their functions and end, and remove what hosts left that were killed."""
     start = _name(plan_id) + "-"
     for name in os.listdir(_folder()):
         path = os.path.join(_folder(), name)
-        if name.startswith(start) or _forgotten(path):
+        if not name.endswith(_PID) and (name.startswith(start) or _forgotten(path)):
             connection = _connected(path)
             if connection is not None:
-                with connection, suppress(EOFError, OSError):
-                    connection.send_bytes(_CLOSE)
-                    connection.poll(CLOSING_SECONDS)
-            with suppress(FileNotFoundError):
-                os.unlink(path)
+                with connection:
+                    _close(connection, path)
+            for left in (path, path + _PID):
+                with suppress(FileNotFoundError):
+                    os.unlink(left)
+
+
+def _close(connection: Connection, path: str) -> None:
+    """Have a host close its functions and end. One that does not hear, because it hangs in a record, is killed."""
+    with suppress(EOFError, OSError):
+        connection.send_bytes(_CLOSE)
+        for seconds in (3 * GRACE_SECONDS, CLOSING_SECONDS):  # until it hears, and until it has closed them
+            if not connection.poll(seconds):
+                _kill(path)
+                return
+            connection.recv_bytes()
+
+
+def _kill(path: str) -> None:
+    """Kill the host at a path, if its process is it still."""
+    with suppress(OSError, ValueError), open(path + _PID) as file:
+        pid = int(file.read())
+        if _MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
 
 
 def _forgotten(path: str) -> bool:
@@ -167,18 +235,58 @@ def _name(plan_id: str) -> str:
     return hashlib.blake2b(plan_id.encode(), digest_size=8).hexdigest()
 
 
-def serve(listening: socket.socket, subtasks: Subtasks, alive: Callable[[float], Any]) -> None:
+class Guard:
+    """Ends this process where it works on although nobody waits for the result: it may hang in a record."""
+
+    def __init__(self, orphaned: Callable[[], bool]) -> None:
+        self._orphaned = orphaned
+        self._asker: Connection | None = None
+        threading.Thread(target=self._watch, name="guard", daemon=True).start()
+
+    @contextmanager
+    def working_for(self, asker: Connection) -> Iterator[None]:
+        """Work for who asks at a connection, within the block."""
+        self._asker = asker
+        try:
+            yield
+        finally:
+            self._asker = None
+
+    def _watch(self) -> None:
+        forlorn, since = None, 0.0
+        while True:
+            time.sleep(0.5)
+            asker = self._asker
+            if asker is None or not (self._hung_up(asker) or self._orphaned()):
+                forlorn = None
+            elif forlorn is not asker:
+                forlorn, since = asker, time.monotonic()
+            elif time.monotonic() - since > GRACE_SECONDS:
+                os._exit(1)
+
+    @staticmethod
+    def _hung_up(asker: Connection) -> bool:
+        with suppress(OSError, ValueError):
+            poll = select.poll()
+            poll.register(asker.fileno(), select.POLLHUP)
+            return bool(poll.poll(0))
+        return False
+
+
+def serve(listening: socket.socket, subtasks: Subtasks, alive: Callable[[float], Any], guard: Guard) -> None:
     """Run what is asked for. ``alive`` waits for a request so many seconds; where it gives False, nothing will be asked."""
     while alive(IDLE_SECONDS):
         asked, _ = listening.accept()
         with Connection(asked.detach()) as connection:
             try:
                 request = connection.recv_bytes()
+                connection.send_bytes(_HEARD)
                 if request == _CLOSE:
                     subtasks.close()
                     connection.send_bytes(_CLOSE)
                     return
-                answer: Any = _answer(subtasks, request)
+                with guard.working_for(connection):
+                    answer: Any = _answer(subtasks, request)
             except (EOFError, OSError):
                 continue  # the worker was killed: what it asked for is nobody's any more
             with suppress(OSError):
@@ -220,6 +328,17 @@ def _wait(listening: socket.socket, parent: int) -> Callable[[float], bool]:
     return poll
 
 
+def _orphaned(parent: int) -> Callable[[], bool]:
+    """The function that tells whether the parent has ended."""
+    if not hasattr(os, "pidfd_open"):
+        return lambda: not _lives(parent)
+    try:
+        watched = os.pidfd_open(parent)
+    except ProcessLookupError:
+        return lambda: True
+    return lambda: bool(select.select([watched], [], [], 0)[0])
+
+
 def _lives(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -239,8 +358,9 @@ def main(arguments: Iterable[str]) -> None:
     collect_rarely()
     with socket.socket(fileno=int(number)) as listening:
         try:
-            serve(listening, subtasks, _wait(listening, int(parent)))
+            serve(listening, subtasks, _wait(listening, int(parent)), Guard(_orphaned(int(parent))))
         finally:
+            signal.alarm(CLOSING_SECONDS)  # it ends the process where a function does not close
             subtasks.close()
 
 

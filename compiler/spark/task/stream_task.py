@@ -73,11 +73,15 @@ class TaskEnvironment:
     work: WorkOfSubtask | None = None
     batch: bool = False
     store: str = ""
+    job_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskReport:
-    """The report of a subtask at the barrier."""
+    """The report of a subtask at the barrier.
+
+    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none.
+    """
 
     vertex: int
     subtask: int
@@ -92,7 +96,7 @@ class TaskReport:
     next_timer: int | None
     source: str | None = None
     rows: DataFile | list[Row] = field(default_factory=list)
-    replica: str = "current"
+    replica: str | None = None
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -273,6 +277,7 @@ class StreamTask:
             watermark=watermark,
             batch=environment.batch,
             store=environment.store,
+            job_id=environment.job_id,
             metrics=self._open_task.metrics.setdefault(spec.node, Metrics()),
             floor=MIN_TIMESTAMP if environment.runtime is not None else environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),

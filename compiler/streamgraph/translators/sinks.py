@@ -20,6 +20,10 @@ from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.partitioners import FORWARD, GLOBAL, ExchangeMode, Partitioner
 from compat.state.frozen import frozen
 
+COMMITTER_UID = "Sink Committer: {}"
+GLOBAL_COMMITTER_UID = "Sink {} Global Committer"
+"""The uids of a sink's committers, made of the sink's own, which its writer has."""
+
 
 @frozen
 class GlobalCommitter(PhysicalTransformation):
@@ -180,7 +184,7 @@ def _part_uid(step: SinkStep, sink: Sink) -> str | None:
     if step is topology.writer:
         return sink.uid
     if step is topology.committer:
-        return f"Sink Committer: {sink.uid}"
+        return COMMITTER_UID.format(sink.uid)
     if step.deferred:
-        return f"Sink {sink.uid} Global Committer"
+        return GLOBAL_COMMITTER_UID.format(sink.uid)
     return None if step.uid is None else f"{sink.uid}: {step.uid}"

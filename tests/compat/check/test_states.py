@@ -20,12 +20,19 @@ IN_STORE = {"settings": {KEPT_BY: STORE}}
 
 
 def findings(
-    old: State, new: State | None, *, flink: str = "2.3", detail: dict[str, Any] | None = None, **of_old: Any
+    old: State,
+    new: State | None,
+    *,
+    flink: str = "2.3",
+    detail: dict[str, Any] | None = None,
+    backend: str | None = None,
+    **of_old: Any,
 ) -> dict[str, Finding]:
     """The findings, above notes about ids, of one operator whose state changed."""
     sides = [(old,), () if new is None else (new,)]
     before, after = (operator("Count", uid="count", states=states, **(detail or {})) for states in sides)
-    report = check(program("old", before, **of_old), program("new", after), CheckOptions(flink=flink))
+    after_it = program("new", after, settings={"state.backend.type": backend} if backend else {})
+    report = check(program("old", before, **of_old), after_it, CheckOptions(flink=flink))
     return {finding.rule: finding for finding in report.findings}
 
 
@@ -84,15 +91,44 @@ def test_a_snapshot_in_a_store(old: State, new: State, rule: str, level: Level) 
     assert findings(old, new, detail=PYTHON, **IN_STORE)[rule].level is level
 
 
-@pytest.mark.parametrize(("flink", "level"), [("1.20", Level.ERROR), ("2.3", Level.NOTE)])
+@pytest.mark.parametrize(
+    ("flink", "backend", "level"),
+    [
+        ("1.20", None, Level.ERROR),
+        ("2.0", "rocksdb", Level.ERROR),
+        ("2.1", "rocksdb", Level.NOTE),
+        ("2.1", "hashmap", Level.ERROR),
+        ("2.1", None, Level.UNKNOWN),
+        ("2.2", "hashmap", Level.NOTE),
+        ("2.3", None, Level.NOTE),
+        ("2.3", "forst", Level.ERROR),
+        ("2.3", "org.example.Backend", Level.UNKNOWN),
+    ],
+)
 @pytest.mark.parametrize(("before", "after"), [(None, 1000), (1000, None)])
-def test_time_to_live_by_version(flink: str, level: Level, before: int | None, after: int | None) -> None:
-    found = findings(state("Long", ttl=before), state("Long", ttl=after), flink=flink)
+def test_time_to_live_by_version_and_backend(
+    flink: str, backend: str | None, level: Level, before: int | None, after: int | None
+) -> None:
+    found = findings(state("Long", ttl=before), state("Long", ttl=after), flink=flink, backend=backend)
     assert found["CMP408"].level is level
 
 
-def test_another_time_to_live_is_none_of_our_business() -> None:
-    assert findings(state("Long", ttl=1000), state("Long", ttl=2000), flink="1.20") == {}
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (1000, 2000, None),
+        (2000, 1000, "was 2 seconds and is 1 second"),
+        (172_800_000, 5_400_000, "2 days and is 90 minutes"),
+    ],
+)
+def test_only_a_shorter_time_to_live_is_told(before: int, after: int, told: str | None) -> None:
+    found = findings(state("Long", ttl=before), state("Long", ttl=after), flink="1.20")
+    assert found.keys() == ({"CMP417"} if told else set())
+    assert told is None or told in found["CMP417"].title
+
+
+def test_a_time_to_live_that_a_savepoint_does_not_tell_is_not_compared() -> None:
+    assert findings(state("Long", ttl=0), state("Long", ttl=1000), flink="1.20") == {}
 
 
 def test_the_mode_of_python_decides() -> None:

@@ -52,6 +52,7 @@ VALUES = {
     "names": "old.py",
     "old-args": "x",
     "old-classpath": "all",
+    "old-flink": "1.20",
     "old-flink-home": "all",
     "old-flink-version": "1.20.0",
     "old-main-class": "Job",
@@ -65,7 +66,15 @@ COMMON = {
     "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
     "pyflink", "exact",
 }  # fmt: skip
-OF_OLD = {"old_args", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"}
+OF_OLD = {
+    "old_args",
+    "old_flink",
+    "old_classpath",
+    "old_flink_home",
+    "old_flink_version",
+    "old_main_class",
+    "old_pyflink",
+}
 EFFECTIVE = {
     Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names"} | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,

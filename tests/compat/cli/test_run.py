@@ -273,7 +273,7 @@ class Recorder(Narrator):
 
 def test_savepoint_stop_and_cancel_of_a_running_job(compat: Any, tmp_path: Path) -> None:
     run = Run(program=program(tmp_path / "job.py", end=10**9), epoch_records=30)
-    for command, end in (("stop", "stopped with a savepoint"), ("cancel", "was cancelled")):
+    for command, end, code in (("stop", "stopped with a savepoint", 0), ("cancel", "was cancelled", 1)):
         recorder, codes = Recorder(), []
         thread = threading.Thread(
             target=lambda run=run, told=recorder, codes=codes: codes.append(run_program(run, told))  # type: ignore[misc]
@@ -285,7 +285,7 @@ def test_savepoint_stop_and_cancel_of_a_running_job(compat: Any, tmp_path: Path)
         ended = compat(command, job)
         assert ended.exit_code == 0
         thread.join(30)
-        assert codes == [0]
+        assert codes == [code]
         assert recorder.said[0].startswith(f"Job {job} started")
         assert recorder.said[-1] == f"Job {job} {end}"
         if command == "stop":
@@ -381,3 +381,54 @@ def test_a_running_job_is_listed_with_its_tasks(compat: Any, tmp_path: Path) -> 
     assert [(each["name"], each["attempt"], each["tasks"]) for each in entry["vertices"]] == [
         ("Map", 1, {"RUNNING": 2, "FINISHED": 1})
     ]
+
+
+THREE_JOBS = """
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+for divisor in (1, 0, 2):
+    env.from_collection([4], Types.INT()).map(lambda n, by=divisor: n // by, Types.INT()).print()
+    try:
+        env.execute(f"by {divisor}")
+    except Exception as error:
+        print("caught", type(error).__name__)
+"""
+
+
+def test_a_failure_that_the_program_caught_is_told_of_the_job_that_failed(compat: Any, tmp_path: Path) -> None:
+    """The second of three jobs fails, and the program goes on: it ended well, and nobody is advised to restore the third."""
+    (tmp_path / "job.py").write_text(THREE_JOBS)
+    result = compat("run", str(tmp_path / "job.py"))
+    assert (result.exit_code, result.stdout.split()) == (0, ["4", "caught", "JobFailed", "2"])
+    by_name = {entry.name: entry for entry in JobStore(".compat").jobs()}
+    assert {name: entry.status for name, entry in by_name.items()} == {
+        "by 1": "FINISHED",
+        "by 0": "FAILED",
+        "by 2": "FINISHED",
+    }
+    (told,) = (line for line in result.stderr.splitlines() if "failed" in line)
+    assert told.startswith(f"Job {by_name['by 0'].job_id} failed, and the program went on: ZeroDivisionError")
+    assert "goes on from it" not in result.stderr
+
+
+def test_a_program_that_fails_after_its_jobs_is_told_apart_from_them(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    Path(job).write_text(Path(job).read_text() + "\nraise ValueError('too late')\n")
+    result = compat("run", job)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (1, "The program failed: ValueError: too late")
+
+
+@pytest.mark.parametrize("master", ["bogus", "spark://127.0.0.1:1"])
+def test_a_master_that_there_is_not_is_refused_before_a_job_is_recorded(tmp_path: Path, master: str) -> None:
+    began = time.monotonic()
+    job = program(tmp_path / "job.py")
+    command = [sys.executable, "-m", "compat", "run", job, "--master", master]
+    ended = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert (ended.returncode, "Refused: " in ended.stderr, master in ended.stderr) == (2, True, True), ended.stderr
+    assert not list(tmp_path.rglob("job.json"))
+    assert time.monotonic() - began < 60  # of which most are the start of Python

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compat.check.findings import Finding, Level, Report
@@ -62,7 +62,9 @@ def comparison_of(pair: Pair, folder: Path) -> Comparison:
     folder.mkdir()
     load = LoadOptions(options={**CLUSTER, **pair.definitions}, flink=pair.flink, timeout=pair.timeout)
     names = None if pair.names is None else _written(pair.names, folder / "names")
-    return Comparison(_written(pair.old, folder / "old"), _written(pair.new, folder / "new"), load=load, names=names)
+    load_old = replace(load, flink=pair.old_flink or pair.flink)
+    old, new = _written(pair.old, folder / "old"), _written(pair.new, folder / "new")
+    return Comparison(old, new, load=load, load_old=load_old, names=names)
 
 
 def _written(side: Side, path: Path) -> str:

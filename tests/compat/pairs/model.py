@@ -53,8 +53,8 @@ Side = str | Topology | Saved
 class Pair:
     """Two versions, the verdict and the rules that speak up above the level of a note.
 
-    ``unrecorded`` is why no real restore is recorded in ``restores.json``; empty where one is. ``flink``, ``definitions``
-    (``-D``), ``names`` (``--names``, the text of a program) and ``timeout`` are options of the check.
+    ``unrecorded`` is why no real restore is recorded in ``restores.json``; empty where one is. ``flink`` and ``old_flink``,
+    ``definitions`` (``-D``), ``names`` (``--names``, the text of a program) and ``timeout`` are options of the check.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Pair:
     rules: frozenset[str] = frozenset()
     unrecorded: str = ""
     flink: str = "2.3"
+    old_flink: str | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)
     names: str | None = None
     timeout: float = 30.0
@@ -73,13 +74,13 @@ class Pair:
     @property
     def plain(self) -> bool:
         """Whether both are programs and no option matters, so that they can be loaded with others."""
-        options = self.whole or self.definitions or self.names or self.flink != "2.3"
+        options = self.whole or self.definitions or self.names or self.flink != "2.3" or self.old_flink
         return isinstance(self.old, str) and isinstance(self.new, str) and not options
 
     @property
     def lines(self) -> list[str | None]:
         """All that makes the pair, to see how little two pairs differ."""
-        options = [self.flink, *map(str, self.definitions.items()), self.names]
+        options = [self.flink, self.old_flink, *map(str, self.definitions.items()), self.names]
         return [*text_of(self.old).splitlines(), "", *text_of(self.new).splitlines(), "", *options]
 
     @property

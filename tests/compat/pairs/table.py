@@ -7,6 +7,7 @@ edit after which it is silent.
 
 from __future__ import annotations
 
+from tests.compat.pairs.connectors import CONNECTORS
 from tests.compat.pairs.identity import IDENTITY
 from tests.compat.pairs.keys import KEYS
 from tests.compat.pairs.loading import LOADING
@@ -38,6 +39,7 @@ PAIRS = [
     *MODES,
     *SNAPSHOTS,
     *SETTINGS,
+    *CONNECTORS,
     *LOADING,
 ]
 
@@ -77,6 +79,7 @@ NEAR_MISSES = {
     "CMP412": ("timers_dropped", "timers_kept"),
     "CMP413": ("reduce_unchanged", "reduce_in_a_window"),
     "CMP414": ("window_process_to_reduce", "window_same"),
+    "CMP417": ("ttl_shorter", "ttl_same"),
     "CMP501": ("savepoint_cut", "savepoint_whole"),
     "CMP502": ("savepoint_without_a_file", "savepoint_with_all_files"),
     "CMP503": ("native_format_of_rocksdb_on_heap", "native_format_of_rocksdb"),
@@ -85,6 +88,14 @@ NEAR_MISSES = {
     "CMP601": ("chaining_disabled", "chaining_set_to_its_default"),
     "CMP602": ("checkpoints_off", "checkpoints_farther_apart"),
     "CMP603": ("mode_process_to_thread", "thread_same"),
+    "CMP604": ("consumer_into_flink_2", "consumer_in_flink_1"),
+    "CMP801": ("kafka_topic_dropped", "kafka_topics_in_another_order"),
+    "CMP802": ("kafka_topic_added_from_latest", "kafka_topic_added_from_earliest"),
+    "CMP803": ("kafka_group_changed", "kafka_group_same"),
+    "CMP804": ("kafka_end_removed", "kafka_end_same"),
+    "CMP805": ("kafka_prefix_changed", "kafka_prefix_same"),
+    "CMP806": ("kafka_at_least_once_to_none", "kafka_at_least_once_same"),
+    "CMP807": ("files_left_behind", "files_kept"),
     "CMP901": ("program_fails", "program_does_not_fail"),
     "CMP902": ("program_waits_for_long", "program_waits"),
     "CMP903": ("no_job", "a_job"),

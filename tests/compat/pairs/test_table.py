@@ -9,6 +9,8 @@ import pytest
 
 from compat.check.catalogue import RULES
 from compat.check.findings import Level
+from tests.compat.java_pairs.programs import JAVA_NEAR_MISSES
+from tests.compat.loader.jvm.test_classes import NEAR_MISSES as ABOUT_CLASSES
 from tests.compat.pairs.judging import Judged
 from tests.compat.pairs.model import Pair
 from tests.compat.pairs.record import NOT_SEEN, RECORDS
@@ -19,6 +21,9 @@ BY_NAME = {pair.name: pair for pair in PAIRS}
 CASES = pytest.mark.parametrize("pair", [pytest.param(pair, id=pair.name) for pair in PAIRS])
 SMALL_EDIT = 6
 """Lines that may differ between a pair where a rule speaks and the one where it is silent."""
+
+OF_FLINKS_JOBS = {"CMP418"}
+"""Rules about what Flink throws, which is shown by the golden jobs in Java and SQL."""
 
 ABOUT_NEW = ("CMP904", "CMP905")
 """Rules about the text of NEW alone."""
@@ -39,7 +44,8 @@ def test_every_finding_has_a_place_and_a_fix(pair: Pair, judged: dict[str, Judge
 
 
 def test_every_rule_of_the_catalogue_has_a_near_miss() -> None:
-    assert NEAR_MISSES.keys() == RULES.keys()
+    known = NEAR_MISSES.keys() | ABOUT_CLASSES.keys() | JAVA_NEAR_MISSES.keys()
+    assert known | OF_FLINKS_JOBS == RULES.keys()
 
 
 @pytest.mark.parametrize("rule", NEAR_MISSES)

@@ -113,3 +113,45 @@ def test_the_storages_own_errors_are_ours():
     with pytest.raises(OSError, match="the token has expired"):
         RemoteFiles(Broken()).size("/bucket/file")
     assert issubclass(UnreadableSavepoint, SavepointError)
+
+
+def first(uri):
+    return read_savepoint(uri).operators[0].id
+
+
+def test_a_remapped_savepoint_refers_to_its_files_there(bucket, tmp_path):
+    uri = bucket(FILES)
+    result = run("remap", uri, tmp_path / "out", "--map", f"{first(uri)}=other")
+    assert result.exit_code == 0, result.stderr
+    assert f"{uri}/".encode() in (tmp_path / "out" / "_metadata").read_bytes()
+
+
+@pytest.mark.parametrize("name", [FILES, CHECKPOINT])
+def test_a_remapped_savepoint_is_written_there_with_its_files(name, bucket):
+    uri, out = bucket(name), "memory://bucket/deep/out"
+    assert run("remap", uri, out, "--map", f"{first(uri)}=other", "--copy").exit_code == 0
+    before, after = inspect_savepoint(read_savepoint(uri)), inspect_savepoint(read_savepoint(out))
+    assert after["missing_files"] == []
+    assert [one["totals"] for one in after["operators"]] == [one["totals"] for one in before["operators"]]
+    assert "something is there already" in run("remap", uri, out, "--map", f"{first(uri)}=x", "--copy").stderr
+
+
+def test_files_of_this_machine_go_there(bucket):
+    bucket(FILES)
+    here = str(saved(FILES)["path"])
+    assert run("remap", here, "memory://bucket/out", "--map", f"{first(here)}=other", "--copy").exit_code == 0
+    assert inspect_savepoint(read_savepoint("memory://bucket/out"))["missing_files"] == []
+
+
+def test_of_a_copy_that_fails_nothing_is_left_there(bucket, monkeypatch):
+    uri = bucket(FILES)
+    system = fsspec.filesystem("memory")
+
+    def full(*_):
+        raise OSError("no space")
+
+    monkeypatch.setattr(type(system), "pipe_file", full)
+    result = run("remap", uri, "memory://bucket/out", "--map", f"{first(uri)}=other", "--copy")
+    assert result.exit_code == 2
+    assert "this storage does not let us write (OSError: no space)" in result.stderr
+    assert not system.exists("/bucket/out") or system.find("/bucket/out") == []

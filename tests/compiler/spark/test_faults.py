@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
+import pickle
+import shutil
 import subprocess
 import threading
 import time
@@ -19,14 +22,18 @@ from compat.compiler.datastream.common.serialization import Encoder
 from compat.compiler.datastream.connectors.delta import DeltaSink
 from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.connectors.builtin import CollectionEnumerator
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
+from compat.compiler.spark.task.hosts import remove_forgotten
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import LmdbReplica
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types
 from tests.compiler.spark.faults import Killed, failing
@@ -173,7 +180,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if mounted.returncode != 0:
         pytest.skip("a file system can be mounted by root only")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Path, small_disk: Path) -> None:
@@ -190,6 +197,33 @@ def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Pat
     ended = failed.store.read(failed.job_id).ended
     run(cluster, tmp_path, replicas=replicas, savepoint=str(failed.store.directory(failed.job_id)) if ended else None)
     verify(cluster, tmp_path)
+
+
+FULL_DISK = r"{} \S+ cannot be written: .*No space left on device.* The disk is full: make room on it, or {}"
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("replicas", FULL_DISK.format("The folder of local state", "have it elsewhere with --replicas FOLDER")),
+        ("files", FULL_DISK.format("The sink's folder", "give the sink another")),
+        ("table", FULL_DISK.format("The sink's folder", "give the sink another")),
+        ("store", FULL_DISK.format("The store", "")),
+    ],
+)
+def test_a_full_disk_is_named(cluster: Any, tmp_path: Path, small_disk: Path, what: str, told: str) -> None:
+    """Whichever folder it is: the error says which, why, and what to do."""
+    (small_disk / "ballast").write_bytes(b"0" * (2 * 1024 * 1024 - 4 * 1024))
+    options = {"replicas": str(small_disk / "replicas")} if what == "replicas" else {}
+    for folder in ("files", "table"):
+        (small_disk / folder if what == folder else tmp_path / folder).mkdir(exist_ok=True)
+        if what == folder:
+            (tmp_path / folder).symlink_to(small_disk / folder)
+    if what == "store":
+        cluster.directory = small_disk
+    with pytest.raises((JobFailed, StoreError), match=f"(?s){told}") as failed:
+        run(cluster, tmp_path, **{"replicas": str(tmp_path / "replicas"), **options})
+    assert "Traceback" not in str(failed.value)
 
 
 def test_an_answer_that_comes_after_the_end_is_waited_for(tmp_path: Path) -> None:
@@ -284,3 +318,281 @@ def test_a_job_goes_on_from_where_its_table_was_rolled_back_to(cluster: Any, tmp
     job = str(master.store.directory(master.job_id))
     counted = {row["key"]: row["value"] for row in state_rows(job, "count") if row["state"] == "count"}
     assert counted == Counter(number % KEYS for number in NUMBERS)
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:4096])
+
+
+def _scribble(file: Path) -> None:
+    size = file.stat().st_size
+    file.write_bytes(file.read_bytes()[:8192] + b"\xff" * (size - 8192))
+
+
+@pytest.mark.parametrize("damage", [_cut, _scribble])
+def test_a_damaged_replica_is_made_anew(cluster: Any, tmp_path: Path, monkeypatch: Any, damage: Any) -> None:
+    damaged = []
+
+    def run_damaged(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3:
+            for file in (tmp_path / "replicas").rglob("data.mdb"):
+                damage(file)
+                damaged.append(file)
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", run_damaged)
+    run(cluster, tmp_path)
+    assert len(damaged) == 2
+    assert "restarting" not in [event["event"] for event in cluster.events]
+    verify(cluster, tmp_path)
+
+
+def test_a_replica_that_a_function_failed_on_is_made_anew(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Damage that only decoding notices looks like a failure of the function: the next attempt reads the log."""
+    replicas = []
+
+    def run_damaged(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3 and not replicas:
+            for file in (tmp_path / "replicas").rglob("data.mdb"):
+                replica = LmdbReplica(str(file.parent))
+                entries = {key: b"\7damaged" for key, _ in replica.scan(b"s")}
+                replica.apply(entries, replica.position, spec.committed)
+                replica.close()
+                replicas.append(file)
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", run_damaged)
+    run(cluster, tmp_path)
+    assert len(replicas) == 2
+    assert [event["event"] for event in cluster.events].count("restarting") == 1
+    verify(cluster, tmp_path)
+
+
+def test_a_reader_may_take_published_files_away(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """The driver dies behind the publication, and what it published is gone when the next one looks for it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(FileCommitter, "commit", failing(FileCommitter.commit, 3, True, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    taken = [file for file in (tmp_path / "files").iterdir() if not file.name.startswith(".")]
+    (tmp_path / "archive").mkdir()
+    for file in taken:
+        file.rename(tmp_path / "archive" / file.name)
+    run(cluster, tmp_path)
+    for file in taken:
+        (tmp_path / "archive" / file.name).rename(file)
+    verify(cluster, tmp_path)
+
+
+AWAY = StoreError("The store cannot be read: Transport endpoint is not connected.")
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_recovery_that_fails_is_tried_again(cluster: Any, tmp_path: Path, monkeypatch: Any, calls: int) -> None:
+    """The store goes away in an epoch, and comes back after the job wanted to go on once, or twice."""
+    failures = iter([AWAY] * calls)
+
+    def away(*arguments: Any, **named: Any) -> Any:
+        for error in failures:
+            raise error
+        return real(*arguments, **named)
+
+    def lost(self: Any, spec: Any) -> Any:
+        monkeypatch.setattr(SnapshotLog, "open", away)
+        return failing_once(self, spec)
+
+    real = SnapshotLog.open
+    failing_once = failing(InProcessRunner.run, 3, False, EpochLost("a worker was killed"))
+    monkeypatch.setattr(InProcessRunner, "run", lost)
+    run(cluster, tmp_path)
+    told = [event for event in cluster.events if event["event"] == "restarting"]
+    assert [event["error"] for event in told] == ["a worker was killed", *[str(AWAY)] * calls]
+    verify(cluster, tmp_path)
+
+
+def test_a_recovery_that_never_succeeds_is_given_up(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    def lost(self: Any, spec: Any) -> Any:
+        monkeypatch.setattr(SnapshotLog, "open", failing(SnapshotLog.open, 1, False, AWAY, for_good=True))
+        raise EpochLost("a worker was killed")
+
+    monkeypatch.setattr(InProcessRunner, "run", lost)
+    with pytest.raises(JobFailed, match="endpoint is not connected"):
+        run(cluster, tmp_path)
+    assert cluster.last.master.status.value == "FAILED"
+
+
+def test_a_source_that_cannot_be_asked_is_asked_again(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    broken = failing(CollectionEnumerator.discover, 3, False, ConnectionError("try again later"))
+    monkeypatch.setattr(CollectionEnumerator, "discover", broken)
+    run(cluster, tmp_path)
+    (told,) = (event for event in cluster.events if event["event"] == "restarting")
+    assert told["error"].endswith("ConnectionError: try again later")
+    verify(cluster, tmp_path)
+
+
+def test_a_job_is_cancelled_while_it_waits_for_its_store(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    def away(*arguments: Any, **named: Any) -> Any:
+        cluster.last.master.cancel()
+        raise AWAY
+
+    def lost(self: Any, spec: Any) -> Any:
+        monkeypatch.setattr(SnapshotLog, "open", away)
+        raise EpochLost("a worker was killed")
+
+    monkeypatch.setattr(InProcessRunner, "run", lost)
+    with pytest.raises(JobCancelled):
+        run(cluster, tmp_path)
+    assert cluster.last.master.status.value == "CANCELED"
+
+
+def test_lost_executors_are_no_failures_of_the_program(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Each epoch is lost once, and the job, which may not fail once, comes to its end."""
+    lost: set[int] = set()
+
+    def lost_once(self: Any, spec: Any) -> Any:
+        if spec.epoch not in lost:
+            lost.add(spec.epoch)
+            raise EpochLost("an executor was preempted")
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", lost_once)
+    env = cluster.environment(2, epoch_records=30)
+    numbers = env.from_collection(NUMBERS, Types.INT())
+    made = list(numbers.key_by(lambda n: n % KEYS, Types.INT()).process(Count(), PAIR).execute_and_collect())
+    assert len(lost) > 3
+    assert Counter(key for key, _ in made) == Counter(number % KEYS for number in NUMBERS)
+
+
+def test_an_epoch_that_takes_its_executors_with_it_fails_the_job(cluster: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(
+        InProcessRunner, "run", failing(InProcessRunner.run, 2, False, EpochLost("gone"), for_good=True)
+    )
+    env = cluster.environment(2, epoch_records=30)
+    env.from_collection(NUMBERS, Types.INT()).print()
+    with pytest.raises(JobFailed, match="gone"):
+        env.execute()
+    assert [event["event"] for event in cluster.events].count("restarting") == 3
+
+
+def test_an_epoch_that_could_not_be_done_is_tried_smaller(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Workers die of more than five records: the job comes to its end, although it may not fail once."""
+
+    def dies_of_many(self: Any, spec: Any) -> Any:
+        given = [work.limit for by_node in spec.work.values() for work in by_node.values()]
+        tried.append(sum(given))
+        if sum(given) > 5:
+            raise EpochLost("Java heap space")
+        return real(self, spec)
+
+    tried: list[int] = []
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", dies_of_many)
+    env = cluster.environment(1, epoch_records=64)
+    env.from_collection(NUMBERS, Types.INT()).map(str, Types.STRING()).print()
+    env.execute()
+    assert tried[:5] == [64, 16, 4, 4, 4]
+    assert max(tried[3:]) <= 8  # now and then, more are tried
+    assert sorted(map(int, cluster.lines)) == NUMBERS
+
+
+class Large(KeyedProcessFunction):
+    """Keeps a large value for each key."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.large = runtime_context.get_state(ValueStateDescriptor("large", Types.PICKLED_BYTE_ARRAY()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.large.update(bytes([value]) * 300_000)
+        yield value
+
+
+def test_what_travels_to_the_driver_is_bounded(cluster: Any, monkeypatch: Any) -> None:
+    def measured(self: Any, epoch: int, token: str, reports: Any, records: int) -> None:
+        sizes.extend(len(pickle.dumps(report)) for report in reports)
+        real(self, epoch, token, reports, records)
+
+    sizes: list[int] = []
+    real = CheckpointCoordinator.commit
+    monkeypatch.setattr(CheckpointCoordinator, "commit", measured)
+    env = cluster.environment(2)
+    env.from_collection(NUMBERS, Types.INT()).key_by(lambda n: n, Types.INT()).process(Large(), Types.INT()).uid(
+        "large"
+    )
+    env.execute()
+    assert max(sizes) < 2_000_000
+    job = cluster.last.master.store.directory(cluster.last.master.job_id)
+    assert {row["key"]: len(row["value"]) for row in state_rows(str(job), "large")} == dict.fromkeys(NUMBERS, 300_000)
+
+
+def hidden_and_unnamed(folder: Path) -> list[str]:
+    """The files of both sinks that no reader sees."""
+    named = {Path(file).name for file in DeltaTable(str(folder / "table")).file_uris()}
+    hidden = [file.name for file in (folder / "files").rglob(".*")]
+    return hidden + [file.name for file in (folder / "table").glob("*.parquet") if file.name not in named]
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_attempts_that_failed_leave_no_files(cluster: Any, tmp_path: Path, monkeypatch: Any, call: int) -> None:
+    """The tasks wrote all of the epoch, and then it was lost."""
+    monkeypatch.setattr(InProcessRunner, "run", failing(InProcessRunner.run, call, True, EpochLost("gone")))
+    run(cluster, tmp_path)
+    verify(cluster, tmp_path)
+    assert hidden_and_unnamed(tmp_path) == []
+    assert list((tmp_path / "replicas").glob("*")) == []
+
+
+def test_a_driver_that_died_leaves_no_files_for_long(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessRunner, "run", failing(InProcessRunner.run, 3, True, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, tmp_path)
+    assert len(hidden_and_unnamed(tmp_path)) == 4
+    run(cluster, tmp_path)
+    verify(cluster, tmp_path)
+    assert hidden_and_unnamed(tmp_path) == []
+
+
+def test_a_task_that_fails_takes_its_files_with_it(cluster: Any, tmp_path: Path) -> None:
+    class Broken(Encoder):
+        def encode(self, value: Any, stream: Any) -> None:
+            stream.write(b"half of")
+            raise ValueError("broken")
+
+    env = cluster.environment(1)
+    env.from_collection(NUMBERS, Types.INT()).sink_to(
+        FileSink.for_row_format(str(tmp_path / "out"), Broken(None)).build()
+    )
+    with pytest.raises(JobFailed, match="broken"):
+        env.execute()
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []
+
+
+def test_replicas_that_nobody_used_for_long_are_removed(tmp_path: Path) -> None:
+    for job, age in (("a" * 32, 8), ("b" * 32, 6), ("not-a-job", 8)):
+        mark = tmp_path / job / "task-1-0" / "data.mdb.in-use"
+        mark.parent.mkdir(parents=True)
+        mark.touch()
+        then = time.time() - age * 24 * 3600
+        os.utime(mark, (then, then))
+    remove_forgotten(str(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b" * 32, "not-a-job"]
+
+
+def test_how_local_state_was_found_is_told(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Two subtasks lose it before the third of four epochs."""
+
+    def run_without(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3:
+            shutil.rmtree(tmp_path / "replicas")
+        return real(self, spec)
+
+    real = InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", run_without)
+    run(cluster, tmp_path)
+    told = [event["replicas"] for event in cluster.events if event["event"] == "checkpoint"]
+    assert told[:4] == [{"current": 2}, {"current": 2}, {"rebuilt": 2}, {"current": 2}]
+    (finished,) = (event["replicas"] for event in cluster.events if event["event"] == "finished")
+    assert (finished["rebuilt"], finished["current"]) == (2, 2 * len(told) - 2)

@@ -20,19 +20,27 @@ _GROWING = {
     "restart-strategy.exponential-delay.max-backoff": "3 s",
     "restart-strategy.exponential-delay.reset-backoff-threshold": "1 min",
 }
+_LIMITED = {
+    "restart-strategy.type": "exponential-delay",
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff": "2",
+}
 
 
 @pytest.mark.parametrize(
     ("options", "checkpointing", "failures", "delays"),
     [
         ({}, False, [0], [None]),
-        ({}, True, [0, 1, 2, 3], [1, 1, 1, None]),
+        ({}, True, [0, 2, 5, 9], [1, 1.5, 2.25, 3.375]),
+        ({}, True, [0, 3601, 7204], [1, 1.5, 1]),
+        (_LIMITED, True, [0, 1, 2], [1, 1.5, None]),
+        (_LIMITED, True, [0, 1, 3604], [1, 1.5, 1]),
         ({"restart-strategy.type": "none"}, True, [0], [None]),
         ({"restart-strategy.type": "off"}, True, [0], [None]),
         (_FIXED, False, [0, 1000, 2000], [1, 1, None]),
         (_RATE, False, [0, 1, 20, 21, 22], [0.5, 0.5, 0.5, 0.5, None]),
         (_GROWING, False, [0, 1, 2, 3], [1, 2, 3, 3]),
-        (_GROWING, False, [0, 1, 2, 100], [1, 2, 3, 1]),
+        (_GROWING, False, [0, 1, 2, 68], [1, 2, 3, 1]),
+        (_GROWING, False, [0, 1, 2, 67], [1, 2, 3, 3]),
     ],
 )
 def test_strategies(
@@ -40,3 +48,9 @@ def test_strategies(
 ) -> None:
     strategy = RestartStrategy.of(options, checkpointing)
     assert [strategy.next_delay(now) for now in failures] == delays
+
+
+def test_a_job_with_checkpoints_never_gives_up() -> None:
+    """The delay stays finite, however often it has grown."""
+    strategy = RestartStrategy.of({}, True)
+    assert [strategy.next_delay(60.0 * number) for number in range(5000)][-1] == 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from compat.compiler.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from compat.compiler.spark.connectors.sources import Read, Split
+from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
 from compat.state.ttl import StateTtlConfig
@@ -347,3 +349,61 @@ def test_after_a_failure_event_time_goes_on_where_the_slowest_source_was(cluster
     sums = fragile.key_by(lambda p: p[0], Types.STRING()).process(AtTheEnd(), PAIR)
     assert sorted(sums.execute_and_collect()) == [("a", 11), ("b", 20)]
     assert [event["event"] for event in cluster.events].count("restarting") == 1
+
+
+class Later(KeyedProcessFunction):
+    """Asks for a timer a moment later, and says what the clock was when it fired."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        now = ctx.timer_service().current_processing_time()
+        ctx.timer_service().register_processing_time_timer(now + 200)
+        yield ("asked", now)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ("fired", ctx.timer_service().current_processing_time() - timestamp)
+
+
+class OneRecord(Source):
+    """Gives one record, and goes on to claim that it may have more."""
+
+    def __init__(self) -> None:
+        super().__init__(bounded=False, produced_type=Types.INT())
+
+    def create_enumerator(self, parallelism: int) -> Any:
+        return OneSplit()
+
+    def create_reader(self) -> Any:
+        return self
+
+    def read(self, split: Split, limit: int) -> Read:
+        return Read([] if split["next"] else [1], None, {**split, "next": 1}, False)
+
+
+class OneSplit(SplitEnumerator):
+    complete = False
+
+    def discover(self, known: set[str]) -> list[Split]:
+        return [] if known else [{"id": "0", "next": 0}]
+
+
+@pytest.mark.parametrize("skew", [-3.0, 3.0])
+def test_the_drivers_clock_decides(cluster: Any, monkeypatch: Any, skew: float) -> None:
+    """Workers whose clocks are wrong fire timers when they are due, and commit no epochs in which nothing happens."""
+
+    def elsewhere(self: Any, spec: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "time", lambda: clock() + skew)
+            return real(self, spec)
+
+    clock, real = time.time, InProcessRunner.run
+    monkeypatch.setattr(InProcessRunner, "run", elsewhere)
+    env = cluster.environment(1)
+    source = env.from_source(OneRecord(), NONE, "one")
+    made = source.key_by(lambda value: 0, Types.INT()).process(Later())
+    began = clock() * 1000
+    with made.execute_and_collect() as records:
+        (asked, at), (fired, late) = next(records), next(records)
+    assert (asked, fired) == ("asked", "fired")
+    assert abs(at - began) < 2000
+    assert 0 <= late < 2000
+    assert sum(event["event"] == "checkpoint" for event in cluster.events) < 10

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from compat.state.delta import in_use
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica
 
 FIRST, SECOND, OTHER = Position(1, "a"), Position(2, "b"), Position(1, "x")
@@ -60,6 +65,80 @@ def test_what_is_cleared_starts_anew(make: Make) -> None:
     replica.apply({b"sb": b"2"}, None, SECOND)
     assert (replica.position, list(replica.scan(b"s"))) == (SECOND, [(b"sb", b"2")])
     replica.close()
+
+
+def filled(path: Path) -> Path:
+    """A replica's folder as a process leaves it that ended well."""
+    pytest.importorskip("lmdb")
+    replica = LmdbReplica(str(path))
+    replica.apply({b"s%d" % number: bytes(100) for number in range(2000)}, None, FIRST)
+    replica.close()
+    return path
+
+
+def position_in(path: Path) -> Position | None:
+    replica = LmdbReplica(str(path))
+    try:
+        return replica.position
+    finally:
+        replica.close()
+
+
+def test_a_replica_that_was_closed_is_taken_as_it_is(tmp_path: Path) -> None:
+    assert position_in(filled(tmp_path)) == FIRST
+
+
+def test_a_truncated_replica_is_empty(tmp_path: Path) -> None:
+    file = filled(tmp_path) / "data.mdb"
+    os.truncate(file, file.stat().st_size // 2)
+    assert position_in(tmp_path) is None
+
+
+def test_a_replica_whose_head_is_scribbled_over_is_empty(tmp_path: Path) -> None:
+    with open(filled(tmp_path) / "data.mdb", "r+b") as file:
+        file.write(b"\xff" * 8192)
+    assert position_in(tmp_path) is None
+
+
+def test_a_replica_of_before_the_system_started_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not written to the disk then is gone, and nothing tells which pages."""
+    filled(tmp_path)
+    monkeypatch.setattr(in_use, "boot_id", lambda: "another")
+    assert position_in(tmp_path) is None
+
+
+def test_a_replica_that_was_open_when_a_process_was_killed_is_empty(tmp_path: Path) -> None:
+    """It may have been what the process read that killed it."""
+    filled(tmp_path)
+    program = f"""
+import os, signal
+from compat.state.delta import in_use
+from compat.state.delta.replica import LmdbReplica
+assert LmdbReplica({str(tmp_path)!r}).position is not None
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", program], env=environment).returncode == -signal.SIGKILL
+    assert position_in(tmp_path) is None
+
+
+def test_a_replica_that_another_attempt_has_open_is_taken_as_it_is(tmp_path: Path) -> None:
+    filled(tmp_path)
+    program = f"""
+import sys
+from compat.state.delta import in_use
+from compat.state.delta.replica import LmdbReplica
+replica = LmdbReplica({str(tmp_path)!r})
+print(replica.position is not None, flush=True)
+sys.stdin.read()
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"True\n"
+        assert position_in(tmp_path) == FIRST
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -6,18 +6,28 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
+from compat.state.delta.files import make_folder, sync, sync_commit, why_not_local, without_scheme
 
 Settings = Mapping[str, Any]
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def _path(settings: Settings) -> str:
-    return str(settings["path"]).removeprefix("file://")
+    return without_scheme(str(settings["path"]))
+
+
+def unsupported(settings: Settings) -> str | None:
+    """Why a Delta sink cannot be run; None for one that can."""
+    if settings.get("merge_schema"):
+        return "the Delta sink adds no columns to a table: take with_merge_schema out"
+    return why_not_local(str(settings["path"]))
 
 
 def _table_schema(settings: Settings) -> Any:
@@ -38,8 +48,9 @@ class DeltaWriter:
     A record is a row, a dict, or a tuple in the order of the sink's row type.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, context: WriterContext) -> None:
         self._settings = settings
+        self._mark = context.mark
         self._partitioned: tuple[str, ...] = settings.get("partition_columns", ())
         self._schema = _table_schema(settings)
         self._rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -75,18 +86,32 @@ class DeltaWriter:
         table = pa.Table.from_pylist(rows, schema=schema).drop_columns(list(partition))
         texts = {name: None if value is None else str(value) for name, value in partition.items()}
         folders = [f"{name}={_NULL if text is None else quote(text, safe='')}" for name, text in texts.items()]
-        name = "/".join([*folders, f"part-{uuid.uuid4().hex}.parquet"])
+        name = "/".join([*folders, f"part-{uuid.uuid4().hex}-{self._mark}.parquet"])
         path = os.path.join(_path(self._settings), name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        pq.write_table(table, path)
+        try:
+            make_folder(os.path.dirname(path))
+            pq.write_table(table, path)
+            sync(path)
+        except OSError as error:
+            raise unwritable_sink(_path(self._settings), error) from error
         return name, os.path.getsize(path), table.num_rows, texts, schema.serialize().to_pybytes()
 
 
-class DeltaCommitter:
+class DeltaCommitter(ProvingCommitter):
     """Commits the files of an epoch, unless Delta's transaction id says that it was done before."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+
+    def sweep(self, job_id: str, epoch: int) -> None:
+        for folder, inside, names in os.walk(_path(self._settings)):
+            inside[:] = [name for name in inside if name != "_delta_log"]
+            for name in names:
+                if name.endswith(".parquet") and is_of_later_epoch(name, job_id, epoch):
+                    Path(folder, name).unlink(missing_ok=True)
+
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        return ((os.path.join(_path(self._settings), name), size) for name, size, *_ in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """One commit for all files of the epoch."""
@@ -111,3 +136,5 @@ class DeltaCommitter:
         ]
         properties = CommitProperties(app_transactions=[Transaction(job, epoch)])
         table.create_write_transaction(actions, "append", schema, columns or None, commit_properties=properties)
+        table.update_incremental()
+        sync_commit(path, table.version())

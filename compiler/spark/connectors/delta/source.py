@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from compat.compiler.spark.connectors.files.formats import reader_of_format
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.task.records import converter
+from compat.state.delta.files import without_scheme
 from compat.state.types import RowTypeInfo
 
 _FEATURES = {"deletionVectors", "columnMapping"}
@@ -36,7 +37,7 @@ class DeltaEnumerator(SplitEnumerator):
 
     def __init__(self, settings: Any, bounded: bool) -> None:
         self._settings = settings
-        self._path = str(settings["path"]).removeprefix("file://")
+        self._path = os.path.abspath(without_scheme(str(settings["path"])))
         self.complete = bounded
         self._interval = settings.get("update_check_interval", 1000) / 1000
         self._looked = 0.0

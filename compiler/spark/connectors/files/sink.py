@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import WriterContext
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
+from compat.state.delta.files import make_folder, sync, why_not_local, without_scheme
 from compat.state.types import RowTypeInfo
 
 _JAVA_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
@@ -32,7 +35,7 @@ def unsupported(settings: Any) -> str | None:
     assigner = settings.get("bucket_assigner")
     if assigner is not None and assigner.name not in ("base-path", "date-time"):
         return f"the bucket assigner {assigner.name} cannot be run: there are those of BucketAssigner"
-    return None
+    return why_not_local(settings["base_path"])
 
 
 class FileWriter:
@@ -41,14 +44,20 @@ class FileWriter:
     def __init__(self, settings: Any, context: WriterContext) -> None:
         self._settings = settings
         self._context = context
-        self._base = Path(settings["base_path"].removeprefix("file://"))
+        self._base = Path(without_scheme(settings["base_path"]))
         self._encoder = settings.get("encoder")
         self._largest = getattr(settings.get("rolling_policy"), "part_size", None)
         self._open: dict[str, tuple[Any, Path, Path]] = {}
-        self._done: list[tuple[str, str]] = []
+        self._done: list[tuple[str, str, int]] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
         """A record, into the file of its bucket."""
+        try:
+            self._write(value)
+        except OSError as error:
+            raise unwritable_sink(self._base, error) from error
+
+    def _write(self, value: Any) -> None:
         bucket = self._bucket()
         if bucket not in self._open:
             self._open[bucket] = self._file(bucket)
@@ -61,21 +70,36 @@ class FileWriter:
             self._close(bucket)
 
     def prepare_commit(self) -> list[Any]:
-        """Close the files; gives (hidden path, final path) of each."""
-        for bucket in list(self._open):
-            self._close(bucket)
+        """Close the files; gives (hidden path, final path, size) of each."""
+        try:
+            for bucket in list(self._open):
+                self._close(bucket)
+        except OSError as error:
+            raise unwritable_sink(self._base, error) from error
         done, self._done = self._done, []
         return done
 
+    def close(self) -> None:
+        """Remove the files that are open, or closed and not given to anybody."""
+        for stream, hidden, _ in self._open.values():
+            with suppress(OSError, AttributeError):  # a list, where the file is written at once
+                stream.close()
+            hidden.unlink(missing_ok=True)
+        for path, *_ in self._done:
+            Path(path).unlink(missing_ok=True)
+        self._open, self._done = {}, []
+
     def _close(self, bucket: str) -> None:
-        stream, hidden, final = self._open.pop(bucket)
+        stream, hidden, final = self._open[bucket]
         if self._encoder is None:
             _write_bulk(self._settings["writer_factory"], stream, hidden)
             stream = open(hidden, "rb")  # noqa: SIM115
         stream.flush()
         os.fsync(stream.fileno())
+        size = os.fstat(stream.fileno()).st_size
         stream.close()
-        self._done.append((str(hidden), str(final)))
+        del self._open[bucket]
+        self._done.append((str(hidden), str(final), size))
 
     def _bucket(self) -> str:
         assigner = self._settings.get("bucket_assigner")
@@ -93,8 +117,8 @@ class FileWriter:
         # Two jobs may write into one directory, and two attempts of a task at the same time.
         name = f"{prefix}-{uuid.uuid4()}-{self._context.subtask}{suffix}"
         directory = self._base / bucket
-        directory.mkdir(parents=True, exist_ok=True)
-        hidden = directory / f".{name}.inprogress"
+        make_folder(directory)
+        hidden = directory / f".{name}.{self._context.mark}.inprogress"
         stream: Any = [] if self._encoder is None else open(hidden, "wb")  # noqa: SIM115
         return stream, hidden, directory / name
 
@@ -146,13 +170,30 @@ def _write_avro(schema: str, records: list[Any], path: Path) -> None:
             writer.append(as_dict(record, None))
 
 
-class FileCommitter:
+class FileCommitter(ProvingCommitter):
     """Gives the files their final names."""
 
+    def __init__(self, settings: Any) -> None:
+        self._base = without_scheme(settings["base_path"])
+
+    def sweep(self, job_id: str, epoch: int) -> None:
+        for folder, _, names in os.walk(self._base):
+            for name in names:
+                if name.endswith(".inprogress") and is_of_later_epoch(name, job_id, epoch):
+                    Path(folder, name).unlink(missing_ok=True)
+
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        return ((hidden, size) for hidden, _, size in committables)
+
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """Rename each file that still has its hidden name."""
-        for hidden, final in committables:
-            if os.path.exists(hidden):
+        """Rename each file that still has its hidden name.
+
+        The driver saw them all before the epoch was committed: one that has lost it was published before, also where a
+        reader has moved it away since.
+        """
+        for hidden, final, _ in committables:
+            with suppress(FileNotFoundError):
                 os.replace(hidden, final)
-            elif not os.path.exists(final):
-                raise FileNotFoundError(f"Neither {hidden} nor {final} is there: someone removed what the job wrote.")
+        for folder in {os.path.dirname(final) for _, final, _ in committables}:
+            with suppress(FileNotFoundError):
+                sync(folder)

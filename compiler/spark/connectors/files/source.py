@@ -9,6 +9,7 @@ from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.state.delta.files import without_scheme
 from compat.state.time import milliseconds_of
 
 
@@ -19,7 +20,7 @@ class FileEnumerator(SplitEnumerator):
     """
 
     def __init__(self, paths: tuple[str, ...], interval: Any = None) -> None:
-        self._paths = [Path(str(path).removeprefix("file://")) for path in paths]
+        self._paths = [Path(without_scheme(str(path))) for path in paths]
         self._interval = None if interval is None else milliseconds_of(interval) / 1000
         self._looked = 0.0
         self.complete = interval is None
@@ -29,7 +30,7 @@ class FileEnumerator(SplitEnumerator):
             return []
         self._looked = time.monotonic()
         found = sorted(str(file) for path in self._paths for file in _files(path))
-        return [{"id": path, "path": path, "next": 0} for path in found if path not in known]
+        return [{"id": path, "path": os.path.abspath(path), "next": 0} for path in found if path not in known]
 
 
 def _files(path: Path) -> list[Path]:

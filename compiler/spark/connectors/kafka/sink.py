@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from compat.compiler.datastream.common.serialization import SerializationSchema
 from compat.compiler.datastream.connectors.base import DeliveryGuarantee
 from compat.compiler.spark.connectors.kafka.clients import Pool, consumer_settings, problem_of, producer_settings
-from compat.compiler.spark.connectors.sinks import Committer, SinkWriter, WriterContext
+from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, SinkWriter, WriterContext
 
 _FOLDER = "_kafka"
 _ROWS = 50_000
@@ -164,16 +164,17 @@ class PendingWriter:
             self._flush()
 
     def prepare_commit(self) -> list[Any]:
-        """Close the file; gives its path and the topics of its records."""
+        """Close the file; gives its path, the topics of its records and its size."""
         self._flush()
         if self._file is None:
             return []
         self._writer.close()
         self._file.flush()
         os.fsync(self._file.fileno())
+        size = os.fstat(self._file.fileno()).st_size
         self._file.close()
         self._file = self._writer = None
-        return [(str(self._path), tuple(self._topics))]
+        return [(str(self._path), tuple(self._topics), size)]
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -193,11 +194,17 @@ class PendingWriter:
             column.clear()
 
 
-class TransactionCommitter:
+class TransactionCommitter(ProvingCommitter):
     """Produces the files of an epoch in one transaction, unless Kafka says that the epoch is in."""
 
     def __init__(self, wanted: Publication) -> None:
         self._wanted = wanted
+
+    def sweep(self, job_id: str, epoch: int) -> None:
+        """Nothing: the next epoch removes what is older."""
+
+    def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
+        return ((path, size) for path, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """One transaction for all files of the epoch; they are removed behind it. Raises ConnectionError."""
@@ -206,7 +213,7 @@ class TransactionCommitter:
         job, epoch = transaction
         name = f"{self._wanted.prefix}-{job}" if self._wanted.prefix else job
         properties = self._wanted.properties
-        topics = dict.fromkeys(topic for _, topics in committables for topic in topics)
+        topics = dict.fromkeys(topic for _, topics, _ in committables for topic in topics)
         # A group's offset needs a partition that exists.
         marker = TopicPartition(next(iter(topics)), 0, epoch)
         markers = {**consumer_settings(properties), "group.id": name, "isolation.level": "read_committed"}
@@ -219,10 +226,10 @@ class TransactionCommitter:
                 if group.committed([TopicPartition(marker.topic, 0)], timeout=_PATIENCE)[0].offset < epoch:
                     for topic in topics:
                         _expect(producer, topic)
-                    self._publish(producer, group, marker, [path for path, _ in committables])
+                    self._publish(producer, group, marker, [path for path, *_ in committables])
         except KafkaException as error:
             raise ConnectionError(f"Kafka does not take the transaction {name!r}: {error.args[0].str()}") from error
-        for path, _ in committables:
+        for path, *_ in committables:
             _remove_up_to(Path(path), epoch)
 
     def _publish(self, producer: Any, group: Any, marker: Any, paths: list[str]) -> None:

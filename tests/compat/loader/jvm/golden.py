@@ -9,6 +9,7 @@ from compat.loader.jvm.model import JarProgram, SqlScript
 
 JAVA = Path(__file__).parents[3] / "golden" / "java"
 PROGRAMS = JAVA / "programs" / "programs.jar"
+CLASSES = JAVA / "classes"
 SAMPLED = {
     "2.3.0": (
         *("aggregating_fn_changed", "connect_swapped", "kryo_same", "oplist_type", "pojo_field_added", "q_agg_added"),

@@ -52,7 +52,7 @@ def test_operator_state_and_windows(plans):
     assert scopes["buf"] is StateScope.OPERATOR
     (window,) = (one for one in plans["win_count_trigger_n", "old"].operators if one.kind == "window")
     assert {"window-contents", "count"} <= {one.name for one in window.states}
-    assert window.detail["window"] == "TimeWindows"
+    assert window.detail["window"] == "TumblingEventTimeWindows(1000)"
 
 
 def test_a_job_in_sql(plans):

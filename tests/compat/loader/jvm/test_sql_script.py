@@ -3,6 +3,7 @@
 import pytest
 
 from compat.loader.jvm import sql_script
+from compat.loader.jvm.model import Statement
 
 SCRIPT = """-- a comment; with a semicolon
 SET 'table.exec.state.ttl' = '1 d';
@@ -45,6 +46,18 @@ def test_a_statement_set_gives_its_inserts():
 def test_the_older_form_of_a_statement_set():
     (only,) = sql_script.statements("BEGIN STATEMENT SET;\nINSERT INTO a SELECT 1;\nINSERT INTO b SELECT 2;\nEND;")
     assert [one.line for one in sql_script.members(only)] == [2, 3]
+
+
+def test_a_statement_set_that_is_compiled():
+    begun = "COMPILE AND EXECUTE PLAN 'p' FOR STATEMENT SET\nBEGIN\n"
+    compiled, reset = sql_script.statements(f"{begun}INSERT INTO a SELECT 1;\nINSERT INTO b SELECT 2;\nEND;\nRESET;")
+    planned = sql_script.plan_statement(compiled.text)
+    inner = Statement(text=planned.statement, line=1, end_line=1)
+    assert [(one.line, one.text[:13]) for one in sql_script.members(inner)] == [
+        (3, "INSERT INTO a"),
+        (4, "INSERT INTO b"),
+    ]
+    assert reset.text == "RESET"
 
 
 @pytest.mark.parametrize(

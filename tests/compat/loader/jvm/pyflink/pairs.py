@@ -81,14 +81,19 @@ orders.window(Tumble.over(lit(10).minutes).on(col("ts")).alias("w")).group_by(co
 ).execute_insert("longs")
 """
 
+MIXED = PYTHON.replace("t.to_data_stream(", "t.to_changelog_stream(").replace(
+    'select(col("product"), col("amount"))', 'group_by(col("product")).select(col("product"), col("amount").sum)'
+)
+"""A stream of what a query of the Table API adds up."""
+
 
 @dataclass(frozen=True)
 class Pair:
     """Two programs, what follows :data:`TABLES` in each, and what they are to show.
 
     ``stateful`` are the operators of OLD with state, by the kind of their node or their name, and what becomes of them.
-    ``rules`` are among the rules that speak up; ``meaning`` tells that an operator that is kept does something else, of
-    which the rules about queries judge.
+    ``rules`` are among the rules that speak up; ``meaning`` tells that an operator of a compiled plan is kept and does
+    something else, of which the rules about queries judge.
     """
 
     name: str
@@ -107,6 +112,9 @@ def _changed(text: str, before: str, after: str) -> str:
 
 GROUPED = """\
 orders.group_by(col("product")).select(col("product"), col("amount").sum.alias("n")).execute_insert("longs")
+"""
+LONG_NAMES = """\
+t.get_config().set("table.exec.simplify-operator-name-enabled", "false")
 """
 JOINED = """\
 orders.join(products, col("product") == col("id")).select(col("product"), col("name")).execute_insert("names")
@@ -156,7 +164,8 @@ PAIRS = (
         GROUPED,
         _changed(GROUPED, ".sum", ".max"),
         {"GroupAggregate": KEPT},
-        "compatible",
+        "incompatible",
+        ("CMP701",),
         meaning=True,
     ),
     Pair(
@@ -165,8 +174,41 @@ PAIRS = (
         _changed(_changed(GROUPED, '.alias("n"))', '.alias("n"), col("amount").max.alias("m"))'), '"longs"', '"pairs"'),
         {"GroupAggregate": KEPT},
         "incompatible",
-        ("CMP404",),
+        ("CMP404", "CMP701"),
         meaning=True,
+    ),
+    Pair(
+        "aggregate_exchanged_under_long_names",
+        LONG_NAMES + GROUPED,
+        LONG_NAMES + _changed(GROUPED, ".sum", ".max"),
+        {"GroupAggregate": KEPT},
+        "incompatible",
+        ("CMP701",),
+        meaning=True,
+    ),
+    Pair("mixed_query_same", MIXED, MIXED, {"GroupAggregate": KEPT, "KEYED PROCESS": KEPT}, "compatible"),
+    Pair(
+        "mixed_query_same_under_long_names",
+        LONG_NAMES + MIXED,
+        LONG_NAMES + MIXED,
+        {"GroupAggregate": KEPT, "KEYED PROCESS": KEPT},
+        "compatible",
+    ),
+    Pair(
+        "mixed_aggregate_exchanged",
+        MIXED,
+        _changed(MIXED, ".sum", ".max"),
+        {"GroupAggregate": KEPT, "KEYED PROCESS": KEPT},
+        "unknown",
+        ("CMP713",),
+    ),
+    Pair(
+        "mixed_aggregate_exchanged_under_long_names",
+        LONG_NAMES + MIXED,
+        LONG_NAMES + _changed(MIXED, ".sum", ".max"),
+        {"GroupAggregate": KEPT, "KEYED PROCESS": KEPT},
+        "unknown",
+        ("CMP713",),
     ),
     Pair(
         "filter_before_aggregate",
@@ -181,6 +223,7 @@ PAIRS = (
         _changed(JOINED, "orders.join(", "orders.left_outer_join("),
         {"Join": KEPT},
         "incompatible",
+        ("CMP404", "CMP704"),
         meaning=True,
     ),
     Pair(
@@ -189,6 +232,7 @@ PAIRS = (
         _changed(WINDOWED, "lit(10)", "lit(20)"),
         {"GroupWindowAggregate": KEPT},
         "compatible",
+        ("CMP706",),
         meaning=True,
     ),
     Pair(
@@ -203,7 +247,8 @@ PAIRS = (
         TVF,
         _changed(TVF, "SUM(amount)", "MIN(amount)"),
         {"GlobalWindowAggregate": KEPT},
-        "compatible",
+        "incompatible",
+        ("CMP701",),
         meaning=True,
     ),
     Pair("python_function", UDF, _changed(UDF, "2 * amount", "3 * amount"), {"GroupAggregate": KEPT}, "compatible"),
@@ -234,7 +279,7 @@ PAIRS = (
         "unknown",
         ("CMP410",),
     ),
-    Pair("top_n", TOP, _changed(TOP, "r <= 3", "r <= 5"), {"Rank": KEPT}, "compatible", meaning=True),
+    Pair("top_n", TOP, _changed(TOP, "r <= 3", "r <= 5"), {"Rank": KEPT}, "incompatible", ("CMP705",), meaning=True),
     Pair("mixed_same", PYTHON, PYTHON, {"KEYED PROCESS": KEPT}, "compatible"),
     Pair(
         "mixed_state_renamed",

@@ -58,16 +58,23 @@ def test_states_of_the_datastream_part_are_compared(jobs, pyflink, build):
 
 
 @pytest.mark.parametrize(
-    ("new", "code", "rules"),
-    [("same", 0, {"CMP104"}), ("aggregate_added", 1, {"CMP104", "CMP404"})],
+    ("new", "names", "code", "rules"),
+    [
+        ("same", (), 2, {"CMP104", "CMP713"}),
+        ("same", ("--names", "old.py"), 0, {"CMP104"}),
+        ("aggregate_added", (), 1, {"CMP104", "CMP404", "CMP713"}),
+        ("aggregate_exchanged", ("--names", "old.py"), 1, {"CMP104", "CMP701"}),
+    ],
 )
-def test_a_savepoint_that_a_job_of_the_table_api_wrote(tmp_path, monkeypatch, pyflink, build, new, code, rules):
+def test_a_savepoint_that_a_job_of_the_table_api_wrote(tmp_path, monkeypatch, pyflink, build, new, names, code, rules):
     monkeypatch.chdir(tmp_path)
     pair = next(pair for pair in PAIRS if pair.name == new)
+    Path("old.py").write_text(TABLES + pair.old)
     Path("new.py").write_text(TABLES + pair.new)
-    result = run("check", str(SAVEPOINT), "new.py", "--output", "json", "--pyflink", pyflink.python)
+    result = run("check", str(SAVEPOINT), "new.py", *names, "--output", "json", "--pyflink", pyflink.python)
     assert result.exit_code == code, result.output
-    assert rules <= {one["rule"] for one in json.loads(result.output)["findings"]}
+    findings = json.loads(result.output)["findings"]
+    assert {one["rule"] for one in findings} == rules
 
 
 def test_the_fast_way_is_proved(pyflink, build):

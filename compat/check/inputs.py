@@ -1,0 +1,67 @@
+"""The inputs of an operator that has several: what feeds each, and whether they changed places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.similarity import own_code, own_function, own_name
+from compat.plan.facts import Operator, Program
+
+_MOST_WALKED = 50
+Marks = frozenset[tuple[str, object]]
+
+
+def exchanged(old: Operator, new: Operator, before: Program, after: Program) -> bool:
+    """True if what fed the first input feeds the second one now, and the other way round, as far as that can be told.
+
+    What tells an input are uids, names and functions of the operators before it; what both inputs have in common says nothing.
+    """
+    was, now = _marks(old, before), _marks(new, after)
+    if was is None or now is None:
+        return False
+    direct = len(was[0] & now[0]) + len(was[1] & now[1])
+    crossed = len(was[0] & now[1]) + len(was[1] & now[0])
+    return crossed > direct
+
+
+def _marks(operator: Operator, program: Program) -> tuple[Marks, Marks] | None:
+    """The marks of what feeds the first and the second input, without those that feed both; None if it has no two inputs."""
+    numbers = operator.detail.get("input_numbers") or []
+    if set(numbers) != {1, 2} or len(numbers) != len(operator.inputs):
+        return None
+    first, second = (
+        _marks_of([id for id, feeds in zip(operator.inputs, numbers, strict=True) if feeds == number], program)
+        for number in (1, 2)
+    )
+    return first - second, second - first
+
+
+def _marks_of(ids: list[str], program: Program) -> Marks:
+    return frozenset(mark for operator in _upstream(ids, program) for mark in _of(operator))
+
+
+def _upstream(ids: list[str], program: Program) -> Iterator[Operator]:
+    """The operators of these ids and all that feed them, the nearest first."""
+    todo, seen = list(ids), set(ids)
+    while todo and len(seen) <= _MOST_WALKED:
+        operator = program.by_id.get(todo.pop(0))
+        if operator is None:
+            continue
+        yield operator
+        todo += [id for id in operator.inputs if id not in seen]
+        seen.update(operator.inputs)
+
+
+def _of(operator: Operator) -> Iterator[tuple[str, object]]:
+    code = own_code(operator)
+    if operator.uid is not None:
+        yield "uid", operator.uid
+    if own_name(operator) is not None:
+        yield "name", own_name(operator)
+    if own_function(operator) is not None:
+        yield "function", own_function(operator)
+    if code is not None and code.captured:
+        yield "values", (code.name, code.captured)
+    for selector in operator.key_selectors:
+        if selector is not None:
+            yield "key", selector

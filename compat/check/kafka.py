@@ -1,0 +1,101 @@
+"""The groundwork that the rules about Kafka share: what of a source's subscription went and what came.
+
+Read from the sources of flink-connector-kafka: a restored reader goes on with all splits that its state holds, and no version
+up to 5.0 takes partitions away that are not subscribed to any more (``KafkaSourceEnumerator``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from compat.check.context import Check
+from compat.check.mapping import Pair
+from compat.plan.connectors import Connector, KafkaPartition, KafkaSource
+from compat.state.frozen import frozen
+
+C = TypeVar("C", bound=Connector)
+
+_LONGEST_TOPIC = 249
+_MOST_REPEATS = 3
+_REPEATS = re.compile(r"[*+{]")
+_REPEATED_GROUP = re.compile(r"\)[*+{?]")
+
+
+@frozen(kw_only=False)
+class Subscribed:
+    """The part of a subscription that the other one does not have.
+
+    ``certain`` are topics and partitions by name; ``by_pattern`` is a pattern or topic that stands for nobody knows which.
+    """
+
+    certain: tuple[str, ...] = ()
+    by_pattern: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.certain or self.by_pattern is not None)
+
+
+def restored(check: Check, kind: type[C]) -> Iterator[tuple[Pair, C, C]]:
+    """The operators that find the state of their connector of this kind, with the connector before and after."""
+    for pair in check.right_pairs:
+        old, new = pair.old.connector, pair.new.connector
+        if isinstance(old, kind) and isinstance(new, kind):
+            yield pair, old, new
+
+
+def only_in(one: KafkaSource, other: KafkaSource) -> Subscribed:
+    """What ``one`` reads and ``other`` does not name."""
+    if one.topic_pattern is not None:
+        return Subscribed() if _covers(other.topic_pattern, one.topic_pattern) else Subscribed((), one.topic_pattern)
+    if one.partitions:
+        missing = tuple(str(partition) for partition in one.partitions if not _names_partition(other, partition))
+        return _uncertain(other) or Subscribed(missing)
+    gone = tuple(topic for topic in one.topics if not _names(other, topic))
+    if gone:
+        return _uncertain(other) or Subscribed(gone)
+    in_part = [topic for topic in one.topics if other.partitions]
+    return Subscribed((), in_part[0]) if in_part else Subscribed()
+
+
+def _names(source: KafkaSource, topic: str) -> bool:
+    if source.topic_pattern is not None:
+        return _match(source.topic_pattern, topic) is True
+    return topic in source.topics or any(partition.topic == topic for partition in source.partitions)
+
+
+def _names_partition(source: KafkaSource, partition: KafkaPartition) -> bool:
+    return partition in source.partitions if source.partitions else _names(source, partition.topic)
+
+
+def _uncertain(source: KafkaSource) -> Subscribed | None:
+    """A pattern of Java that Python does not read: what it matches is open."""
+    pattern = source.topic_pattern
+    return Subscribed((), pattern) if pattern is not None and _match(pattern, "") is None else None
+
+
+def _match(pattern: str, topic: str) -> bool | None:
+    """Whether a pattern matches a whole name; None for one that is not Python's too, or may take long to tell."""
+    if _REPEATED_GROUP.search(pattern) or len(_REPEATS.findall(pattern)) > _MOST_REPEATS:
+        return None
+    try:
+        return re.fullmatch(pattern, topic[:_LONGEST_TOPIC]) is not None
+    except re.error:
+        return None
+
+
+def _covers(pattern: str | None, other: str) -> bool:
+    """Whether a pattern matches, at first sight, all that another one does."""
+    if pattern is None:
+        return False
+    if pattern in (".*", ".+"):
+        return True
+    plain = "(" not in pattern + other
+    return pattern == other or (plain and set(other.split("|")) <= set(pattern.split("|")))
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """A few names as text, and how many more there are."""
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

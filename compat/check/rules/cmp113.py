@@ -1,0 +1,75 @@
+"""Operators of two inputs whose inputs changed places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.inputs import exchanged
+from compat.check.mapping import Pair
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for pair in check.right_pairs:
+        if _moved_along(pair) or not exchanged(pair.old, pair.new, check.old, check.new):
+            continue
+        sides = _kept_by_side(pair)
+        yield check.finding(
+            RULE,
+            f"the inputs of {pair.new.label} changed places",
+            level=Level.WARNING if sides is None else Level.ERROR,
+            consequence="Flink restores this without an error; "
+            + (
+                "what both inputs wrote into its states stays, and is met by the other one now."
+                if sides is None
+                else f"what was kept of one input ({sides}) is now taken for the other one's."
+            ),
+            reason="A state belongs to the operator, not to what it was fed from: no id says which input is the first.",
+            old=pair.old,
+            new=pair.new,
+            fixes=(
+                Fix(
+                    text="Connect or join the streams in the old order, or give the operator a uid of its own, so that it "
+                    "starts empty.",
+                    code=uid_call(pair.new, check),
+                ),
+            ),
+            silent=True,
+        )
+
+
+def _moved_along(pair: Pair) -> bool:
+    """True if the code for the inputs changed places with them, so that each state is still used for the same records."""
+    before, after = pair.old.detail.get("holding"), pair.new.detail.get("holding")
+    if before is None or after is None or not before.inputs or not after.inputs:
+        return False
+    return before.inputs != after.inputs and before.inputs == after.inputs[::-1]
+
+
+def _kept_by_side(pair: Pair) -> str | None:
+    """The states that are of one input only, as text; None if all are used for both."""
+    holding = pair.old.detail.get("holding")
+    if holding is None or not holding.inputs:
+        return "all that Flink keeps for it"
+    first, second = (set(names) for names in holding.inputs)
+    return ", ".join(sorted(first ^ second)) or None
+
+
+RULE = Rule(
+    id="CMP113",
+    name="inputs-exchanged",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the operator uses the same states for the records of both inputs",
+    fate=Fate.WRONG_HANDS,
+    summary="The inputs of a connect or a join changed places.",
+    why="What a join or a function of two inputs keeps, it keeps by the number of the input. When x.connect(y) becomes "
+    "y.connect(x) under the same id, the state of x is taken for that of y: Flink restores this without an error.",
+    old='x.connect(y).process(new Join()).uid("join")',
+    new='y.connect(x).process(new Join()).uid("join")',
+    fix="Connect the streams in the old order.",
+    find=_find,
+)

@@ -1,0 +1,35 @@
+"""Conditions and columns of the rows that an operator of a query keeps or adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Level
+from compat.check.rule import Rule
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.findings import findings
+
+_KEEP = (
+    "Keep the WHERE and the columns before this operator as they were; a condition or an expression "
+    "behind it changes nothing that is kept."
+)
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    yield from findings(check, RULE, Aspect.ROWS, _KEEP)
+
+
+RULE = Rule(
+    id="CMP702",
+    name="sql-rows-changed",
+    level=Level.ERROR,
+    fate=Fate.WRONG_HANDS,
+    summary="An operator that keeps state reads other rows: another WHERE, other columns, another branch.",
+    why="What was added up or kept so far is of the rows that the old condition let through. From the restore "
+    "on, it is taken for the sum of the new ones.",
+    old="SELECT k, SUM(v) FROM t WHERE v > 100 GROUP BY k",
+    new="SELECT k, SUM(v) FROM t WHERE v > 300 GROUP BY k",
+    fix="Keep the condition before the operator, or start without the state and let it be rebuilt from the sources.",
+    find=_find,
+)

@@ -1,0 +1,287 @@
+"""Aggregates: GROUP BY in one or two phases, over windows, and OVER."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.expressions import Call, Expression, Literal, Rex, expression, function_name, short_name
+from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
+from compat.check.sql.nodes import ExecNode, field_names, read
+from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
+from compat.check.sql.windows import Window, Windowing, group_window, window_changes
+from compat.plan.facts import Operator
+from compat.state.frozen import frozen
+
+_WRONG = "What it added up so far goes on under the new meaning"
+_STAR = {"COUNT"}
+
+
+class AggCall(Struct, frozen=True, rename="camel"):
+    """A call of an aggregate function in a plan (Flink: ``AggregateCallJsonSerializer``)."""
+
+    internal_name: str = ""
+    catalog_name: str = ""
+    system_name: str = ""
+    class_name: str = field(name="class", default="")
+    arg_list: tuple[int, ...] = ()
+    filter_arg: int = -1
+    distinct: bool = False
+    ignore_nulls: bool = False
+
+
+@frozen(kw_only=False)
+class Aggregate:
+    """An aggregate function over expressions; ``inputs`` are its arguments and last the condition of its FILTER."""
+
+    function: str
+    distinct: bool
+    ignore_nulls: bool
+    inputs: Traced
+
+    def text(self, lineage: Lineage) -> str:
+        """As it is written in SQL."""
+        return " or ".join(dict.fromkeys(self._text(branch, lineage) for branch in self.inputs))
+
+    def _text(self, inputs: tuple[Expression, ...], lineage: Lineage) -> str:
+        *arguments, condition = inputs
+        inner = ", ".join(lineage.text(one) for one in arguments) or ("*" if self.function in _STAR else "")
+        call = f"{short_name(self.function)}({'DISTINCT ' if self.distinct else ''}{inner})"
+        if condition == _ALL:
+            return call
+        if isinstance(condition, Call) and condition.function == "IS TRUE":
+            condition = condition.operands[0]
+        return f"{call} FILTER (WHERE {lineage.text(condition)})"
+
+
+_ALL = Literal("true")
+
+
+def calls_of(calls: tuple[AggCall, ...], rows: Rows) -> tuple[Aggregate, ...]:
+    """The aggregates over the rows."""
+    return tuple(
+        Aggregate(
+            function_name(call.internal_name, call.catalog_name, call.system_name, call.class_name),
+            call.distinct,
+            call.ignore_nulls,
+            traced(rows, _inputs(call)),
+        )
+        for call in calls
+    )
+
+
+def _inputs(call: AggCall) -> Callable[[Branch], Iterator[Expression]]:
+    def inputs(branch: Branch) -> Iterator[Expression]:
+        yield from (at(branch, place) for place in call.arg_list)
+        yield at(branch, call.filter_arg) if call.filter_arg >= 0 else _ALL
+
+    return inputs
+
+
+def aggregate_changes(old: tuple[Aggregate, ...], new: tuple[Aggregate, ...], words: Words) -> Iterator[Difference]:
+    """Whether other things are added up, or in other places."""
+    if old == new:
+        return
+    was, now = [one.text(words.old) for one in old], [one.text(words.new) for one in new]
+    if sorted(map(repr, old)) == sorted(map(repr, new)):
+        title = f"the aggregates changed places: {', '.join(was)} became {', '.join(now)}"
+    elif len(old) == len(new):
+        changed = [(one, two) for one, two, before, after in zip(was, now, old, new, strict=True) if before != after]
+        title = "; ".join(
+            f"{one} became {two}" if one != two else f"{one} is over other values" for one, two in changed
+        )
+    else:
+        title = f"the aggregates were {', '.join(was) or 'none'} and are {', '.join(now) or 'none'}"
+    yield Difference(Aspect.AGGREGATES, title, _WRONG)
+
+
+class _GroupNode(ExecNode, frozen=True, rename="camel"):
+    grouping: tuple[int, ...] = ()
+    agg_calls: tuple[AggCall, ...] = ()
+    windowing: Windowing | None = None
+    window: dict[str, Any] | None = None
+    local_agg_input_row_type: Any = None
+    partial_agg_grouping: tuple[int, ...] = ()
+    partial_original_agg_calls: tuple[AggCall, ...] = ()
+    partial_local_agg_input_row_type: Any = None
+
+
+@frozen(kw_only=False)
+class Grouped:
+    """A GROUP BY: keys, aggregates, the rows, and the window if it is over one."""
+
+    rows: Rows
+    by: Traced
+    calls: tuple[Aggregate, ...]
+    window: Window | None
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to NEW's GROUP BY."""
+        assert isinstance(new, Grouped)
+        yield from aggregate_changes(self.calls, new.calls, words)
+        yield from keys(self.by, new.by, words, "the key of its GROUP BY")
+        yield from conditions(self.rows, new.rows, words)
+        yield from window_changes(self.window, new.window, words)
+        if self.window is not None:
+            yield from watermarks(self.rows, new.rows, words)
+
+
+def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What a GROUP BY keeps, in one phase or as the second of two."""
+    node = read(text, _GroupNode)
+    rows = lineage.sides(operator)[0]
+    grouping = node.partial_agg_grouping or node.grouping
+    calls = node.partial_original_agg_calls or node.agg_calls
+    local = node.local_agg_input_row_type or node.partial_local_agg_input_row_type
+    if local is not None:
+        before = lineage.before_the_shuffle(operator)
+        if before is not None:
+            rows, first = before
+            grouping = tuple(first[place] for place in grouping if place < len(first))
+        else:
+            rows = tuple(lineage.output_of(branch.origin, len(field_names(local)))[0] for branch in rows)
+    window = group_window(node.window, rows) if node.window is not None else None
+    if node.windowing is not None:
+        window = node.windowing.over(rows)
+    return Grouped(rows, picked(rows, grouping), calls_of(calls, rows), window)
+
+
+class _Sort(Struct, frozen=True, rename="camel"):
+    index: int
+    is_ascending: bool = True
+    null_is_last: bool = False
+
+
+class Sorting(Struct, frozen=True, rename="camel"):
+    """An ORDER BY (Flink: ``SortSpec``)."""
+
+    fields: tuple[_Sort, ...] = ()
+
+    def over(self, rows: Rows) -> tuple[Traced, tuple[tuple[bool, bool], ...]]:
+        """The expressions, and for each whether it ascends and whether NULL comes last."""
+        return picked(rows, (one.index for one in self.fields)), tuple(
+            (one.is_ascending, one.null_is_last) for one in self.fields
+        )
+
+
+class Partition(Struct, frozen=True, rename="camel"):
+    """A PARTITION BY (Flink: ``PartitionSpec``)."""
+
+    fields: tuple[int, ...] = ()
+
+
+class _Bound(Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    is_preceding: bool = True
+    offset: Rex | None = None
+
+
+class _OverGroup(Struct, frozen=True, rename="camel"):
+    order_by: Sorting = Sorting()
+    is_rows: bool = False
+    lower_bound: _Bound = _Bound()
+    upper_bound: _Bound = _Bound()
+    agg_calls: tuple[AggCall, ...] = ()
+
+
+class _OverSpec(Struct, frozen=True, rename="camel"):
+    partition: Partition = Partition()
+    groups: tuple[_OverGroup, ...] = ()
+    constants: tuple[Rex, ...] = ()
+
+
+class _OverNode(ExecNode, frozen=True, rename="camel"):
+    over_spec: _OverSpec = _OverSpec()
+
+
+@frozen(kw_only=False)
+class Range:
+    """The rows that an OVER looks back to; ``lower`` in milliseconds or rows, where it is a number."""
+
+    rows: bool
+    lower: str
+    upper: str
+
+    def __str__(self) -> str:
+        return f"{'ROWS' if self.rows else 'RANGE'} BETWEEN {self.lower} AND {self.upper}"
+
+    @property
+    def reach(self) -> int | None:
+        """How far it looks back."""
+        number = self.lower.removesuffix(" PRECEDING").removesuffix(" ms")
+        return int(number) if number.isdigit() else None
+
+
+@frozen(kw_only=False)
+class Over:
+    """OVER aggregates: they keep the rows that they look back to."""
+
+    rows: Rows
+    by: Traced
+    order: tuple[tuple[Traced, tuple[tuple[bool, bool], ...]], ...]
+    ranges: tuple[Range, ...]
+    calls: tuple[Aggregate, ...]
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to NEW's OVER."""
+        assert isinstance(new, Over)
+        yield from aggregate_changes(self.calls, new.calls, words)
+        yield from keys(self.by, new.by, words, "the key of its PARTITION BY")
+        if self.order != new.order:
+            was, now = words.both(self.order[0][0], new.order[0][0])
+            title = f"its ORDER BY was {was} and is {now}"
+            yield Difference(Aspect.WINDOW, title, "The rows that it kept are sorted by the old order")
+        if self.ranges != new.ranges:
+            yield _range_change(self.ranges, new.ranges)
+        yield from conditions(self.rows, new.rows, words)
+        if (self.calls, self.by, self.order) == (new.calls, new.by, new.order):
+            yield from kept(self.rows, new.rows, words)
+        yield from watermarks(self.rows, new.rows, words)
+
+
+def _range_change(old: tuple[Range, ...], new: tuple[Range, ...]) -> Difference:
+    title = f"it looked at {', '.join(map(str, old))} and looks at {', '.join(map(str, new))}"
+    narrower = len(old) == len(new) and all(
+        not one.rows and not two.rows and one.upper == two.upper and (one.reach or -1) >= (two.reach or 0) > 0
+        for one, two in zip(old, new, strict=True)
+    )
+    if narrower:
+        return Difference(Aspect.WINDOW, title, "", "It kept more rows than it needs, and drops them with the next one")
+    return Difference(Aspect.WINDOW, title, "It kept the rows of the old range only, and its sums are over that")
+
+
+def over(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What OVER aggregates keep."""
+    spec = read(text, _OverNode).over_spec
+    rows = lineage.sides(operator)[0]
+    constants = tuple(expression(one, ()) for one in spec.constants)
+    with_constants = tuple(
+        Branch(branch.origin, branch.columns + constants, branch.conditions, branch.watermark) for branch in rows
+    )
+    return Over(
+        rows,
+        picked(rows, spec.partition.fields),
+        tuple(group.order_by.over(rows) for group in spec.groups),
+        tuple(
+            Range(
+                group.is_rows,
+                _bound(group.lower_bound, with_constants, lineage),
+                _bound(group.upper_bound, with_constants, lineage),
+            )
+            for group in spec.groups
+        ),
+        tuple(call for group in spec.groups for call in calls_of(group.agg_calls, with_constants)),
+    )
+
+
+def _bound(bound: _Bound, rows: Rows, lineage: Lineage) -> str:
+    if bound.offset is None:
+        return bound.kind.replace("_", " ")
+    shown = expression(bound.offset, rows[0].columns if rows else ())
+    amount = shown.value if isinstance(shown, Literal) else lineage.text(shown)
+    if isinstance(shown, Literal) and shown.kind.startswith("INTERVAL"):
+        amount += " ms"
+    return f"{amount} {'PRECEDING' if bound.is_preceding else 'FOLLOWING'}"

@@ -1,0 +1,217 @@
+"""Expressions of SQL as compiled plans hold them (Flink: ``RexNodeJsonSerializer``), with their columns traced to their origin.
+
+Two expressions are equal if they mean the same by simple rules: operands of ``=``, ``AND``, ``+`` and the like in another
+order, comparisons written the other way round, and nested ``AND`` are no difference.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+_COMMUTATIVE = frozenset({"=", "<>", "AND", "OR", "+", "*"})
+_FLAT = frozenset({"AND", "OR"})
+_TURNED = {">": "<", ">=": "<="}
+_TURNED_BACK = {"<": ">", "<=": ">=", "=": "=", "<>": "<>"}
+_CASTS = frozenset({"CAST", "TRY_CAST", "REINTERPRET"})
+_SPECIAL = {"IS NULL": "{} IS NULL", "IS NOT NULL": "{} IS NOT NULL", "IS TRUE": "{} IS TRUE", "NOT": "NOT {}"}
+
+VIA = "via "
+"""Begins the function of a column that an operator, whose id follows, hands on as it has read it."""
+
+CONTENT = "content"
+"""The kind of a literal that stands for all that a node says."""
+
+
+class Column(Struct, frozen=True):
+    """A column of the rows that the operator ``of`` gives. Of a table, ``place`` is its name, else its number from 0."""
+
+    of: str
+    place: str
+
+
+class Literal(Struct, frozen=True):
+    """A constant. ``kind`` is its type for what is no number: the same text can be a date or a string."""
+
+    value: str
+    kind: str = ""
+
+
+class Call(Struct, frozen=True):
+    """A function or operator applied to operands; ``kind`` is the type that a cast is to."""
+
+    function: str
+    operands: tuple[Expression, ...]
+    kind: str = ""
+
+
+Expression = Column | Literal | Call
+
+
+class Rex(Struct, frozen=True, rename="camel"):
+    """An expression in a plan. Which fields it has depends on ``kind``."""
+
+    kind: str
+    type: Any = None
+    input_index: int = -1
+    operands: tuple[Rex, ...] = ()
+    value: Any = None
+    symbol: str = ""
+    sarg: Any = None
+    alpha: str = ""
+    name: str = ""
+    expr: Rex | None = None
+    internal_name: str = ""
+    catalog_name: str = ""
+    system_name: str = ""
+    class_name: str = field(name="class", default="")
+    sql_kind: str = ""
+    correl: str = ""
+
+
+def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
+    """An expression over ``columns``. A reference to one that is not there stays one of nothing."""
+    if rex.kind in ("INPUT_REF", "PATTERN_INPUT_REF"):
+        found = columns[rex.input_index] if 0 <= rex.input_index < len(columns) else Column("", str(rex.input_index))
+        return Call(f"{rex.alpha}.", (found,)) if rex.alpha else found
+    if rex.kind == "LITERAL":
+        return _literal(rex)
+    operands = tuple(expression(one, columns) for one in rex.operands)
+    if rex.expr is not None:
+        operands = (expression(rex.expr, columns), *operands)
+    function = (
+        function_name(rex.internal_name, rex.catalog_name, rex.system_name, rex.class_name) or rex.sql_kind or rex.kind
+    )
+    if rex.kind == "CALL" and function in _CASTS:
+        same = rex.operands and type_text(rex.operands[0].type) == type_text(rex.type)
+        return operands[0] if same else Call(function, operands, type_text(rex.type))
+    return Call(function, operands, rex.name or rex.correl)
+
+
+def function_name(internal: str, catalog: str = "", system: str = "", class_name: str = "") -> str:
+    """The name of a function: ``SUM`` of ``$SUM$1``, else the name in the catalog and the class behind it."""
+    if internal:
+        return internal.removeprefix("$").rpartition("$")[0] or internal
+    name = catalog or system
+    return f"{name}@{class_name}" if class_name else name
+
+
+def short_name(function: str) -> str:
+    """A function's name as it is written in a query."""
+    return function.partition("@")[0].rpartition(".")[2].strip("`").removeprefix("$")
+
+
+def type_text(type: Any) -> str:
+    """A type without whether it may be null."""
+    if isinstance(type, str):
+        return type.removesuffix(" NOT NULL")
+    if isinstance(type, dict):
+        return json.dumps({key: value for key, value in type.items() if key != "nullable"}, sort_keys=True)
+    return ""
+
+
+def _literal(rex: Rex) -> Literal:
+    value = rex.sarg if rex.sarg is not None else rex.value
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    if value is None or isinstance(value, int | float | bool):
+        return Literal(text)
+    kind = type_text(rex.type).partition("(")[0]
+    return Literal(text, "" if kind == "DECIMAL" else kind)
+
+
+def canonical(given: Expression) -> Expression:
+    """The one form of all expressions that mean the same as ``given`` by the rules of this module."""
+    if not isinstance(given, Call):
+        return given
+    function, operands = given.function, [canonical(one) for one in given.operands]
+    if function in _TURNED and len(operands) == 2:
+        function, operands = _TURNED[function], operands[::-1]
+    if function in _FLAT:
+        operands = [inner for one in operands for inner in _parts(one, function)]
+    if function in _COMMUTATIVE:
+        operands.sort(key=repr)
+    return Call(function, tuple(operands), given.kind)
+
+
+def conjuncts(condition: Expression | None) -> Iterator[Expression]:
+    """The conditions that all have to hold."""
+    if condition is not None:
+        yield from _parts(condition, "AND")
+
+
+def _parts(given: Expression, function: str) -> Iterator[Expression]:
+    if isinstance(given, Call) and given.function == function:
+        for one in given.operands:
+            yield from _parts(one, function)
+    else:
+        yield given
+
+
+def renamed(given: Expression, name: Callable[[Column], Expression]) -> Expression:
+    """The expression with another one in place of each of its columns."""
+    if isinstance(given, Column):
+        return name(given)
+    if isinstance(given, Literal):
+        return given
+    return Call(given.function, tuple(renamed(one, name) for one in given.operands), given.kind)
+
+
+def columns_of(given: Expression) -> Iterator[Column]:
+    """The columns that an expression reads."""
+    if isinstance(given, Column):
+        yield given
+    elif isinstance(given, Call):
+        for one in given.operands:
+            yield from columns_of(one)
+
+
+def text(given: Expression, name: Callable[[Column], str]) -> str:
+    """The expression as a person writes it; ``name`` says what a column is called."""
+    if isinstance(given, Column):
+        return name(given)
+    if isinstance(given, Literal):
+        return _literal_text(given)
+    if given.function.startswith(VIA):
+        return text(given.operands[0], name)
+    if given.operands and isinstance(given.operands[0], Literal) and given.operands[0].kind == CONTENT:
+        return given.function.rpartition(" ")[2]
+    given = _as_written(given)
+    parts = [text(one, name) for one in given.operands]
+    nested = [_bracketed(one, part) for one, part in zip(given.operands, parts, strict=True)]
+    if given.function in _CASTS:
+        return f"{given.function}({parts[0]} AS {given.kind})"
+    if given.function in _SPECIAL and len(parts) == 1:
+        return _SPECIAL[given.function].format(nested[0])
+    if given.function.endswith(".") and len(parts) == 1:
+        return given.function + parts[0]
+    if given.function == "CASE" and len(parts) % 2:
+        whens = " ".join(f"WHEN {one} THEN {two}" for one, two in zip(parts[:-1:2], parts[1::2], strict=True))
+        return f"CASE {whens} ELSE {parts[-1]} END"
+    symbol = not given.function[:1].isalnum() and given.function[:1] not in "$`_"
+    if len(parts) > 1 and (symbol or given.function in ("AND", "OR", "LIKE")):
+        return f" {given.function} ".join(nested)
+    return f"{short_name(given.function)}({', '.join(parts)})"
+
+
+def _as_written(given: Call) -> Call:
+    """A comparison with the constant behind, as people write it."""
+    if len(given.operands) != 2 or not isinstance(given.operands[0], Literal) or isinstance(given.operands[1], Literal):
+        return given
+    turned = _TURNED_BACK.get(given.function)
+    return given if turned is None else Call(turned, given.operands[::-1], given.kind)
+
+
+def _bracketed(given: Expression, shown: str) -> str:
+    return f"({shown})" if isinstance(given, Call) and " " in shown and not shown.endswith((")", "END")) else shown
+
+
+def _literal_text(given: Literal) -> str:
+    kind = given.kind
+    if not kind or kind.startswith("{"):
+        return given.value
+    if kind in ("CHAR", "VARCHAR"):
+        return f"'{given.value}'"
+    return f"{kind} '{given.value}'"

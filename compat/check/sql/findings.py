@@ -1,0 +1,110 @@
+"""The findings of the rules about SQL: one for each operator and each aspect of its query that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from weakref import ReferenceType, ref
+
+from compat.check.context import Check
+from compat.check.findings import Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rule import Rule
+from compat.check.sql.aspects import Aspect
+from compat.plan.facts import Operator
+from compat.plan.queries import has_queries, of_query
+
+if TYPE_CHECKING:
+    from compat.check.sql.changes import MeaningChange, SqlChanges
+
+REBUILD = Fix(
+    text="If NEW is what you want, nothing converts the state: start NEW without the savepoint, let it read its sources from "
+    "their beginning (scan.startup.mode), and switch over when it has caught up."
+)
+"""What to do where a query is meant to mean something else."""
+
+
+_latest: tuple[ReferenceType[Check], SqlChanges | None] | None = None
+
+KEEP_THE_QUERY = Fix(
+    text="Flink names the states of a query, by what it computes and by the planner's options: keep both as they were."
+)
+"""What to do where states of a query have other names."""
+
+
+def explained(pair: Pair, check: Check) -> bool:
+    """True if a rule about SQL says already that what the pair keeps is wrong: states that come and go are part of that."""
+    found = changes_of(check) if of_query(pair.new) else None
+    return found is not None and any(
+        change.pair.old.id == pair.old.id and any(one.holds for one in change.differences) for change in found.changes
+    )
+
+
+def findings(check: Check, rule: Rule, aspect: Aspect, keep: str) -> Iterator[Finding]:
+    """The findings about an aspect; ``keep`` says how to keep the state."""
+    found = changes_of(check)
+    for change in () if found is None else found.changes:
+        differences = [one for one in change.differences if one.aspect is aspect]
+        if differences:
+            yield _finding(check, rule, change, aspect, keep)
+
+
+def changes_of(check: Check) -> SqlChanges | None:
+    """What changed its meaning; None for jobs without queries, for which what compares queries is not imported.
+
+    All rules of a check share one answer.
+    """
+    global _latest
+    if _latest is not None and _latest[0]() is check:
+        return _latest[1]
+    found = None
+    if has_queries(check.old) and has_queries(check.new):
+        from compat.check.sql.changes import sql_changes
+
+        found = sql_changes(check)
+    _latest = (ref(check), found)
+    return found
+
+
+def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, keep: str) -> Finding:
+    differences = [one for one in change.differences if one.aspect is aspect]
+    wrong = [one.holds for one in differences if one.holds]
+    unknown, refused = aspect is Aspect.UNKNOWN, is_refused(change.pair, check)
+    if unknown:
+        consequence = f"{differences[0].holds}."
+    elif wrong and refused:
+        consequence = "The operator fails when it starts: its state is of another type now."
+    elif wrong:
+        consequence = f"Flink restores this without an error. {wrong[0]}, and its results are wrong."
+    else:
+        consequence = f"{differences[0].since}."
+    return check.finding(
+        rule,
+        f"{called(change.pair.new)}: {'; '.join(dict.fromkeys(one.title for one in differences))}",
+        level=None if wrong else Level.WARNING,
+        consequence=consequence,
+        reason="Flink finds state by the operator's id alone, which is the same in both versions; it does not know what the "
+        "query means.",
+        old=change.pair.old,
+        new=change.pair.new,
+        fixes=(Fix(text=keep), REBUILD) if wrong else (Fix(text="Nothing, if that is what you want."),),
+        silent=bool(wrong) and not unknown and not refused,
+    )
+
+
+def is_refused(pair: Pair, check: Check) -> bool:
+    """True if the types of the states are others, so that the operator does not start at all."""
+    answer = check.answer(pair)
+    if answer is not None:
+        return bool(answer.problems)
+    news = {state.name: state for state in pair.new.states or ()}
+    return any(
+        (new := news.get(state.name)) is not None
+        and (state.type, state.key_type, state.namespace_type) != (new.type, new.key_type, new.namespace_type)
+        for state in pair.old.states or ()
+    )
+
+
+def called(operator: Operator) -> str:
+    """How a person calls an operator of a query: Flink's name for it, and the table of its statement is told by the line."""
+    return operator.name

@@ -1,0 +1,132 @@
+"""The differences between what an operator kept in OLD and what it would keep in NEW, and the words for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
+
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.expressions import Expression
+from compat.check.sql.rows import Branch, Lineage, Rows, Traced, traced
+from compat.state.frozen import frozen
+
+
+@frozen(kw_only=False)
+class Difference:
+    """A difference: what stood in OLD and what stands in NEW, as a person would say it.
+
+    ``holds`` is why what OLD kept is wrong under NEW's meaning; empty if it is right, and only what was put out before is
+    as OLD had it (``since`` says so). ``output`` tells that other rows come out from the restore on, which counts for those
+    who keep them.
+    """
+
+    aspect: Aspect
+    title: str
+    holds: str
+    since: str = ""
+    output: bool = True
+
+
+@frozen(kw_only=False)
+class Words:
+    """How the two versions call their columns."""
+
+    old: Lineage
+    new: Lineage
+
+    def both(self, old: Traced, new: Traced, form: Callable[[list[str]], str] = ", ".join) -> tuple[str, str]:
+        """Traced expressions of both versions as text."""
+        return _text(old, self.old, form), _text(new, self.new, form)
+
+
+def _text(traced: Traced, lineage: Lineage, form: Callable[[list[str]], str]) -> str:
+    texts = dict.fromkeys(form([lineage.text(one) for one in branch]) for branch in traced)
+    return " or ".join(texts)
+
+
+class Meaning(Protocol):
+    """What an operator keeps. Both sides of a comparison are of one class."""
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to what NEW keeps."""
+        ...
+
+
+T = TypeVar("T")
+
+
+def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
+    """Whether the rows come from elsewhere, or meet other conditions."""
+    if [branch.origin for branch in _sorted(old)] != [branch.origin for branch in _sorted(new)]:
+        yield Difference(
+            Aspect.ROWS,
+            "its rows come from another part of the query",
+            "What it kept is of the rows that it read before",
+        )
+        return
+    before, after = (traced(rows, lambda branch: sorted(branch.conditions, key=repr)) for rows in (old, new))
+    if before == after:
+        return
+    olds, news = ({one for branch in side for one in branch} for side in (before, after))
+    gone, come = _where(olds - news, words.old), _where(news - olds, words.new)
+    if gone == come:
+        title = "the rows that it reads are made in another way"
+    elif gone and come:
+        title = f"the rows that it reads were WHERE {gone} and are WHERE {come}"
+    else:
+        title = f"its rows no longer have to meet {gone}" if gone else f"its rows have to meet {come} now"
+    yield Difference(Aspect.ROWS, title, "What it kept is of the rows that the old condition let through")
+
+
+def _where(conditions: set[Expression], lineage: Lineage) -> str:
+    return " AND ".join(sorted(lineage.text(one) for one in conditions))
+
+
+def _sorted(rows: Rows) -> list[Branch]:
+    return sorted(rows, key=lambda branch: branch.origin)
+
+
+def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Difference]:
+    """Whether state is kept by another key."""
+    if old != new:
+        was, now = words.both(old, new, lambda parts: ", ".join(parts) or "no key")
+        yield Difference(
+            Aspect.KEYS,
+            f"{what} was {was} and is {now}",
+            "What it kept for a value of the old key goes on for the same value of the new key",
+        )
+
+
+def kept(old: Rows, new: Rows, words: Words, which: str = "the rows") -> Iterator[Difference]:
+    """Whether the rows that are kept as a whole have other columns."""
+    before, after = (traced(rows, lambda branch: branch.columns) for rows in (old, new))
+    if before == after:
+        return
+    was, now = words.both(before, after)
+    if len(before) == len(after) == 1 and len(before[0]) == len(after[0]):
+        changed = [(one, two) for one, two in zip(before[0], after[0], strict=True) if one != two]
+        was = ", ".join(words.old.text(one) for one, _ in changed)
+        now = ", ".join(words.new.text(two) for _, two in changed)
+    yield Difference(
+        Aspect.ROWS,
+        f"{which} that it keeps had {was} and have {now}",
+        "The rows that it kept have the old columns, and are taken for the new ones",
+    )
+
+
+def watermarks(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
+    """Whether the watermark is another one, for operators that wait for it."""
+    before, after = (traced(rows, lambda branch: _marks(branch)) for rows in (old, new))
+    if before != after:
+        was, now = words.both(before, after, lambda parts: ", ".join(parts) or "none")
+        yield Difference(
+            Aspect.WINDOW,
+            f"the watermark was {was} and is {now}",
+            "",
+            "What waits for the time to pass goes on; rows count as late by the new watermark from now on",
+            output=False,
+        )
+
+
+def _marks(branch: Branch) -> Iterable[Expression]:
+    return () if branch.watermark is None else (branch.watermark,)

@@ -1,0 +1,227 @@
+"""Top-N, LIMIT and deduplication, over all rows and within windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from compat.check.sql.aggregates import Partition, Sorting
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
+from compat.check.sql.nodes import ExecNode, read
+from compat.check.sql.rows import Lineage, Rows, Traced, picked
+from compat.check.sql.windows import Window, Windowing, window_changes
+from compat.plan.facts import Operator
+from compat.state.frozen import frozen
+
+_ALL_ROWS = "Retract"
+_MATERIALIZER = "SinkMaterializer"
+
+
+class _Range(Struct, frozen=True, rename="camel"):
+    type: str = ""
+    start: int = 1
+    end: int | None = None
+    end_index: int | None = None
+
+
+class _Strategy(Struct, frozen=True, rename="camel"):
+    type: str = ""
+    primary_keys: tuple[int, ...] = ()
+
+
+class _RankNode(ExecNode, frozen=True, rename="camel"):
+    rank_type: str = "ROW_NUMBER"
+    partition: Partition = Partition()
+    partition_spec: Partition | None = None
+    order_by: Sorting = Sorting()
+    sort_spec: Sorting | None = None
+    rank_range: _Range = _Range()
+    rank_strategy: _Strategy = _Strategy()
+    output_row_number: bool = False
+    windowing: Windowing | None = None
+
+
+@frozen(kw_only=False)
+class Rank:
+    """A top-N or LIMIT: it keeps the first rows of each partition, or all rows if those that it reads can go again."""
+
+    rows: Rows
+    by: Traced
+    order: Traced
+    directions: tuple[tuple[bool, bool], ...]
+    function: str
+    range: _Range
+    strategy: _Strategy
+    unique: Traced
+    numbered: bool
+    window: Window | None
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to NEW's top-N."""
+        assert isinstance(new, Rank)
+        yield from keys(self.by, new.by, words, "the key of its PARTITION BY")
+        if (self.order, self.directions, self.function) != (new.order, new.directions, new.function):
+            title = f"its order was {self._order(words.old)} and is {new._order(words.new)}"
+            yield Difference(Aspect.RANK, title, "The rows that it kept are the first ones by the old order")
+        if self.range != new.range:
+            yield self._range_change(new)
+        if self.strategy.type != new.strategy.type or self.unique != new.unique:
+            title = f"it kept its rows by the strategy {self.strategy.type} and keeps them by {new.strategy.type}"
+            yield Difference(Aspect.RANK, title, "The rows that it kept are filed in the old way")
+        yield from conditions(self.rows, new.rows, words)
+        if (self.by, self.order, self.window) == (new.by, new.order, new.window):
+            yield from kept(self.rows, new.rows, words)
+        yield from window_changes(self.window, new.window, words)
+        if self.window is not None:
+            yield from watermarks(self.rows, new.rows, words)
+
+    def _order(self, lineage: Lineage) -> str:
+        texts = [lineage.text(one) for one in (self.order[0] if self.order else ())]
+        directions = ("ASC" if ascending else "DESC" for ascending, _ in self.directions)
+        shown = ", ".join(f"{one} {two}" for one, two in zip(texts, directions, strict=False)) or "none"
+        return shown if self.function == "ROW_NUMBER" else f"{shown} ({self.function})"
+
+    def _range_change(self, new: Rank) -> Difference:
+        title = f"it kept the ranks {_shown(self.range)} and is to keep the ranks {_shown(new.range)}"
+        if self.range.type != new.range.type or self.range.end_index != new.range.end_index:
+            return Difference(Aspect.RANK, title, "It kept as many rows as the old bound asked for")
+        larger = (new.range.end or 0) > (self.range.end or 0)
+        if self.strategy.type == _ALL_ROWS and self.window is None:
+            since = "It kept all rows, and counts them anew; rows that it put out before are not taken back"
+            return Difference(Aspect.RANK, title, "", since)
+        if larger:
+            return Difference(
+                Aspect.RANK, title, "The rows behind the old bound are gone, so that the new ranks begin empty"
+            )
+        if not new.numbered and self.window is None and new.range.end != self.range.end:
+            return Difference(
+                Aspect.RANK, title, "It kept more rows than the new bound allows, and goes on with that many"
+            )
+        since = "It kept the rows that it needs; rows of higher ranks that it put out before are not taken back"
+        return Difference(Aspect.RANK, title, "", since)
+
+
+def _shown(range: _Range) -> str:
+    if range.end_index is not None:
+        return f"from {range.start} to the number in a column"
+    return f"{range.start} to {'the last' if range.end is None else range.end}"
+
+
+def rank(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What a top-N keeps."""
+    node = read(text, _RankNode)
+    rows = lineage.sides(operator)[0]
+    order, directions = (node.sort_spec or node.order_by).over(rows)
+    return Rank(
+        rows,
+        picked(rows, (node.partition_spec or node.partition).fields),
+        order,
+        directions,
+        node.rank_type,
+        node.rank_range,
+        node.rank_strategy,
+        picked(rows, node.rank_strategy.primary_keys),
+        node.output_row_number,
+        None if node.windowing is None else node.windowing.over(rows),
+    )
+
+
+class _DeduplicateNode(ExecNode, frozen=True, rename="camel"):
+    unique_keys: tuple[int, ...] = ()
+    partition_keys: tuple[int, ...] = ()
+    order_key: int = -1
+    is_rowtime: bool = True
+    keep_last_row: bool = False
+    windowing: Windowing | None = None
+    filter_condition: Any = None
+
+
+@frozen(kw_only=False)
+class Deduplication:
+    """The one row that is kept for each key: the first or the last one by a time, or by arrival."""
+
+    rows: Rows
+    by: Traced
+    last: bool
+    time: str
+    order: Traced
+    window: Window | None
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to NEW's deduplication."""
+        assert isinstance(new, Deduplication)
+        yield from keys(self.by, new.by, words, "the key of its PARTITION BY")
+        if (self.last, self.time, self.order) != (new.last, new.time, new.order):
+            title = f"it kept the {self._which(words.old)} and keeps the {new._which(words.new)}"
+            yield Difference(Aspect.RANK, title, "The rows that it kept were chosen by the old rule")
+        yield from conditions(self.rows, new.rows, words)
+        if (self.by, self.order, self.window) == (new.by, new.order, new.window):
+            yield from kept(self.rows, new.rows, words)
+        yield from window_changes(self.window, new.window, words)
+        if self.time == "event time":
+            yield from watermarks(self.rows, new.rows, words)
+
+    def _which(self, lineage: Lineage) -> str:
+        by = ", ".join(lineage.text(one) for one in self.order[0]) if self.order else self.time
+        return f"{'last' if self.last else 'first'} row by {by}"
+
+
+def deduplication(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What a deduplication keeps."""
+    node = read(text, _DeduplicateNode)
+    rows = lineage.sides(operator)[0]
+    return Deduplication(
+        rows,
+        picked(rows, node.unique_keys or node.partition_keys),
+        node.keep_last_row,
+        "event time" if node.is_rowtime else "processing time",
+        picked(rows, (node.order_key,)) if node.order_key >= 0 else (),
+        None if node.windowing is None else node.windowing.over(rows),
+    )
+
+
+@frozen(kw_only=False)
+class LastRows:
+    """The last row of each key: of a table of changes, or of what a sink was given."""
+
+    rows: Rows
+    by: Traced
+    what: str
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to what NEW keeps."""
+        assert isinstance(new, LastRows)
+        yield from keys(self.by, new.by, words, self.what)
+        yield from conditions(self.rows, new.rows, words)
+        if self.by == new.by:
+            yield from kept(self.rows, new.rows, words)
+
+
+def normalized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What the normalization of changes keeps."""
+    rows = lineage.sides(operator)[0]
+    return LastRows(rows, picked(rows, read(text, _DeduplicateNode).unique_keys), "its primary key")
+
+
+class _SinkNode(ExecNode, frozen=True, rename="camel"):
+    input_upsert_key: tuple[int, ...] | None = None
+
+
+@frozen(kw_only=False)
+class Nothing:
+    """What is kept is no part of a query: the files that a sink has begun, for instance."""
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """None."""
+        return iter(())
+
+
+def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What a sink with a primary key keeps of the rows that it was given."""
+    if not operator.name.startswith(_MATERIALIZER):
+        return Nothing()
+    rows = lineage.sides(operator)[0]
+    return LastRows(rows, picked(rows, read(text, _SinkNode).input_upsert_key or ()), "the key of the rows")

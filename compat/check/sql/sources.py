@@ -1,0 +1,103 @@
+"""Sources of a job in SQL: the tables that they read, and those that changed places or were replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from compat.check.mapping import Pair
+from compat.check.sql.nodes import ExecNode, read
+from compat.plan.facts import Operator
+from compat.state.frozen import frozen
+
+_SCAN = re.compile(
+    r"TableSourceScan\(table=\[\[(?P<name>[^\]]*?)(?:, (?:filter|project|watermark|limit|metadata)=.*)?\]"
+)
+
+
+class _Schema(Struct, frozen=True, rename="camel"):
+    columns: tuple[dict[str, Any], ...] = ()
+
+
+class _Resolved(Struct, frozen=True, rename="camel"):
+    table_schema: _Schema = msgspec.field(name="schema", default=_Schema())
+    options: dict[str, str] = {}
+
+
+class _Table(Struct, frozen=True, rename="camel"):
+    identifier: str = ""
+    resolved_table: _Resolved = _Resolved()
+
+
+class _Source(Struct, frozen=True, rename="camel"):
+    table: _Table = _Table()
+
+
+class _Scan(ExecNode, frozen=True, rename="camel"):
+    scan_table_source: _Source = _Source()
+
+
+@frozen(kw_only=False)
+class Table:
+    """A table that a source reads: its name with catalog and database, its options, and its own columns."""
+
+    name: str
+    options: Mapping[str, str]
+    columns: tuple[str, ...]
+
+    @property
+    def short(self) -> str:
+        """The name alone."""
+        return self.name.rpartition(".")[2]
+
+    def is_alike(self, other: Table) -> bool:
+        """True for the same table under another name."""
+        return bool(self.options) and (self.options, self.columns) == (other.options, other.columns)
+
+
+def table_of(operator: Operator) -> Table | None:
+    """The table that an operator reads; None if it reads none, or if that is not told."""
+    if operator.exec_node is not None:
+        try:
+            table = read(operator.exec_node, _Scan).scan_table_source.table
+        except msgspec.MsgspecError:
+            table = _Table()
+        if table.identifier:
+            columns = (
+                one for one in table.resolved_table.table_schema.columns if one.get("kind") in (None, "PHYSICAL")
+            )
+            return Table(
+                table.identifier.replace("`", ""),
+                table.resolved_table.options,
+                tuple(msgspec.json.encode(one, order="sorted").decode() for one in columns),
+            )
+    match = _SCAN.search(operator.description or "")
+    return None if match is None else Table(match["name"].replace(", ", "."), {}, ())
+
+
+@frozen(kw_only=False)
+class TableChange:
+    """A source that reads another table than the one of its id in OLD. ``exchanged``: NEW reads OLD's by another source."""
+
+    pair: Pair
+    old: Table
+    new: Table
+    exchanged: bool
+
+
+def table_changes(pairs: Iterable[Pair], news: Iterable[Operator]) -> list[TableChange]:
+    """The sources that read other tables; a table that only has another name is none."""
+    elsewhere = {table.name for operator in news if (table := table_of(operator)) is not None}
+    found = []
+    for pair in pairs:
+        old, new = table_of(pair.old), table_of(pair.new)
+        if old is None or new is None or old.name == new.name:
+            continue
+        exchanged = old.name in elsewhere
+        if exchanged or not old.is_alike(new):
+            found.append(TableChange(pair, old, new, exchanged))
+    return found

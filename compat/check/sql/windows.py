@@ -1,0 +1,115 @@
+"""Windows: those of table functions (TUMBLE, HOP, CUMULATE, SESSION) and of GROUP BY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.meaning import Difference, Words
+from compat.check.sql.rows import Rows, Traced, picked
+from compat.state.frozen import frozen
+
+_NAMES = {
+    "TumblingWindow": "TUMBLE",
+    "HoppingWindow": "HOP",
+    "CumulativeWindow": "CUMULATE",
+    "SessionWindow": "SESSION",
+    "TUMBLING": "TUMBLE",
+    "SLIDING": "HOP",
+}
+_PARTS = ("step", "slide", "size", "maxSize", "gap", "offset")
+
+
+@frozen(kw_only=False)
+class Window:
+    """A window: its kind and sizes, the time that it goes by, and whether that is event time.
+
+    ``sliced`` tells windows that keep one accumulator for each slice of time, under the slice's end, from windows that are
+    kept by their own bounds (Flink: ``SliceAssigner``, ``TimeWindow``).
+    """
+
+    kind: str
+    sizes: tuple[tuple[str, str], ...]
+    event_time: bool
+    time: Traced
+    sliced: bool
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name} {_duration(size)}" for name, size in self.sizes)
+        return f"{self.kind}({sizes})" + ("" if self.event_time else " of processing time")
+
+
+class Windowing(Struct, frozen=True, rename="camel"):
+    """A window of a table function, in a plan (Flink: ``WindowingStrategy``)."""
+
+    window: dict[str, Any]
+    strategy: str = ""
+    time_attribute_index: int = -1
+    is_rowtime: bool = True
+
+    def over(self, rows: Rows) -> Window:
+        """The window over the rows. Where only its bounds are left in the rows, its time is told there."""
+        time = picked(rows, (self.time_attribute_index,)) if self.time_attribute_index >= 0 else ()
+        return _window(str(self.window.get("type", "")), self.window, self.is_rowtime, time, sliced=True)
+
+
+def group_window(window: dict[str, Any], rows: Rows) -> Window:
+    """The window of a GROUP BY (Flink: ``LogicalWindow``)."""
+    field = window.get("timeField") or {}
+    kind = field.get("fieldType")
+    event_time = not (isinstance(kind, dict) and kind.get("kind") == "PROCTIME")
+    time = picked(rows, (int(field.get("fieldIndex", -1)),))
+    found = _window(str(window.get("kind", "")), window, event_time, time, sliced=False)
+    if window.get("isTimeWindow") is False:
+        return Window(f"{found.kind} of rows", found.sizes, event_time, time, sliced=False)
+    return found
+
+
+def _window(kind: str, spec: dict[str, Any], event_time: bool, time: Traced, *, sliced: bool) -> Window:
+    sizes = tuple((name, str(spec[name])) for name in _PARTS if spec.get(name) not in (None, "PT0S"))
+    return Window(_NAMES.get(kind, kind), sizes, event_time, time, sliced)
+
+
+def window_changes(old: Window | None, new: Window | None, words: Words) -> Iterator[Difference]:
+    """Whether windows are others, and whether what is kept of the open ones is right for them."""
+    if old is None or new is None:
+        if old is not new:
+            yield Difference(Aspect.WINDOW, "it is over a window on one side only", _SLICES)
+        return
+    if old.time != new.time and old.time and new.time:
+        was, now = words.both(old.time, new.time)
+        yield Difference(
+            Aspect.WINDOW,
+            f"its windows went by {was} and go by {now}",
+            "The windows that were open at the savepoint hold rows by the old time",
+        )
+    if (old.kind, old.sizes, old.event_time) == (new.kind, new.sizes, new.event_time):
+        return
+    title = f"its window was {old} and is {new}"
+    if _own_bounds(old, new):
+        since = "Windows that are open at the savepoint end as they began; rows in them are not in the new ones"
+        yield Difference(Aspect.WINDOW, title, "", since, output=False)
+    else:
+        yield Difference(Aspect.WINDOW, title, _SLICES)
+
+
+_SLICES = "The windows that were open at the savepoint were filled by the old rule, and are read by the new one"
+
+
+def _own_bounds(old: Window, new: Window) -> bool:
+    """True if windows that are open go on with the bounds that they have."""
+    if old.kind != new.kind or old.event_time != new.event_time:
+        return False
+    return old.kind == "SESSION" or (old.kind == "TUMBLE" and not old.sliced)
+
+
+def _duration(text: str) -> str:
+    """``PT2M`` as ``2 min``."""
+    units = (("H", " h"), ("M", " min"), ("S", " s"))
+    shown = text.removeprefix("PT")
+    for letter, unit in units:
+        shown = shown.replace(letter, f"{unit} ")
+    return shown.strip() if text.startswith("PT") else text

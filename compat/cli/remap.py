@@ -1,0 +1,135 @@
+"""``compat remap``: a savepoint under other operator ids."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compat.cli.options import load_options, loading
+from compat.escaping import no_command, visible
+from compat.loader.inputs import InputError
+
+if TYPE_CHECKING:
+    from compat.savepoint.remap import Advice, Move
+    from compat.state.flink import Remapped, Savepoint
+
+_REFUSED = 2
+
+
+@click.command("remap")
+@click.argument("savepoint", type=click.Path())
+@click.argument("out", type=click.Path())
+@click.option(
+    "--map", "written", multiple=True, metavar="OLD=NEW", help="An operator's id, uid or name, and its new id or uid."
+)
+@click.option(
+    "--from-check",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="REPORT",
+    help="The map for each operator whose state finds nobody: from compat check SAVEPOINT NEW --output json=REPORT.",
+)
+@click.option(
+    "--names", metavar="FILE", help="Names and uids of the operators: the program that wrote the savepoint, or a table."
+)
+@click.option("--job", type=int, help="Which job of --names, if it submits several, from 0.")
+@click.option("--copy", is_flag=True, help="Copy the state files too, so that OUT needs nothing else and can be moved.")
+@click.option(
+    "--location", metavar="URI", help="The savepoint's folder as Flink reaches it, where that is not its path here."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be mapped, and write nothing.")
+@loading
+def remap(savepoint: str, out: str, **options: Any) -> None:
+    """Give operators of Flink's SAVEPOINT other ids: writes a new folder OUT.
+
+    For programs that cannot be changed: sinks that refuse set_uid_hash, connectors with random uids, jobs of others. All
+    changes are made at once, so two operators can change places, and a sink's committers follow its uid. Only ids are changed,
+    and state files stay where they are: keep SAVEPOINT as long as OUT is used, or give --copy.
+
+    Exit codes: 0 written, 2 refused or not readable; nothing is written then, and never over something.
+
+    Example: compat remap savepoint-1a2b3c/ savepoint-remapped/ --map cbc357ccb763df2852fee8c4fc7d55f2=counter
+    """
+    from compat.loader.failure import Undecidable
+    from compat.savepoint.remap import RemapError
+    from compat.state.flink import NotWritten, SavepointError
+
+    if not options["written"] and not options["from_check"]:
+        raise click.UsageError("Say which operators: --map OLD=NEW, or --from-check REPORT.")
+    if options["copy"] and options["location"] is not None:
+        raise click.UsageError("--location says where state files stay; with --copy they go along.")
+    if options["location"] is not None and not (options["location"].startswith("/") or ":/" in options["location"]):
+        raise click.UsageError(f"--location {options['location']!r} is no URI and no absolute path.")
+    try:
+        _remap(savepoint, out, options)
+    except NotWritten as error:
+        _refuse(str(error))
+    except SavepointError as error:
+        _refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
+    except InputError as error:
+        _refuse(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}")
+    except RemapError as error:
+        _refuse(str(error))
+
+
+def _remap(path: str, out: str, options: dict[str, Any]) -> None:
+    """Map, show, and write unless it is a dry run. Raises RemapError, InputError and SavepointError."""
+    from compat.savepoint.load import read_names
+    from compat.savepoint.remap import moves, read_advice
+    from compat.savepoint.remote import read_savepoint, require_nothing, write_savepoint
+    from compat.state.flink import read_draft, self_contained, with_references
+
+    require_nothing(out)
+    advice = None if options["from_check"] is None else read_advice(options["from_check"])
+    draft = read_draft(read_savepoint(path))
+    names = read_names(options["names"], load_options(options), options["job"])
+    changed = moves(draft.savepoint, names, options["written"], advice)
+    ids = {move.operator.id: move.new for move in changed}
+    made = self_contained(draft, ids) if options["copy"] else with_references(draft, ids, options["location"])
+    if not options["dry_run"]:
+        write_savepoint(out, made)
+    _show(draft.savepoint, path, out, changed, made, advice, dry_run=options["dry_run"])
+
+
+def _show(
+    savepoint: Savepoint,
+    path: str,
+    out: str,
+    changed: tuple[Move, ...],
+    made: Remapped,
+    advice: Advice | None,
+    *,
+    dry_run: bool,
+) -> None:
+    """Print what was mapped, what became of the state files, and what to run next."""
+    all_operators = len(savepoint.operators)
+    begun = f"{out} would hold" if dry_run else f"{out} holds"
+    _say(f"{begun} {path} with other ids for {len(changed)} of {all_operators} operators; all else is the same.")
+    for move in changed:
+        uid = "" if move.new.uid is None else f" (uid {move.new.uid!r})"
+        _say(f"  {move.label} -> {move.new.id}{uid}")
+    for left in () if advice is None else advice.left:
+        _say(f"  not mapped, as the report knows no operator of NEW for it: {left}")
+    if made.copies:
+        total = sum(copy.size for copy in made.copies)
+        _say(f"{len(made.copies)} state files {'would be' if dry_run else 'were'} copied, {total:,} bytes.")
+    elif made.references:
+        _say(
+            f"It refers to the state files of {path}: keep that as long as this is used, and do not restore with --claim."
+        )
+    new = "new.py" if advice is None or advice.new_program is None else advice.new_program
+    if dry_run:
+        _say("Nothing was written. Next: the same command without --dry-run")
+    else:
+        _say(f"Next: compat check {shlex.quote(out)} {shlex.quote(new)}, then: flink run -s {shlex.quote(out)}")
+
+
+def _say(line: str) -> None:
+    click.echo(no_command(visible(line)))
+
+
+def _refuse(message: str) -> None:
+    click.echo(no_command(visible(message)), err=True)
+    sys.exit(_REFUSED)

@@ -1,0 +1,302 @@
+"""The user's classes behind a serializer: how their values are written, which Flink's snapshots do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import jpype
+
+from compat.loader.jvm.bridge import Java, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bytecode import Walk
+from compat.loader.jvm.usercode import UserClasses, classes_of
+from compat.plan.code import Writer, WrittenClass, WrittenField
+
+_RUNTIME = "api.java.typeutils.runtime."
+_KRYO = f"{_RUNTIME}kryo.KryoSerializer"
+_POJO = f"{_RUNTIME}PojoSerializer"
+_BY_VALUE = {f"{_RUNTIME}ValueSerializer": "type", f"{_RUNTIME}CopyableValueSerializer": "valueClass"}
+_BY_JAVA = ("runtime.state.JavaSerializer", "api.common.typeutils.base.JavaSerializer")
+_SERIALIZER = "api.common.typeutils.TypeSerializer"
+_ESOTERIC = "com.esotericsoftware.kryo."
+_OF_FIELDS = f"{_ESOTERIC}serializers.FieldSerializer"
+_OF_ENUMS = f"{_ESOTERIC}serializers.DefaultSerializers$EnumSerializer"
+_OF_ITSELF = f"{_ESOTERIC}serializers.DefaultSerializers$KryoSerializableSerializer"
+_OF_RECORDS = f"{_ESOTERIC}serializers.RecordSerializer"
+_OF_JAVA = (f"{_ESOTERIC}serializers.JavaSerializer", f"{_ESOTERIC}serializers.ExternalizableSerializer")
+_ABSTRACT, _FINAL = 0x0400, 0x0010
+_DEPTH, _CLASSES = 12, 500
+_ANSWERS = ("compatibleAfterMigration", "incompatible", "compatibleWithReconfiguredSerializer")
+
+
+def written_by(snapshots: Iterable[Java], made: Callable[[], frozenset[str]]) -> tuple[WrittenClass, ...]:
+    """The user's classes that the serializers of some snapshots write."""
+    written = Written(made)
+    for snapshot in snapshots:
+        try:
+            written.serializer(snapshot.restoreSerializer())
+        except jpype.JException:
+            # A class of it is not at hand, or one of the user's raised.
+            written.unknown(class_name(snapshot) or "")
+    return written.classes
+
+
+class Written:
+    """The classes that serializers write, found from one to the next. ``made`` tells of which the function makes objects."""
+
+    def __init__(self, made: Callable[[], frozenset[str]]) -> None:
+        self._made = made
+        self._found: dict[tuple[str, str | None], WrittenClass] = {}
+        self._seen: set[int] = set()
+
+    @property
+    def classes(self) -> tuple[WrittenClass, ...]:
+        """What was found, by name."""
+        return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[0], key[1] or "")))
+
+    def serializer(self, given: Java, depth: int = 0) -> None:
+        """Look at a serializer, and at those within it."""
+        identity = int(java("java.lang.System").identityHashCode(given))
+        if identity in self._seen or depth > _DEPTH:
+            return
+        self._seen.add(identity)
+        if is_a(given, _KRYO):
+            self._kryo(given.getKryo(), member(given, "type"), None, depth)
+            return
+        if is_a(given, _POJO):
+            self._pojo(member(given, "clazz"), depth)
+        for name, field in _BY_VALUE.items():
+            if is_a(given, name):
+                self._own_writing(member(given, field), ("write", "read"), class_name(given))
+                return
+        if is_a(given, *_BY_JAVA):
+            return  # which class it writes is not known to it
+        if _mine(given.getClass()) is not None:
+            self._own_serializer(given)
+        for inner in _serializers(given):
+            self.serializer(inner, depth + 1)
+
+    def unknown(self, name: str) -> None:
+        """Note that it is not known what the serializer of some snapshot writes."""
+        self._add(WrittenClass(name=name, writer="unknown"))
+
+    def _add(self, described: WrittenClass) -> bool:
+        """Note a class; false if it was known, or if there are too many."""
+        key = described.name, described.under
+        if key in self._found or len(self._found) >= _CLASSES:
+            return False
+        self._found[key] = described
+        return True
+
+    def _own_serializer(self, given: Java) -> None:
+        """A serializer of the user's: its code, and whether its snapshot ever says that it cannot read what was written."""
+        classes, name = _mine(given.getClass()), _slashed(given.getClass())
+        assert classes is not None
+        digest = Walk(classes.seen_from(name), name).methods(name, ("serialize", "deserialize")).digest()
+        snapshot = _slashed(given.snapshotConfiguration().getClass())
+        answers = Walk(classes.seen_from(snapshot), snapshot).methods(
+            snapshot, ("resolveSchemaCompatibility", "resolveOuterSchemaCompatibility")
+        )
+        decides = answers.mentions(_ANSWERS)
+        self._add(
+            WrittenClass(
+                name=snapshot.replace("/", "."),
+                writer="code",
+                serializer=name.replace("/", "."),
+                digest=digest,
+                decides=decides,
+            )
+        )
+
+    def _own_writing(
+        self, cls: Java, methods: tuple[str, ...], serializer: str | None, under: str | None = None
+    ) -> None:
+        """A class that writes itself."""
+        classes, name = _mine(cls), _slashed(cls)
+        if classes is None:
+            return
+        digest = Walk(classes.seen_from(name), name).methods(name, methods).digest()
+        self._add(self._class(cls, "code", under, serializer=serializer, digest=digest))
+
+    def _class(
+        self,
+        cls: Java,
+        writer: Writer,
+        under: str | None,
+        fields: tuple[WrittenField, ...] = (),
+        constants: tuple[str, ...] = (),
+        serializer: str | None = None,
+        digest: str | None = None,
+        version: int | None = None,
+    ) -> WrittenClass:
+        name = str(cls.getName())
+        return WrittenClass(
+            name=name,
+            writer=writer,
+            fields=fields,
+            constants=constants,
+            serializer=serializer,
+            digest=digest,
+            version=version,
+            under=under,
+            made=under is not None and name in self._made(),
+            abstract=writer != "enum" and bool(int(cls.getModifiers()) & _ABSTRACT),
+        )
+
+    def _pojo(self, cls: Java, depth: int) -> None:
+        """The classes that may stand in for a POJO, which Flink learns of when it sees the first value."""
+        for other in _below(cls):
+            kind = flink("api.java.typeutils.TypeExtractor").getForClass(other)
+            if not is_a(kind, "api.java.typeutils.PojoTypeInfo"):
+                continue  # it is written by Kryo then
+            fields = tuple(
+                _field(str(one.getField().getName()), one.getField().getType())
+                for one in (kind.getPojoFieldAt(place) for place in range(int(kind.getArity())))
+            )
+            self._add(self._class(other, "pojo", str(cls.getName()), fields))
+
+    def _kryo(self, kryo: Java, cls: Java, under: str | None, depth: int) -> None:
+        """A class that Kryo writes, what its fields hold, and the classes that may stand in for it."""
+        while cls.isArray():
+            cls = cls.getComponentType()
+        if depth > _DEPTH or _mine(cls) is None or (str(cls.getName()), under) in self._found:
+            return
+        enum = _enum(cls)
+        if enum is not None:
+            names = tuple(str(one.name()) for one in enum.getEnumConstants())
+            self._add(self._class(enum, "enum", None, constants=names))
+            return
+        self._directly(kryo, cls, under, depth)
+        if under is None and not int(cls.getModifiers()) & _FINAL:
+            for other in _below(cls):
+                self._kryo(kryo, other, str(cls.getName()), depth + 1)
+
+    def _directly(self, kryo: Java, cls: Java, under: str | None, depth: int) -> None:
+        """A class as the serializer writes it that Kryo has for it."""
+        if cls.isInterface():
+            self._add(self._class(cls, "unknown", under))
+            return
+        try:
+            by = kryo.getSerializer(cls)
+        except jpype.JException:
+            self._add(self._class(cls, "unknown", under))
+            return
+        name = class_name(by) or ""
+        if name == _OF_FIELDS:
+            fields = [member(one, "field") for one in by.getFields()]
+            told = tuple(_field(str(one.getName()), one.getType()) for one in fields)
+            if self._add(self._class(cls, "fields", under, told)):
+                for one in fields:
+                    for held in _classes_in(one.getGenericType()):
+                        self._kryo(kryo, held, None, depth + 1)
+        elif name == _OF_RECORDS:
+            parts = sorted(cls.getRecordComponents(), key=lambda part: str(part.getName()))
+            told = tuple(_field(str(one.getName()), one.getType()) for one in parts)
+            if self._add(self._class(cls, "fields", under, told)):
+                for one in parts:
+                    for held in _classes_in(one.getGenericType()):
+                        self._kryo(kryo, held, None, depth + 1)
+        elif name == _OF_ITSELF:
+            self._own_writing(cls, ("write", "read"), name, under)
+        elif name in _OF_JAVA:
+            told_by = java("java.io.ObjectStreamClass").lookupAny(cls)
+            version = int(told_by.getSerialVersionUID())
+            self._add(self._class(cls, "java", under, serializer=name, version=version))
+        elif (classes := _mine(by.getClass())) is not None:
+            own = _slashed(by.getClass())
+            digest = Walk(classes.seen_from(own), own).methods(own, ("write", "read")).digest()
+            self._add(self._class(cls, "code", under, serializer=name, digest=digest))
+        else:
+            self._add(self._class(cls, "unknown", under, serializer=name))
+
+
+def _mine(cls: Java) -> UserClasses | None:
+    """The classes of the user's loader, if a class is one of the user's own."""
+    loader = cls.getClassLoader()
+    if loader is None or cls.isPrimitive() or cls.isArray():
+        return None
+    classes = classes_of(loader)
+    return classes if classes.here(_slashed(cls)) else None
+
+
+def _slashed(cls: Java) -> str:
+    return str(cls.getName()).replace(".", "/")
+
+
+def _enum(cls: Java) -> Java:
+    """The enum that a class is, or that it is a constant's own class of; None for any other."""
+    if cls.isEnum():
+        return cls
+    above = cls.getSuperclass()
+    return above if above is not None and above.isEnum() else None
+
+
+def _field(name: str, kind: Java) -> WrittenField:
+    part = kind
+    while part.isArray():
+        part = part.getComponentType()
+    fixed = part.isPrimitive() or bool(int(part.getModifiers()) & _FINAL) or part.isEnum()
+    return WrittenField(name=name, type=str(kind.getTypeName()), fixed=fixed)
+
+
+def _classes_in(kind: Java) -> Iterator[Java]:
+    """The classes in the type of a field: its own, and those in angle brackets."""
+    reflect = "java.lang.reflect."
+    if isinstance(kind, java("java.lang.Class")):
+        yield kind
+    elif isinstance(kind, java(f"{reflect}ParameterizedType")):
+        yield from _classes_in(kind.getRawType())
+        for one in kind.getActualTypeArguments():
+            yield from _classes_in(one)
+    elif isinstance(kind, java(f"{reflect}GenericArrayType")):
+        yield from _classes_in(kind.getGenericComponentType())
+    elif isinstance(kind, java(f"{reflect}WildcardType")):
+        for one in kind.getUpperBounds():
+            yield from _classes_in(one)
+    elif isinstance(kind, java(f"{reflect}TypeVariable")):
+        for one in kind.getBounds():
+            if isinstance(one, java("java.lang.Class")):
+                yield one
+
+
+def _below(cls: Java) -> Iterator[Java]:
+    """The user's own classes of which an object may stand where a value of a class is declared."""
+    classes = _mine(cls)
+    if classes is None or int(cls.getModifiers()) & _FINAL or cls.isEnum():
+        return
+    for name in classes.below(_slashed(cls)):
+        try:
+            other = java("java.lang.Class").forName(name.replace("/", "."), False, cls.getClassLoader())
+        except jpype.JException:
+            continue
+        if not int(other.getModifiers()) & _ABSTRACT:
+            yield other
+
+
+def serializers_in(given: Java) -> Iterator[Java]:
+    """The serializers within one, and those within them."""
+    waiting, seen = [given], set[int]()
+    while waiting and len(seen) < _CLASSES:
+        for one in _serializers(waiting.pop()):
+            identity = int(java("java.lang.System").identityHashCode(one))
+            if identity not in seen:
+                seen.add(identity)
+                waiting.append(one)
+                yield one
+
+
+def _serializers(given: Java) -> Iterator[Java]:
+    """The serializers in the fields of one."""
+    for value in members(given):
+        if value is None:
+            continue
+        if is_a(value, _SERIALIZER):
+            yield value
+            continue
+        cls = value.getClass()
+        if isinstance(value, java("java.util.Map")):
+            value = value.values()
+        elif not isinstance(value, java("java.util.Collection")) and not (
+            cls.isArray() and not cls.getComponentType().isPrimitive()
+        ):
+            continue
+        yield from (one for one in value if is_a(one, _SERIALIZER))

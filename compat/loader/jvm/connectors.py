@@ -1,0 +1,121 @@
+"""The settings of sources and sinks, taken from the objects that the operators' factories hold.
+
+Connectors publish few of them, so fields are read whoever may see them. A version whose fields are others is a connector of
+which no more is known than what writes its state.
+"""
+
+from __future__ import annotations
+
+import jpype
+
+from compat.loader.jvm.bridge import FLINK, Java, class_name, member, text_or_none
+from compat.plan.connectors import (
+    Connector,
+    DeliveryGuarantee,
+    KafkaOffset,
+    KafkaOffsets,
+    KafkaPartition,
+    KafkaSink,
+    KafkaSource,
+    OffsetRule,
+    OtherSink,
+    OtherSource,
+)
+
+_KAFKA = FLINK + "connector.kafka."
+_SOURCE_FACTORY = FLINK + "streaming.api.operators.SourceOperatorFactory"
+_SINK_FACTORIES = ("SinkWriterOperatorFactory", "CommitterOperatorFactory")
+_SINKS = FLINK + "streaming.runtime.operators.sink."
+_READER_HANDLED = {-1: OffsetRule.LATEST, -2: OffsetRule.EARLIEST, -3: OffsetRule.COMMITTED}
+_RULES = {
+    "LatestOffsetsInitializer": OffsetRule.LATEST,
+    "TimestampOffsetsInitializer": OffsetRule.TIMESTAMP,
+    "SpecifiedOffsetsInitializer": OffsetRule.OFFSETS,
+}
+
+
+def connector_of(factory: Java) -> Connector | None:
+    """The source or sink of an operator by its factory; None for any other operator."""
+    name = class_name(factory) or ""
+    try:
+        if name == _SOURCE_FACTORY:
+            return _source(member(factory, "source"))
+        if name in {_SINKS + one for one in _SINK_FACTORIES}:
+            return _sink(member(factory, "sink"))
+    except (AttributeError, TypeError, ValueError, jpype.JException):
+        return None  # a user's own connector may throw here, as Flink never asks this early
+    return None
+
+
+def _source(source: Java) -> Connector:
+    if class_name(source) == _KAFKA + "source.KafkaSource":
+        return _kafka_source(source)
+    return OtherSource(
+        class_name=str(source.getClass().getName()),
+        split_serializer=class_name(source.getSplitSerializer()) or "",
+        enumerator_serializer=class_name(source.getEnumeratorCheckpointSerializer()) or "",
+    )
+
+
+def _kafka_source(source: Java) -> KafkaSource:
+    subscriber = member(source, "subscriber")
+    kind = str(subscriber.getClass().getSimpleName())
+    ends = member(source, "stoppingOffsetsInitializer")
+    endless = ends is None or str(ends.getClass().getSimpleName()) == "NoStoppingOffsetsInitializer"
+    return KafkaSource(
+        topics=tuple(map(str, member(subscriber, "topics"))) if kind == "TopicListSubscriber" else (),
+        topic_pattern=str(member(subscriber, "topicPattern").pattern()) if kind == "TopicPatternSubscriber" else None,
+        partitions=tuple(sorted(map(_partition, member(subscriber, "subscribedPartitions")), key=str))
+        if kind == "PartitionSetSubscriber"
+        else (),
+        group_id=text_or_none(member(source, "props").getProperty("group.id")),
+        starting=_offsets(member(source, "startingOffsetsInitializer")),
+        stopping=None if endless else _offsets(ends),
+        bounded=str(source.getBoundedness()) == "BOUNDED",
+    )
+
+
+def _partition(partition: Java) -> KafkaPartition:
+    return KafkaPartition(topic=str(partition.topic()), partition=int(partition.partition()))
+
+
+def _offsets(initializer: Java) -> KafkaOffsets:
+    kind = str(initializer.getClass().getSimpleName())
+    if kind == "ReaderHandledOffsetsInitializer":
+        return KafkaOffsets(rule=_READER_HANDLED[int(member(initializer, "startingOffset"))])
+    rule = _RULES.get(kind, OffsetRule.OWN)
+    offsets = member(initializer, "initialOffsets") if rule is OffsetRule.OFFSETS else None
+    return KafkaOffsets(
+        rule=rule,
+        timestamp=int(member(initializer, "startingTimestamp")) if rule is OffsetRule.TIMESTAMP else None,
+        offsets=()
+        if offsets is None
+        else tuple(
+            sorted(
+                (
+                    KafkaOffset(partition=_partition(entry.getKey()), offset=int(entry.getValue()))
+                    for entry in offsets.entrySet()
+                ),
+                key=lambda one: str(one.partition),
+            )
+        ),
+        class_name=class_name(initializer) if rule is OffsetRule.OWN else None,
+    )
+
+
+def _sink(sink: Java) -> Connector:
+    if class_name(sink) == _KAFKA + "sink.KafkaSink":
+        return KafkaSink(
+            guarantee=DeliveryGuarantee[str(member(sink, "deliveryGuarantee").name())],
+            transactional_id_prefix=text_or_none(member(sink, "transactionalIdPrefix")),
+        )
+    return OtherSink(
+        class_name=str(sink.getClass().getName()),
+        writer_serializer=_serializer(sink, "getWriterStateSerializer"),
+        committable_serializer=_serializer(sink, "getCommittableSerializer"),
+    )
+
+
+def _serializer(sink: Java, method: str) -> str | None:
+    """The class of a serializer that not every sink has."""
+    return class_name(getattr(sink, method)()) if hasattr(sink, method) else None

@@ -1,0 +1,87 @@
+"""What the code of one class does with its own fields. Nothing here needs a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from compat.loader.jvm.classfile import (
+    Call,
+    ClassFile,
+    Constant,
+    Dynamic,
+    FieldUse,
+    Handle,
+    Instruction,
+    Member,
+    Method,
+)
+
+_MADE_UP = "$"
+"""Stands in the names that a compiler draws: ``lambda$open$0``, ``access$000``."""
+
+
+class FieldUses:
+    """The methods of a class, with what is in the lambdas that they make and the methods that they call in it."""
+
+    def __init__(self, cls: ClassFile) -> None:
+        self.cls = cls
+
+    def texts(self, method: Method) -> Iterator[str]:
+        """The strings that a method has in its code."""
+        return (
+            str(one.value) for one in _instructions(method) if isinstance(one, Constant) and isinstance(one.value, str)
+        )
+
+    def used(self, method: Method) -> set[str]:
+        """The fields of the class that a method reads or writes, itself or in methods of the class that it calls."""
+        found: set[str] = set()
+        seen: set[Member] = set()
+        todo = [method]
+        while todo:
+            one = todo.pop()
+            if one.member in seen:
+                continue
+            seen.add(one.member)
+            for instruction in _instructions(one):
+                if isinstance(instruction, FieldUse) and instruction.field.owner == self.cls.name:
+                    found.add(instruction.field.name)
+                todo += [called for member in calls(instruction) if (called := self._own(member)) is not None]
+        return found
+
+    def text(self, method: Method, renamed: Mapping[str, str]) -> str:
+        """A method's code as text, the same for another build; fields of the class count by what ``renamed`` calls them."""
+        return "\n".join(self._lines(method, renamed, (method.member,)))
+
+    def _lines(self, method: Method, renamed: Mapping[str, str], inside: tuple[Member, ...]) -> Iterator[str]:
+        for one in _instructions(method):
+            if isinstance(one, FieldUse) and one.field.owner == self.cls.name:
+                yield f"{one.opcode} this.{renamed.get(one.field.name, one.field.name)}"
+                continue
+            called = [member for member in calls(one) if self._is_made_up(member)]
+            if not called:
+                yield repr(one)
+                continue
+            yield f"{type(one).__name__} {one.name if isinstance(one, Dynamic) else ''}"
+            for member in called:
+                found = self._own(member)
+                if found is not None and member not in inside:
+                    yield from self._lines(found, renamed, (*inside, member))
+
+    def _own(self, member: Member) -> Method | None:
+        return self.cls.by_signature.get((member.name, member.descriptor)) if member.owner == self.cls.name else None
+
+    def _is_made_up(self, member: Member) -> bool:
+        return member.owner == self.cls.name and _MADE_UP in member.name
+
+
+def _instructions(method: Method) -> tuple[Instruction, ...]:
+    return () if method.code is None else method.code.instructions
+
+
+def calls(one: Instruction) -> tuple[Member, ...]:
+    """The methods that an instruction calls, or makes an object of that calls them."""
+    if isinstance(one, Call):
+        return (one.method,)
+    if isinstance(one, Dynamic):
+        return tuple(given.member for given in one.arguments if isinstance(given, Handle))
+    return ()

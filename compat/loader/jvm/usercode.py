@@ -1,0 +1,335 @@
+"""The user's functions as digests: of the code that an object of Java runs, and of the values that it carries."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jpype
+
+from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
+from compat.loader.jvm.bytecode import Classes, Walk
+from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
+from compat.plan.code import Captured, UserCode
+
+_LIBRARIES = tuple(
+    (
+        "java/ javax/ jakarta/ jdk/ sun/ com/sun/ org/apache/ org/slf4j/ scala/ kotlin/ kotlinx/ com/google/ com/fasterxml/ "
+        "com/esotericsoftware/ com/twitter/ io/netty/ org/rocksdb/ org/json/ org/w3c/ org/xml/ ch/qos/ com/typesafe/ akka/ "
+        "io/confluent/ software/amazon/ com/amazonaws/ okhttp3/ okio/ reactor/ io/micrometer/ org/joda/ org/bouncycastle/"
+    ).split()
+)
+"""Where classes of well-known libraries stand, which a job without a package of its own may carry with it."""
+_SHARED = frozenset({"org/apache", "com/google", "com/github", "io/github", "org/springframework"})
+"""Domains of many owners: one more part of a package's name tells them apart."""
+_STATIC, _TRANSIENT = 0x0008, 0x0080
+_DEPTH, _OBJECTS, _ITEMS = 8, 500, 1000
+_LAMBDA = "$$Lambda"
+_LOADERS_KEPT = 4
+_SCANNED = 5000
+_TOLD = ("java.time.", "java.math.", "java.net.URI", "java.util.UUID", "java.util.Locale", "java.util.regex.Pattern")
+_PLAIN = frozenset(
+    f"java.lang.{one}"
+    for one in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double", "String")
+)
+_NEW_BY_HANDLE = 8
+_COUNTED = (
+    "org/apache/flink/streaming/api/functions/aggregation/",
+    "org/apache/flink/streaming/util/typeutils/FieldAccessor",
+)
+"""Flink's own functions that fold, and how they get at a field: which field it is makes them what they are."""
+
+_loaders: dict[int, tuple[Java, UserClasses]] = {}
+
+
+class UserClasses:
+    """The classes that a loader of the user's code has, and which of them are the user's own."""
+
+    def __init__(self, loader: Java) -> None:
+        self._loader = loader
+        self._above = flink("api.common.JobID").class_.getClassLoader()
+        self._here: dict[str, bool] = {}
+        self._all = Classes(self._read, lambda name: False)
+        self._above_by_home: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def _read(self, name: str) -> bytes | None:
+        stream = self._loader.getResourceAsStream(f"{name}.class")
+        if stream is None:
+            return None
+        try:
+            return bytes_of(stream.readAllBytes())
+        finally:
+            stream.close()
+
+    def here(self, name: str) -> bool:
+        """True for a class that comes with the job and not with Flink."""
+        known = self._here.get(name)
+        if known is None:
+            known = self._above.getResource(f"{name}.class") is None
+            known = self._here[name] = known and self._loader.getResource(f"{name}.class") is not None
+        return known
+
+    def below(self, root: str) -> tuple[str, ...]:
+        """The classes of one house with ``root`` that extend or implement it, by name."""
+        home = _home(root)
+        if home not in self._above_by_home:
+            self._above_by_home[home] = dict(self._direct(home))
+        above = self._above_by_home[home]
+        found = {root}
+        grown = True
+        while grown:
+            more = {name for name, parents in above.items() if name not in found and not found.isdisjoint(parents)}
+            found |= more
+            grown = bool(more)
+        return tuple(sorted(found - {root}))
+
+    def _direct(self, home: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The classes of a house in the job's jars, each with those directly above it."""
+        count = 0
+        for jar in _jars(self._loader):
+            with zipfile.ZipFile(jar) as archive:
+                for entry in archive.namelist():
+                    name = entry.removesuffix(".class")
+                    if name == entry or not (name.startswith(home) if home else not name.startswith(_LIBRARIES)):
+                        continue
+                    count += 1
+                    if count > _SCANNED:
+                        return
+                    try:
+                        found = ClassFile(archive.read(entry))
+                    except ClassFileError:
+                        continue
+                    yield found.name, (found.parent or "", *found.interfaces)
+
+    def seen_from(self, root: str) -> Classes:
+        """The classes, of which those count as the user's own that come with the job and are of one house with ``root``."""
+        home = _home(root)
+        if home:
+            return self._all.seen_from(lambda name: name.startswith(home) and self.here(name))
+        return self._all.seen_from(lambda name: not name.startswith(_LIBRARIES) and self.here(name))
+
+
+def _home(name: str) -> str:
+    """The first two parts of a class's package, three in a domain of many owners; empty without a package."""
+    parts = name.split("/")[:-1]
+    size = 3 if "/".join(parts[:2]) in _SHARED else 2
+    return "".join(f"{part}/" for part in parts[:size])
+
+
+def _jars(loader: Java) -> Iterator[Path]:
+    """The jars of a loader, without those of the loaders above it."""
+    if not hasattr(loader, "getURLs"):
+        return
+    for url in loader.getURLs():
+        if str(url.getProtocol()) == "file":
+            path = Path(str(java("java.nio.file.Paths").get(url.toURI())))
+            if path.is_file() and zipfile.is_zipfile(path):
+                yield path
+
+
+def classes_of(loader: Java) -> UserClasses:
+    """The classes of a loader of the user's code."""
+    key = int(java("java.lang.System").identityHashCode(loader))
+    known = _loaders.pop(key, None)
+    if known is None or not known[0].equals(loader):
+        known = (loader, UserClasses(loader))
+    _loaders[key] = known
+    while len(_loaders) > _LOADERS_KEPT:
+        del _loaders[next(iter(_loaders))]
+    return known[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A function's code, and the names of the user's own classes of which it makes objects."""
+
+    code: UserCode
+    made: frozenset[str]
+
+
+def code_of(function: Java) -> UserCode:
+    """The code of a function object, with that of the functions that it carries."""
+    return reached(function).code
+
+
+def reached(function: Java) -> Reached:
+    """The code of a function object, and what it makes."""
+    found = _Objects()
+    digest = found.of(function, "", 0)
+    name, method = _name(function)
+    if name.startswith(FLINK) and len(found.outermost) == 1:
+        name, method = found.outermost[0]  # Flink's own wrapper of a function of the user's
+    return Reached(
+        code=UserCode(name=name, method=method, digest=digest, captured=tuple(found.captured)),
+        made=frozenset(found.made),
+    )
+
+
+def lambda_of(value: Java) -> Java:
+    """The ``SerializedLambda`` of a lambda or method reference; None for other objects and for those that have none."""
+    cls = value.getClass()
+    if _LAMBDA not in str(cls.getName()):
+        return None
+    try:
+        method = cls.getDeclaredMethod("writeReplace")
+        method.setAccessible(True)
+        told = method.invoke(value)
+    except jpype.JException:
+        return None
+    return told if isinstance(told, java("java.lang.invoke.SerializedLambda")) else None
+
+
+def member_of(told: Java) -> Member:
+    """The method that a lambda runs."""
+    return Member(str(told.getImplClass()), str(told.getImplMethodName()), str(told.getImplMethodSignature()))
+
+
+def is_reference(told: Java) -> bool:
+    """True for a reference to a method that the program has anyway, false for a lambda's own."""
+    return not str(told.getImplMethodName()).startswith(("lambda$", "$anonfun$"))
+
+
+def _name(value: Java) -> tuple[str, str | None]:
+    """The class of a function object, and the method around a lambda."""
+    told = lambda_of(value)
+    if told is None:
+        return (class_name(value) or "").partition(_LAMBDA)[0], None
+    name = str(told.getImplMethodName())
+    around = name.split("$")[1] if name.startswith("lambda$") and name.count("$") > 1 else name
+    return str(told.getImplClass()).replace("/", "."), around
+
+
+@dataclass(slots=True)
+class _Objects:
+    """What a function object carries, found field by field."""
+
+    captured: list[Captured] = field(default_factory=list)
+    made: set[str] = field(default_factory=set)
+    outermost: list[tuple[str, str | None]] = field(default_factory=list)
+    _seen: dict[int, bool] = field(default_factory=dict)
+
+    def of(self, value: Java, path: str, depth: int) -> str | None:
+        """The digest of an object's code and that of the objects in its fields; None where there is none of the user's."""
+        identity = int(java("java.lang.System").identityHashCode(value))
+        if depth > _DEPTH or len(self._seen) > _OBJECTS or identity in self._seen:
+            return None
+        self._seen[identity] = _is_flinks(value)
+        told = lambda_of(value)
+        if told is not None:
+            return self._of_lambda(value, told, path, depth)
+        name = (class_name(value) or "").replace(".", "/")
+        loader = value.getClass().getClassLoader()
+        if _LAMBDA in name or loader is None:
+            return None
+        classes = classes_of(loader)
+        own = None
+        if classes.here(name):
+            self._note(value)
+            walk = Walk(classes.seen_from(name), name).object_of(name)
+            own = walk.digest()
+            self.made.update(one.replace("/", ".") for one in walk.made)
+        parts = [own] if own is not None else []
+        for label, inner in fields_of(value):
+            whole = own is not None or name.startswith(_COUNTED)
+            digest = self._inner(inner, f"{path}.{label}" if path else label, depth, everything=whole)
+            if digest is not None:
+                parts.append(f"{label.partition('$')[0]} {digest}")
+        return _digest(parts) if parts else None
+
+    def _of_lambda(self, value: Java, told: Java, path: str, depth: int) -> str | None:
+        member = member_of(told)
+        self._note(value)
+        walk = Walk(classes_of(value.getClass().getClassLoader()).seen_from(member.owner), member.owner)
+        count = int(told.getCapturedArgCount())
+        if int(told.getImplMethodKind()) == _NEW_BY_HANDLE:
+            self.made.add(member.owner.replace("/", "."))
+        parts = [walk.method(member, count).digest()]
+        self.made.update(one.replace("/", ".") for one in walk.made)
+        for place in range(count):
+            label = f"{path}.argument{place}" if path else f"argument{place}"
+            digest = self._inner(told.getCapturedArg(place), label, depth, everything=True)
+            if digest is not None:
+                parts.append(f"{place} {digest}")
+        return _digest(parts)
+
+    def _note(self, value: Java) -> None:
+        if all(list(self._seen.values())[:-1]):
+            self.outermost.append(_name(value))
+
+    def _inner(self, value: Java, path: str, depth: int, everything: bool) -> str | None:
+        """The digest of the code of an object in a field; a plain value is noted. In Flink's objects only functions count."""
+        if everything and (text := _plain(value)) is not None:
+            self.captured.append(Captured(name=path, digest=_digest([text])[:16]))
+            return None
+        if value is None:
+            return None
+        if _is_function(value):
+            return self.of(value, path, depth + 1)
+        if not everything:
+            return None
+        items = list(_items(value))
+        if items:
+            found = (self._inner(one, path, depth + 1, everything=True) for one in items)
+            parts = [one for one in found if one is not None]
+            return _digest(parts) if parts else None
+        loader = value.getClass().getClassLoader()
+        name = (class_name(value) or "").replace(".", "/")
+        if loader is not None and (name.startswith(_COUNTED) or classes_of(loader).here(name)):
+            return self.of(value, path, depth + 1)
+        return None
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _is_flinks(value: Java) -> bool:
+    return (class_name(value) or "").startswith(FLINK)
+
+
+def _is_function(value: Java) -> bool:
+    return is_a(value, "api.common.functions.Function") or _LAMBDA in (class_name(value) or "")
+
+
+def fields_of(value: Java) -> Iterator[tuple[str, Java]]:
+    """The fields of an object that would be serialized with it, by name."""
+    cls = value.getClass()
+    while cls is not None and str(cls.getName()) != "java.lang.Object":
+        for one in sorted(cls.getDeclaredFields(), key=lambda field: str(field.getName())):
+            if int(one.getModifiers()) & (_STATIC | _TRANSIENT):
+                continue
+            try:
+                one.setAccessible(True)
+                yield str(one.getName()), one.get(value)
+            except jpype.JException:
+                continue  # a field that Java does not open
+        cls = cls.getSuperclass()
+
+
+def _plain(value: Java) -> str | None:
+    """A value as text; None for an object that has no telling one."""
+    if value is None:
+        return "null"
+    name = class_name(value) or ""
+    if isinstance(value, java("java.lang.Class")):
+        return f"class {value.getName()}"
+    if isinstance(value, java("java.lang.Enum")):
+        return f"{value.getDeclaringClass().getName()} {value.name()}"
+    return f"{name} {value}" if name.startswith(_TOLD) or name in _PLAIN else None
+
+
+def _items(value: Java) -> Iterator[Java]:
+    """What is in an array, a collection or a map, within bounds."""
+    if value.getClass().isArray():
+        array = java("java.lang.reflect.Array")
+        yield from (array.get(value, place) for place in range(min(int(array.getLength(value)), _ITEMS)))
+    elif isinstance(value, java("java.util.Map")):
+        for number, entry in enumerate(value.entrySet()):
+            if number < _ITEMS:
+                yield entry.getKey()
+                yield entry.getValue()
+    elif isinstance(value, java("java.util.Collection")):
+        yield from (one for number, one in enumerate(value) if number < _ITEMS)

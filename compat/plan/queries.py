@@ -1,0 +1,37 @@
+"""Operators that queries made: in jobs in SQL, and in Java by the Table API."""
+
+from __future__ import annotations
+
+import re
+
+from compat.plan.facts import Operator, Program
+from compat.state.frozen import frozen
+
+_DESCRIBED = re.compile(r"(?P<number>\[\d+\]:)?(?P<kind>[A-Z]\w*)\((?P<rest>.*)\)", re.DOTALL)
+
+
+def of_query(operator: Operator) -> bool:
+    """True for an operator that a query made."""
+    numbered = not operator.detail.get("unnamed")
+    return operator.exec_node is not None or description(operator, numbered=numbered) is not None
+
+
+def has_queries(program: Program) -> bool:
+    """True for a job that is made of queries, or has some."""
+    return program.language == "sql" or any(map(of_query, program.operators))
+
+
+@frozen(kw_only=False)
+class Description:
+    """Flink's description of an operator: ``[6]:GroupAggregate(groupBy=[k], …)``, in its parts."""
+
+    kind: str
+    rest: str
+
+
+def description(operator: Operator, *, numbered: bool = True) -> Description | None:
+    """What Flink says of an operator of a query; None for others. Names that are not ``numbered`` are those of any operator."""
+    match = _DESCRIBED.fullmatch(operator.description or "")
+    if match is None or (numbered and match["number"] is None):
+        return None
+    return Description(match["kind"], match["rest"])

@@ -1,0 +1,50 @@
+"""Whether a file is as its last user left it: no crash in between, and no power cut."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+from pathlib import Path
+
+_MARK = "in-use"
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class InUse:
+    """The mark of those who have a file open. ``trusted`` is False where whoever had it before came to grief.
+
+    The mark is a file beside it: locked while somebody lives who has the file open, and afterwards naming the system's start
+    and the file's size. Else a process was killed at its work, perhaps by what it read, or the page cache was lost.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = os.open(f"{path}.{_MARK}", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.trusted = True  # another attempt has it open, and lives
+        else:
+            self.trusted = os.pread(self._file, 200, 0) == self._closed()
+            os.ftruncate(self._file, 0)
+        fcntl.flock(self._file, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        """The file is as it should be."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, self._closed(), 0)
+        os.close(self._file)
+
+    def _closed(self) -> bytes:
+        size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+        return f"closed {boot_id()} {size}".encode()
+
+
+@functools.cache
+def boot_id() -> str:
+    """The name of the system's start; empty where it does not tell."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,179 @@
+"""A savepoint under other operator ids, in a folder of its own: its state files are referred to, or copied beside it.
+
+    draft = read_draft(read_metadata("savepoint-1a2b3c"))
+    remapped = with_references(draft, {"cbc3…": NewId("7df1…", "count")})
+    write_folder("savepoint-1a2b3c-remapped", remapped)
+
+Savepoints name the files beside their `_metadata` by relative paths. In another folder these would mean other files, so they
+become absolute ones, or the files go along. All else stays byte for byte (`rewrite`).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compat.state.flink.errors import MissingStateFile, NotWritten, RefusedStateFile, UnreadableSavepoint
+from compat.state.flink.handles import RelativeFile, StateFile
+from compat.state.flink.locate import LOCAL, REFUSED, Location, locate
+from compat.state.flink.metadata import METADATA_FILE
+from compat.state.flink.model import Savepoint
+from compat.state.flink.rewriting import Draft, FileHandle, NewId, rewrite
+from compat.state.flink.storage import LOCAL_FILES, Storage
+
+_PIECE = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class StateCopy:
+    """A state file to copy: where it is on the savepoint's storage, its name in the new folder, the bytes that it must have."""
+
+    source: str
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remapped:
+    """A savepoint's new metadata, and the state files that go along. `references` tells whether it needs others as well."""
+
+    metadata: bytes
+    copies: tuple[StateCopy, ...]
+    references: bool
+    storage: Storage
+
+
+def with_references(draft: Draft, ids: Mapping[str, NewId], location: str | None = None) -> Remapped:
+    """The savepoint under new ids, whose state files stay where they are.
+
+    `location` is where the savepoint's folder is for Flink, if that is another name than the one it has here; its files are
+    then not looked for. Raises `MissingStateFile` if a file is not there, `RefusedStateFile` if its name leads out of the
+    folder.
+    """
+    savepoint = draft.savepoint
+    base = (location or _uri_of(savepoint)).rstrip("/")
+    known: dict[str, None] = {}
+
+    def absolute(file: FileHandle) -> FileHandle:
+        if isinstance(file, StateFile):
+            return file
+        if file.relative_path not in known:
+            _require(savepoint, locate(savepoint, file), looked_for=location is None)
+            known[file.relative_path] = None
+        return StateFile(f"{base}/{file.relative_path}", file.size)
+
+    metadata = rewrite(draft, ids, absolute)
+    return Remapped(metadata, (), draft.merges_files or any(True for _ in draft.files()), savepoint.storage)
+
+
+def self_contained(draft: Draft, ids: Mapping[str, NewId]) -> Remapped:
+    """The savepoint under new ids, with copies of its state files, which it names by relative paths; it can be moved.
+
+    Raises `MissingStateFile` and `RefusedStateFile` as `with_references` does, and `NotWritten` for a checkpoint with file
+    merging.
+    """
+    savepoint = draft.savepoint
+    if draft.merges_files:
+        raise NotWritten(
+            "a checkpoint whose files were merged cannot be copied",
+            path=savepoint.path,
+            why="Flink keeps the folders that its subtasks share, by their full names",
+            advice="Leave --copy out and keep the checkpoint, or take a savepoint.",
+        )
+    copies: dict[str, StateCopy] = {}
+    taken = {METADATA_FILE}
+
+    def beside(file: FileHandle) -> FileHandle:
+        found = locate(savepoint, file)
+        _require(savepoint, found, looked_for=True)
+        assert found.path is not None
+        copy = copies.get(found.path)
+        if copy is None:
+            name = _free(os.path.basename(_name(file)), taken)
+            taken.add(name.casefold())
+            copy = copies[found.path] = StateCopy(found.path, name, file.size)
+        return RelativeFile(copy.name, file.size)
+
+    metadata = rewrite(draft, ids, beside)
+    return Remapped(metadata, tuple(copies.values()), False, savepoint.storage)
+
+
+def write_folder(folder: str, remapped: Remapped) -> None:
+    """Make a folder of the savepoint, all of it or nothing: never over something that is there, an empty folder aside.
+
+    Raises `NotWritten`, or `UnreadableSavepoint` and `MissingStateFile` for a state file that cannot be copied.
+    """
+    target = os.path.abspath(folder)
+    require_free(folder)
+    parent, name = os.path.split(target)
+    unfinished = os.path.join(parent, f".{name}.{secrets.token_hex(4)}")
+    try:
+        os.makedirs(parent, exist_ok=True)
+        os.mkdir(unfinished)
+        try:
+            for copy in remapped.copies:
+                _copy(copy, os.path.join(unfinished, copy.name), remapped.storage)
+            with open(os.path.join(unfinished, METADATA_FILE), "xb") as file:
+                file.write(remapped.metadata)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(unfinished, target)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    except (OSError, ValueError) as error:
+        raise NotWritten("the folder cannot be made", path=folder, why=str(error)) from error
+
+
+def require_free(folder: str) -> None:
+    """Raise `NotWritten` if something is at the path already, an empty folder aside."""
+    try:
+        if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder) or os.listdir(folder)):
+            raise NotWritten("something is there already", path=folder, why="nothing is ever written over")
+    except (OSError, ValueError) as error:
+        raise NotWritten("cannot look there", path=folder, why=str(error)) from error
+
+
+def _copy(copy: StateCopy, to: str, storage: Storage) -> None:
+    done = 0
+    with open(to, "xb") as file:
+        while True:
+            try:
+                piece = storage.read(copy.source, done, _PIECE)
+            except (OSError, ValueError) as error:
+                raise UnreadableSavepoint("cannot read a state file", path=copy.source, why=str(error)) from error
+            if not piece:
+                break
+            file.write(piece)
+            done += len(piece)
+    if done < copy.size:
+        raise MissingStateFile(f"{done} bytes of {copy.size}", path=copy.source, why="it became shorter")
+
+
+def _require(savepoint: Savepoint, found: Location, *, looked_for: bool) -> None:
+    if found.status == REFUSED:
+        raise RefusedStateFile(f"`{found.name}` leads out of the savepoint's folders", path=savepoint.path)
+    if looked_for and found.status != LOCAL:
+        raise MissingStateFile(f"no state file `{found.name}` here", path=savepoint.path, why=found.status)
+
+
+def _uri_of(savepoint: Savepoint) -> str:
+    """The folder's name as Flink's `Path` spells it."""
+    return (
+        f"file:{savepoint.folder}" if savepoint.storage is LOCAL_FILES else savepoint.path.removesuffix(METADATA_FILE)
+    )
+
+
+def _name(file: FileHandle) -> str:
+    return (file.relative_path if isinstance(file, RelativeFile) else file.uri).replace("\\", "/")
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it if another file has it, whatever the case of its letters."""
+    free, number = name, 1
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free

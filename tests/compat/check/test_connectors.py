@@ -1,0 +1,55 @@
+"""Sources and sinks that became another connector's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.check.connectors import other_form
+from compat.plan.connectors import (
+    DeliveryGuarantee,
+    KafkaOffsets,
+    KafkaSink,
+    KafkaSource,
+    OffsetRule,
+    OtherSink,
+    OtherSource,
+)
+from tests.compat.builders import operator
+
+KAFKA = KafkaSource(topics=("t",), starting=KafkaOffsets(rule=OffsetRule.EARLIEST))
+KAFKA_SINK = KafkaSink(guarantee=DeliveryGuarantee.NONE)
+FILES = OtherSource(class_name="a.FileSource", split_serializer="a.FileSplits", enumerator_serializer="a.Pending")
+RENAMED = OtherSource(class_name="b.OwnFileSource", split_serializer="a.FileSplits", enumerator_serializer="a.Pending")
+FILE_SINK = OtherSink(class_name="a.FileSink", writer_serializer="a.Buckets", committable_serializer="a.Files")
+NEXT_SINK = OtherSink(class_name="a.NextSink", writer_serializer="a.Buckets", committable_serializer="a.Parts")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ({"connector": KAFKA}, {"connector": FILES}, ("KafkaSource", "FileSource")),
+        ({"connector": FILES}, {"connector": KAFKA}, ("FileSource", "KafkaSource")),
+        ({"connector": FILES}, {"connector": RENAMED}, None),
+        ({"connector": KAFKA}, {"connector": KAFKA}, None),
+        ({"connector": FILES}, {}, None),
+        ({"detail": {"class": "FileSource"}}, {"connector": KAFKA}, ("FileSource", "KafkaSource")),
+        ({"detail": {"class": "FileSource"}}, {"detail": {"class": "FileSource"}}, None),
+    ],
+)
+def test_sources(old: dict[str, Any], new: dict[str, Any], told: tuple[str, str] | None) -> None:
+    assert other_form(operator("in", kind="source", **old), operator("in", kind="source", **new)) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "told"),
+    [
+        ("sink_writer", FILE_SINK, NEXT_SINK, None),
+        ("sink_committer", FILE_SINK, NEXT_SINK, ("FileSink", "NextSink")),
+        ("sink_writer", FILE_SINK, KAFKA_SINK, ("FileSink", "KafkaSink")),
+        ("sink_writer", KAFKA_SINK, KAFKA_SINK, None),
+    ],
+)
+def test_sinks(kind: str, old: Any, new: Any, told: tuple[str, str] | None) -> None:
+    assert other_form(operator("out", kind=kind, connector=old), operator("out", kind=kind, connector=new)) == told

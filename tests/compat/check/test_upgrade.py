@@ -1,0 +1,109 @@
+"""From one version of Flink to another: what breaks, held against restores of savepoints of 1.20.0 in 2.3.0."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.check.decision import check
+from compat.check.findings import Finding
+from compat.plan.as_run import KEPT_BY, STORE
+from compat.plan.facts import Operator, Program, Snapshot
+from compat.savepoint import facts
+from compat.savepoint.recorded import read
+from tests.compat.builders import operator, program
+
+JAVA = Path(__file__).parents[2] / "golden" / "java"
+UPGRADE = "1.20.0-to-2.3.0"
+WITH_KRYO = {"enum_in_kryo_reordered", "kryo_field_renamed_longs", "kryo_same"}
+
+
+@cache
+def restored() -> dict[str, set[str]]:
+    """What Flink 2.3.0 did with each savepoint of 1.20.0."""
+    with gzip.open(JAVA / "results.jsonl.gz") as file:
+        records = [json.loads(line) for line in file]
+    return {
+        one["name"]: {attempt["outcome"] for attempt in one["attempts"].values()}
+        for one in records
+        if one["version"] == UPGRADE and (JAVA / "1.20.0" / one["name"] / "savepoint" / "_metadata").exists()
+    }
+
+
+def upgraded(name: str, flink: str = "2.3") -> list[Finding]:
+    """The findings about the upgrade of a savepoint, whose operators NEW has just so."""
+    recorded = read(str(JAVA / "1.20.0" / name / "savepoint"))
+    new = program("new.jar", *(_same(one.id) for one in recorded.operators), flink=flink)
+    old = facts.program(recorded, "savepoint", new)
+    return [finding for finding in check(old, new).findings if finding.rule == "CMP604"]
+
+
+def _same(id: str) -> Operator:
+    return operator("fn", id=id, states=None, states_unknown="not asked")
+
+
+def test_there_are_upgrades_with_kryo_and_without() -> None:
+    assert restored().keys() > WITH_KRYO
+
+
+@pytest.mark.parametrize("name", sorted(restored()))
+def test_flink_refuses_what_kryo_wrote(name: str) -> None:
+    told = upgraded(name)
+    assert bool(told) == (name in WITH_KRYO)
+    if told:
+        assert restored()[name] == {"restore-failed"}
+    assert upgraded(name, flink="1.20") == []
+
+
+def told(old: Program, new: Program) -> list[str]:
+    """The titles of the findings about the upgrade."""
+    return [finding.title for finding in check(old, new).findings if finding.rule == "CMP604"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        ("1.20", "1.20", False),
+        ("1.20", "2.3", False),
+        ("2.0", "2.3", False),
+        ("2.3", "2.1", False),
+        ("2.1", "2.0", True),
+        ("2.0", "1.20", True),
+        ("2.3", "1.20", True),
+        ("", "1.20", False),
+        ("2.3", "x", False),
+    ],
+)
+def test_no_version_reads_the_metadata_of_later_ones(old: str, new: str, refused: bool) -> None:
+    count = operator("Count", uid="count")
+    titles = told(program("v1.py", count, flink=old), program("v2.py", count, flink=new))
+    assert bool(titles) == refused
+
+
+@pytest.mark.parametrize(
+    ("format", "flink", "refused"), [(4, "1.20", False), (5, "1.20", True), (6, "2.0", True), (6, "2.1", False)]
+)
+def test_a_savepoint_tells_its_format(format: int, flink: str, refused: bool) -> None:
+    count = operator("Count", uid="count")
+    snapshot = Snapshot(path="s/_metadata", format_version=format)
+    old = program("s", count, kind="savepoint", flink=flink, snapshot=snapshot)
+    assert bool(told(old, program("v2.py", count, flink=flink))) == refused
+
+
+def test_sources_of_the_old_kind_are_gone() -> None:
+    consumer: Any = operator("orders", uid="orders", kind="legacy_source", detail={"class": "FlinkKafkaConsumer"})
+    old, new = program("v1.py", consumer, flink="1.20"), program("v2.py", consumer)
+    assert "is a FlinkKafkaConsumer" in told(old, new)[0]
+    assert told(old, replace(new, flink="1.20")) == []
+
+
+def test_a_store_of_ours_is_read_by_its_own_rules() -> None:
+    count = operator("Count", uid="count")
+    kept = program("v1.py", count, flink="2.3", settings={KEPT_BY: STORE})
+    assert told(kept, program("v2.py", count, flink="1.20")) == []

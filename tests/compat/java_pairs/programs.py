@@ -1,0 +1,667 @@
+"""The pairs of programs in Java."""
+
+from __future__ import annotations
+
+from tests.compat.java_pairs.model import IMPORTS, OK, WRONG, JavaPair
+
+PARTS = f"""package pairs;
+{IMPORTS}
+/** What the programs are made of. */
+public class Parts {{
+  static SingleOutputStreamOperator<Long> longs(StreamExecutionEnvironment env, String name) {{
+    return env.fromSource(new NumberSequenceSource(0, 9), WatermarkStrategy.noWatermarks(), name);
+  }}
+  static void end(SingleOutputStreamOperator<?> stream) {{ stream.sinkTo((DiscardingSink) new DiscardingSink<>()); }}
+  public static class Mod implements KeySelector<Long, Long> {{
+    final long m;
+    Mod(long m) {{ this.m = m; }}
+    public Long getKey(Long v) {{ return v % m; }}
+  }}
+  public static class Count extends KeyedProcessFunction<Long, Long, Long> {{
+    final String label;
+    transient ValueState<Long> n;
+    Count(String label) {{ this.label = label; }}
+    public void open(OpenContext c) {{ n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }}
+    public void processElement(Long v, Context c, Collector<Long> out) throws Exception {{
+      n.update(n.value() == null ? 1 : n.value() + 1);
+      out.collect(label.length() + n.value());
+    }}
+  }}
+  public static class Sum implements AggregateFunction<Long, Long, Long> {{
+    public Long createAccumulator() {{ return 0L; }}
+    public Long add(Long v, Long a) {{ return v + a; }}
+    public Long getResult(Long a) {{ return a; }}
+    public Long merge(Long a, Long b) {{ return a + b; }}
+  }}
+  public static class Product implements AggregateFunction<Long, Long, Long> {{
+    public Long createAccumulator() {{ return 1L; }}
+    public Long add(Long v, Long a) {{ return v * a; }}
+    public Long getResult(Long a) {{ return a; }}
+    public Long merge(Long a, Long b) {{ return a * b; }}
+  }}
+  public static class All<W extends Window> extends ProcessWindowFunction<Long, Long, Long, W> {{
+    public void process(Long key, Context c, Iterable<Long> in, Collector<Long> out) {{ for (Long v : in) out.collect(v); }}
+  }}
+  public static class Sides extends KeyedCoProcessFunction<Long, Long, Long, Long> {{
+    transient ValueState<Long> left, right;
+    public void open(OpenContext c) {{
+      left = getRuntimeContext().getState(new ValueStateDescriptor<>("left", Long.class));
+      right = getRuntimeContext().getState(new ValueStateDescriptor<>("right", Long.class));
+    }}
+    public void processElement1(Long v, Context c, Collector<Long> out) throws Exception {{ left.update(v); }}
+    public void processElement2(Long v, Context c, Collector<Long> out) throws Exception {{ right.update(v); }}
+  }}
+  public static class Timed extends KeyedProcessFunction<Long, Long, Long> {{
+    transient ValueState<Long> n;
+    public void open(OpenContext c) {{ n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }}
+    public void processElement(Long v, Context c, Collector<Long> out) throws Exception {{
+      n.update(v);
+      c.timerService().registerEventTimeTimer(v + 1000);
+    }}
+    public void onTimer(long t, OnTimerContext c, Collector<Long> out) throws Exception {{ out.collect(n.value()); }}
+  }}
+  public static class Untimed extends KeyedProcessFunction<Long, Long, Long> {{
+    transient ValueState<Long> n;
+    public void open(OpenContext c) {{ n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }}
+    public void processElement(Long v, Context c, Collector<Long> out) throws Exception {{ n.update(v); }}
+    public void onTimer(long t, OnTimerContext c, Collector<Long> out) throws Exception {{ out.collect(n.value()); }}
+  }}
+  public static class Late {{
+    static void ask(TimerService timers, long v) {{ timers.registerEventTimeTimer(v + 1000); }}
+  }}
+  public static class TimedElsewhere extends KeyedProcessFunction<Long, Long, Long> {{
+    transient ValueState<Long> n;
+    public void open(OpenContext c) {{ n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }}
+    public void processElement(Long v, Context c, Collector<Long> out) throws Exception {{
+      n.update(v);
+      Late.ask(c.timerService(), v);
+    }}
+    public void onTimer(long t, OnTimerContext c, Collector<Long> out) throws Exception {{ out.collect(n.value()); }}
+  }}
+  public static class Flat extends RichFlatMapFunction<Long, Long> {{
+    transient ValueState<Long> n;
+    public void open(OpenContext c) {{ n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }}
+    public void flatMap(Long v, Collector<Long> out) throws Exception {{ n.update(v); }}
+  }}
+  public static class Own extends AbstractStreamOperator<Long>
+      implements OneInputStreamOperator<Long, Long>, Triggerable<Long, VoidNamespace> {{
+    final String service;
+    transient InternalTimerService<VoidNamespace> timers;
+    transient ValueState<Long> n;
+    Own(String service) {{ this.service = service; }}
+    public void open() throws Exception {{
+      super.open();
+      timers = getInternalTimerService(service, VoidNamespaceSerializer.INSTANCE, this);
+      n = getPartitionedState(new ValueStateDescriptor<>("n", Long.class));
+    }}
+    public void processElement(StreamRecord<Long> r) throws Exception {{
+      n.update(r.getValue());
+      timers.registerEventTimeTimer(VoidNamespace.INSTANCE, r.getValue());
+    }}
+    public void onEventTime(InternalTimer<Long, VoidNamespace> t) {{}}
+    public void onProcessingTime(InternalTimer<Long, VoidNamespace> t) {{}}
+  }}
+  static Pattern<Long, Long> pattern(String first, String second, long limit) {{
+    return Pattern.<Long>begin(first).where(SimpleCondition.of(v -> v < 3))
+      .followedBy(second).where(SimpleCondition.of(v -> v > limit));
+  }}
+  public static class Matches extends PatternProcessFunction<Long, Long> {{
+    public void processMatch(Map<String, List<Long>> m, Context c, Collector<Long> out) {{ out.collect(1L); }}
+  }}
+  public static class Gap implements SessionWindowTimeGapExtractor<Long> {{
+    final long gap;
+    Gap(long gap) {{ this.gap = gap; }}
+    public long extract(Long v) {{ return gap; }}
+  }}
+  public static class Ask extends RichAsyncFunction<Long, Long> {{
+    public void asyncInvoke(Long v, ResultFuture<Long> f) {{ f.complete(List.of(v)); }}
+  }}
+  public static class AskOthers extends RichAsyncFunction<Long, Long> {{
+    public void asyncInvoke(Long v, ResultFuture<Long> f) {{ f.complete(List.of(v, v)); }}
+  }}
+}}
+"""
+
+_ASYNC = """public static class Asks extends KeyedProcessFunction<Long, Long, Long> {
+  transient org.apache.flink.api.common.state.v2.ValueState<Long> n;
+  public void open(OpenContext c) {
+    n = ((StreamingRuntimeContext) getRuntimeContext())
+      .getValueState(new org.apache.flink.api.common.state.v2.ValueStateDescriptor<>("n", Types.LONG));
+  }
+  public void processElement(Long v, Context c, Collector<Long> out) { n.asyncUpdate(v); } }"""
+_TWO = """  end(s.keyBy(new Mod({0})).process(new Count("{1}")));
+  end(s.keyBy(new Mod({2})).process(new Count("{3}")));"""
+_TWO_SOURCES = """  end(longs(env, "{0}").keyBy(new Mod(3)).process(new Count("n")));
+  end(longs(env, "{1}").keyBy(new Mod(3)).process(new Count("n")));"""
+_TWO_UIDS = """  end(s.keyBy(new Mod(3)).process(new Count("n")).name("clicks").uid("{0}"));
+  end(s.keyBy(new Mod(3)).process(new Timed()).name("buys").uid("{1}"));"""
+_AT = """  end(s.keyBy(new Mod(3)).process(new {0}()));"""
+_KEYED = """  end(s.keyBy(new Mod(3)).process(new {0}()).uid("f"));"""
+_KEY = """  end(s.keyBy({0}).process(new Count("n")).uid("f"));"""
+_WINDOW = """  end(s.keyBy(new Mod(3)).window({0}).{1}.uid("w"));"""
+_SUM = "aggregate(new Sum())"
+_TUMBLING = "TumblingEventTimeWindows.of(Duration.ofMillis(1000))"
+_TWO_STREAMS = """  DataStream<Long> x = longs(env, "x").uid("x").map(v -> v).returns(Types.LONG).uid("xm");
+  DataStream<Long> y = longs(env, "y").uid("y").map(v -> v).returns(Types.LONG).uid("ym");
+"""
+_CONNECT = _TWO_STREAMS + """  end({0}.connect({1}).keyBy(new Mod(3), new Mod(3)).process(new {2}()).uid("co"));"""
+_INTERVAL = (
+    _TWO_STREAMS
+    + """  end({0}.keyBy(new Mod(3)).intervalJoin({1}.keyBy(new Mod(3)))
+    .between(Duration.ofMillis(-{2}), Duration.ofMillis(100)).process(new Meet()).uid("j"));"""
+)
+_MEET = """public static class Meet extends ProcessJoinFunction<Long, Long, Long> {
+  public void processElement(Long a, Long b, Context c, Collector<Long> out) { out.collect(a + b); } }"""
+_JOIN = (
+    _TWO_STREAMS
+    + """  end((SingleOutputStreamOperator<Long>) {0}.join({1}).where(new Mod(3)).equalTo(new Mod(3))
+    .window(TumblingEventTimeWindows.of(Duration.ofMillis(1000)))
+    .apply((JoinFunction<Long, Long, Long>) (a, b) -> a + b, Types.LONG).uid("j"));"""
+)
+_COGROUP = (
+    _TWO_STREAMS
+    + """  end((SingleOutputStreamOperator<Long>) {0}.coGroup({1}).where(new Mod(3)).equalTo(new Mod(3))
+    .window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).apply(new Groups()).uid("j"));"""
+)
+_GROUPS = """public static class Groups implements CoGroupFunction<Long, Long, Long> {
+  public void coGroup(Iterable<Long> a, Iterable<Long> b, Collector<Long> out) { out.collect(1L); } }"""
+_PATTERN = """  end(CEP.pattern(s.keyBy(new Mod(3)), {0}).process(new Matches()).uid("cep"));"""
+_STATES = """public static class F extends KeyedProcessFunction<Long, Long, Long> {{
+  transient ValueState<Long> {0}, {1};
+  public void open(OpenContext c) {{
+    {0} = getRuntimeContext().getState(new ValueStateDescriptor<>("{2}", Long.class));
+    {1} = getRuntimeContext().getState(new ValueStateDescriptor<>("{3}", Long.class));
+  }}
+  public void processElement(Long v, Context c, Collector<Long> out) throws Exception {{
+    {0}.update(v); {1}.update(v * {4}); out.collect({0}.value());
+  }} }}"""
+_ONE_STATE = """public static class F extends KeyedProcessFunction<Long, Long, Long> {
+  transient ValueState<Long> small;
+  public void open(OpenContext c) { small = getRuntimeContext().getState(new ValueStateDescriptor<>("x", Long.class)); }
+  public void processElement(Long v, Context c, Collector<Long> out) throws Exception { small.update(v); } }"""
+_NO_STATE = """public static class F extends KeyedProcessFunction<Long, Long, Long> {
+  public void processElement(Long v, Context c, Collector<Long> out) { out.collect(v); } }"""
+_CROSSED = """public static class Crossed extends KeyedCoProcessFunction<Long, Long, Long, Long> {
+  transient ValueState<Long> left, right;
+  public void open(OpenContext c) {
+    left = getRuntimeContext().getState(new ValueStateDescriptor<>("left", Long.class));
+    right = getRuntimeContext().getState(new ValueStateDescriptor<>("right", Long.class));
+  }
+  public void processElement1(Long v, Context c, Collector<Long> out) throws Exception { right.update(v); }
+  public void processElement2(Long v, Context c, Collector<Long> out) throws Exception { left.update(v); } }
+public static class Both extends KeyedCoProcessFunction<Long, Long, Long, Long> {
+  transient ValueState<Long> seen;
+  public void open(OpenContext c) { seen = getRuntimeContext().getState(new ValueStateDescriptor<>("seen", Long.class)); }
+  public void processElement1(Long v, Context c, Collector<Long> out) throws Exception { add(v); }
+  public void processElement2(Long v, Context c, Collector<Long> out) throws Exception { add(-v); }
+  void add(Long v) throws Exception { seen.update(v); } }"""
+
+
+def _window(name: str, old: str, new: str, verdict: str = OK, *rules: str, notes: tuple[str, ...] = ()) -> JavaPair:
+    return JavaPair(name=name, old=old, new=new, verdict=verdict, rules=rules, notes=notes)
+
+
+_GENERATED = """  DataStream<Long> x = longs(env, "{0}");
+  DataStream<Long> y = longs(env, "{1}");
+  end(x.connect(y).keyBy(new Mod(3), new Mod(3)).process(new Sides()));"""
+_LEGACY = (
+    """  end((SingleOutputStreamOperator<Long>) env.addSource(new Old()).uid("old").map(v -> v).returns(Types.LONG));"""
+)
+_LEGACY_SOURCE = """public static class Old implements SourceFunction<Long>, CheckpointedFunction {{
+  transient ListState<Long> at;
+  public void run(SourceContext<Long> c) {{}}
+  public void cancel() {{}}
+  public void snapshotState(FunctionSnapshotContext c) {{}}
+  public void initializeState(FunctionInitializationContext c) throws Exception {{
+    at = c.getOperatorStateStore().getListState(new ListStateDescriptor<>("{0}", Long.class));
+  }} }}"""
+_SIDE = """  SingleOutputStreamOperator<Long> f = s.keyBy(new Mod(3)).process(new Count("n")).uid("f");
+  end(f);
+"""
+_RULES = """  BroadcastStream<Long> rules = longs(env, "rules").uid("rules")
+    .broadcast(new MapStateDescriptor<>("{0}", Long.class, Long.class));
+  end(s.keyBy(new Mod(3)).connect(rules).process(new Ruled()).uid("f"));"""
+_RULED = """public static class Ruled extends KeyedBroadcastProcessFunction<Long, Long, Long, Long> {
+  transient ValueState<Long> n;
+  public void open(OpenContext c) { n = getRuntimeContext().getState(new ValueStateDescriptor<>("n", Long.class)); }
+  public void processElement(Long v, ReadOnlyContext c, Collector<Long> out) throws Exception { n.update(v); }
+  public void processBroadcastElement(Long v, Context c, Collector<Long> out) { out.collect(v); } }"""
+
+IDENTITY = [
+    JavaPair(
+        name="branches_swapped",
+        old=_TWO.format(3, "a", 3, "b"),
+        new=_TWO.format(3, "b", 3, "a"),
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(name="branches_made_otherwise", old=_TWO.format(3, "a", 3, "b"), new=_TWO.format(3, "c", 3, "b")),
+    JavaPair(
+        name="branches_swapped_by_key",
+        old=_TWO.format(3, "a", 5, "a"),
+        new=_TWO.format(5, "a", 3, "a"),
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(
+        name="branches_swapped_by_source",
+        old=_TWO_SOURCES.format("clicks", "buys"),
+        new=_TWO_SOURCES.format("buys", "clicks"),
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(
+        name="uids_swapped",
+        old=_TWO_UIDS.format("a", "b"),
+        new=_TWO_UIDS.format("b", "a"),
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(name="uids_kept", old=_TWO_UIDS.format("a", "b"), new=_TWO_UIDS.format("a", "b")),
+    JavaPair(
+        name="uids_kept_names_swapped",
+        old=_TWO_UIDS.format("a", "b"),
+        new=_TWO_UIDS.format("a", "b").replace("clicks", "x").replace("buys", "clicks").replace('"x"', '"buys"'),
+    ),
+    JavaPair(name="function_replaced", old=_AT.format("Timed"), new=_AT.format("TimedElsewhere"), rules=("CMP115",)),
+    JavaPair(name="function_replaced_under_a_uid", old=_KEYED.format("Timed"), new=_KEYED.format("TimedElsewhere")),
+    JavaPair(
+        name="class_renamed",
+        old=_AT.format("F"),
+        new=_AT.format("G"),
+        old_beside=_ONE_STATE.replace("public static class F", "class F"),
+        new_beside=_ONE_STATE.replace("public static class F", "class G"),
+    ),
+    JavaPair(
+        name="renamed_and_made_otherwise",
+        old='  end(s.keyBy(new Mod(3)).process(new Count("a")).name("clicks"));',
+        new='  end(s.keyBy(new Mod(3)).process(new Count("b")).name("buys"));',
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(
+        name="renamed_only",
+        old='  end(s.keyBy(new Mod(3)).process(new Count("a")).name("clicks"));',
+        new='  end(s.keyBy(new Mod(3)).process(new Count("a")).name("buys"));',
+    ),
+]
+
+INPUTS = [
+    JavaPair(
+        name="connect_exchanged",
+        old=_CONNECT.format("x", "y", "Sides"),
+        new=_CONNECT.format("y", "x", "Sides"),
+        verdict=WRONG,
+        rules=("CMP113",),
+    ),
+    JavaPair(
+        name="connect_kept",
+        old=_CONNECT.format("x", "y", "Sides"),
+        new=_CONNECT.format('x.map(v -> v + 1).returns(Types.LONG).uid("more")', "y", "Sides"),
+    ),
+    JavaPair(
+        name="connect_exchanged_with_the_code",
+        old=_CONNECT.format("x", "y", "Sides"),
+        new=_CONNECT.format("y", "x", "Crossed"),
+        classes=_CROSSED,
+    ),
+    JavaPair(
+        name="connect_exchanged_over_one_state",
+        old=_CONNECT.format("x", "y", "Both"),
+        new=_CONNECT.format("y", "x", "Both"),
+        classes=_CROSSED,
+        rules=("CMP113",),
+    ),
+    JavaPair(
+        name="interval_join_exchanged",
+        old=_INTERVAL.format("x", "y", 100),
+        new=_INTERVAL.format("y", "x", 100),
+        classes=_MEET,
+        verdict=WRONG,
+        rules=("CMP113",),
+    ),
+    JavaPair(
+        name="interval_join_wider",
+        old=_INTERVAL.format("x", "y", 100),
+        new=_INTERVAL.format("x", "y", 200),
+        classes=_MEET,
+        rules=("CMP426",),
+    ),
+    JavaPair(
+        name="interval_join_kept",
+        old=_INTERVAL.format("x", "y", 100),
+        new=_INTERVAL.format("x", "y", 100),
+        classes=_MEET,
+    ),
+    JavaPair(
+        name="window_join_exchanged",
+        old=_JOIN.format("x", "y"),
+        new=_JOIN.format("y", "x"),
+        verdict=WRONG,
+        rules=("CMP113",),
+    ),
+    JavaPair(name="window_join_kept", old=_JOIN.format("x", "y"), new=_JOIN.format("x", "y")),
+    JavaPair(
+        name="cogroup_exchanged",
+        old=_COGROUP.format("x", "y"),
+        new=_COGROUP.format("y", "x"),
+        classes=_GROUPS,
+        verdict=WRONG,
+        rules=("CMP113",),
+    ),
+    JavaPair(
+        name="union_exchanged",
+        old=_TWO_STREAMS + '  end(x.union(y).keyBy(new Mod(3)).process(new Count("n")).uid("f"));',
+        new=_TWO_STREAMS + '  end(y.union(x).keyBy(new Mod(3)).process(new Count("n")).uid("f"));',
+    ),
+    JavaPair(
+        name="async_function_replaced",
+        old='  end(AsyncDataStream.orderedWait(s, new Ask(), 1, java.util.concurrent.TimeUnit.SECONDS).uid("ask"));',
+        new='  end(AsyncDataStream.orderedWait(s, new AskOthers(), 1, java.util.concurrent.TimeUnit.SECONDS).uid("ask"));',
+    ),
+]
+
+MORE = [
+    JavaPair(
+        name="everything_exchanged_by_generated_ids",
+        old=_GENERATED.format("a", "b"),
+        new=_GENERATED.format("b", "a"),
+        verdict=WRONG,
+        rules=("CMP103", "CMP113"),
+    ),
+    JavaPair(
+        name="legacy_source_with_another_name_of_its_state",
+        old=_LEGACY,
+        new=_LEGACY,
+        old_classes=_LEGACY_SOURCE.format("offset"),
+        new_classes=_LEGACY_SOURCE.format("position"),
+        verdict=WRONG,
+        rules=("CMP402",),
+    ),
+    JavaPair(
+        name="legacy_source_kept",
+        old=_LEGACY,
+        new=_LEGACY,
+        classes=_LEGACY_SOURCE.format("offset"),
+    ),
+    JavaPair(
+        name="side_output_added",
+        old=_SIDE,
+        new=_SIDE
+        + '  end((SingleOutputStreamOperator<Long>) f.getSideOutput(new org.apache.flink.util.OutputTag<Long>("late") {})'
+        ".map(v -> v).returns(Types.LONG));",
+    ),
+    JavaPair(
+        name="broadcast_state_renamed",
+        old=_RULES.format("rules"),
+        new=_RULES.format("settings"),
+        classes=_RULED,
+        verdict=WRONG,
+        rules=("CMP402",),
+    ),
+    JavaPair(name="broadcast_state_kept", old=_RULES.format("rules"), new=_RULES.format("rules"), classes=_RULED),
+    JavaPair(
+        name="window_of_all_records",
+        old='  end(s.windowAll(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Sum()).uid("w"));',
+        new='  end(s.windowAll(TumblingEventTimeWindows.of(Duration.ofMillis(500))).aggregate(new Sum()).uid("w"));',
+        rules=("CMP407",),
+    ),
+    JavaPair(
+        name="windows_swapped_by_what_they_fold",
+        old="""  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Sum()));
+  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Product()));""",
+        new="""  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Product()));
+  end(s.keyBy(new Mod(3)).window(TumblingEventTimeWindows.of(Duration.ofMillis(1000))).aggregate(new Sum()));""",
+        verdict=WRONG,
+        rules=("CMP103",),
+    ),
+    JavaPair(
+        name="connect_of_a_union_exchanged",
+        old=_TWO_STREAMS
+        + '  end(x.union(longs(env, "z").uid("z")).connect(y).keyBy(new Mod(3), new Mod(3)).process(new Sides()).uid("co"));',
+        new=_TWO_STREAMS
+        + '  end(y.connect(x.union(longs(env, "z").uid("z"))).keyBy(new Mod(3), new Mod(3)).process(new Sides()).uid("co"));',
+        verdict=WRONG,
+        rules=("CMP113",),
+    ),
+]
+
+STATES = [
+    JavaPair(
+        name="state_names_exchanged",
+        old=_KEYED.format("F"),
+        new=_KEYED.format("F"),
+        old_classes=_STATES.format("small", "big", "x", "y", 1000),
+        new_classes=_STATES.format("small", "big", "y", "x", 1000),
+        verdict=WRONG,
+        rules=("CMP423",),
+    ),
+    JavaPair(
+        name="state_names_exchanged_in_new_code",
+        old=_KEYED.format("F"),
+        new=_KEYED.format("F"),
+        old_classes=_STATES.format("small", "big", "x", "y", 1000),
+        new_classes=_STATES.format("small", "big", "y", "x", 10),
+        rules=("CMP423",),
+    ),
+    JavaPair(
+        name="fields_renamed",
+        old=_KEYED.format("F"),
+        new=_KEYED.format("F"),
+        old_classes=_STATES.format("small", "big", "x", "y", 1000),
+        new_classes=_STATES.format("big", "small", "x", "y", 1000),
+    ),
+    JavaPair(
+        name="only_state_dropped",
+        old=_KEYED.format("F"),
+        new=_KEYED.format("F"),
+        old_classes=_ONE_STATE,
+        new_classes=_NO_STATE,
+        verdict=WRONG,
+        rules=("CMP401",),
+    ),
+    JavaPair(
+        name="one_of_two_states_dropped",
+        old=_KEYED.format("F"),
+        new=_KEYED.format("F"),
+        old_classes=_STATES.format("small", "big", "x", "y", 1000),
+        new_classes=_ONE_STATE,
+        rules=("CMP401",),
+    ),
+    JavaPair(
+        name="key_of_a_lambda_that_moved",
+        old=_KEY.format("v -> v % 3"),
+        new='  end(s.filter(v -> v > 7).uid("g"));\n' + _KEY.format("v -> v % 3"),
+    ),
+    JavaPair(
+        name="asynchronous_state",
+        old=_KEYED.format("Untimed"),
+        new='  end(s.keyBy(new Mod(3)).enableAsyncState().process(new Asks()).uid("f"));',
+        new_classes=_ASYNC,
+        rules=("CMP605",),
+    ),
+    JavaPair(name="state_as_before", old=_KEYED.format("Untimed"), new=_KEYED.format("Untimed")),
+]
+
+TIMERS = [
+    JavaPair(name="timers_gone", old=_KEYED.format("Timed"), new=_KEYED.format("Untimed"), rules=("CMP412",)),
+    JavaPair(name="timers_set_elsewhere", old=_KEYED.format("Timed"), new=_KEYED.format("TimedElsewhere")),
+    JavaPair(
+        name="no_timers_at_all",
+        old=_KEYED.format("Timed"),
+        new='  end(s.keyBy(new Mod(3)).flatMap(new Flat()).uid("f"));',
+        rules=("CMP412",),
+    ),
+    JavaPair(
+        name="flat_map_in_place_of_process",
+        old=_KEYED.format("Untimed"),
+        new='  end(s.keyBy(new Mod(3)).flatMap(new Flat()).uid("f"));',
+    ),
+    JavaPair(
+        name="timer_service_renamed",
+        old='  end(s.keyBy(new Mod(3)).transform("own", Types.LONG, new Own("a")).uid("f"));',
+        new='  end(s.keyBy(new Mod(3)).transform("own", Types.LONG, new Own("b")).uid("f"));',
+        rules=("CMP412",),
+    ),
+    JavaPair(
+        name="timer_service_kept",
+        old='  end(s.keyBy(new Mod(3)).transform("own", Types.LONG, new Own("a")).uid("f"));',
+        new='  end(s.keyBy(new Mod(3)).transform("own operator", Types.LONG, new Own("a")).uid("f"));',
+    ),
+]
+
+WINDOWS = [
+    _window("windows_kept", _WINDOW.format(_TUMBLING, _SUM), _WINDOW.format(_TUMBLING, _SUM)),
+    _window(
+        "window_size",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format(_TUMBLING.replace("1000", "2000"), _SUM),
+        OK,
+        "CMP407",
+    ),
+    _window(
+        "window_offset",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format("TumblingEventTimeWindows.of(Duration.ofMillis(1000), Duration.ofMillis(100))", _SUM),
+        OK,
+        "CMP407",
+    ),
+    _window(
+        "tumbling_to_session",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format("EventTimeSessionWindows.withGap(Duration.ofMillis(1000))", _SUM),
+        WRONG,
+        "CMP407",
+    ),
+    _window(
+        "session_gap_of_a_record",
+        _WINDOW.format("EventTimeSessionWindows.withDynamicGap(new Gap(10))", _SUM),
+        _WINDOW.format("EventTimeSessionWindows.withDynamicGap(new Gap(20))", _SUM),
+        OK,
+        "CMP407",
+    ),
+    _window(
+        "session_gap_kept",
+        _WINDOW.format("EventTimeSessionWindows.withDynamicGap(new Gap(10))", _SUM),
+        _WINDOW.format("EventTimeSessionWindows.withDynamicGap(new Gap(10))", _SUM),
+    ),
+    _window(
+        "reduce_to_aggregate",
+        _WINDOW.format(_TUMBLING, "reduce((ReduceFunction<Long>) (a, b) -> a + b)"),
+        _WINDOW.format(_TUMBLING, _SUM),
+        WRONG,
+        "CMP414",
+        "CMP421",
+    ),
+    _window(
+        "aggregate_to_process",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format(_TUMBLING, "process(new All<TimeWindow>())"),
+        WRONG,
+        "CMP410",
+        "CMP414",
+    ),
+    _window(
+        "aggregate_with_a_window_function",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format(_TUMBLING, "aggregate(new Sum(), new All<TimeWindow>())"),
+    ),
+    _window(
+        "trigger_of_another_kind",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format(_TUMBLING, "trigger(ContinuousEventTimeTrigger.of(Duration.ofMillis(100)))." + _SUM),
+        OK,
+        "CMP424",
+    ),
+    _window(
+        "trigger_interval",
+        _WINDOW.format(_TUMBLING, "trigger(ContinuousEventTimeTrigger.of(Duration.ofMillis(100)))." + _SUM),
+        _WINDOW.format(_TUMBLING, "trigger(ContinuousEventTimeTrigger.of(Duration.ofMillis(200)))." + _SUM),
+        OK,
+        "CMP424",
+    ),
+    _window(
+        "default_trigger_written_down",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format(_TUMBLING, "trigger(EventTimeTrigger.create())." + _SUM),
+    ),
+    _window(
+        "evictor_of_more",
+        _WINDOW.format(_TUMBLING, "evictor(CountEvictor.of(5)).process(new All<TimeWindow>())"),
+        _WINDOW.format(_TUMBLING, "evictor(CountEvictor.of(9)).process(new All<TimeWindow>())"),
+        OK,
+        "CMP424",
+    ),
+    _window(
+        "more_lateness",
+        _WINDOW.format(_TUMBLING, _SUM),
+        _WINDOW.format(_TUMBLING, "allowedLateness(Duration.ofMillis(10))." + _SUM),
+        OK,
+        notes=("CMP424",),
+    ),
+    _window(
+        "less_lateness",
+        _WINDOW.format(_TUMBLING, "allowedLateness(Duration.ofMillis(10))." + _SUM),
+        _WINDOW.format(_TUMBLING, _SUM),
+    ),
+    _window(
+        "count_window_size",
+        '  end(s.keyBy(new Mod(3)).countWindow(20).process(new All<GlobalWindow>()).uid("w"));',
+        '  end(s.keyBy(new Mod(3)).countWindow(30).process(new All<GlobalWindow>()).uid("w"));',
+        OK,
+        "CMP424",
+    ),
+]
+
+PATTERNS = [
+    JavaPair(
+        name="pattern_kept",
+        old=_PATTERN.format('pattern("a", "b", 5)'),
+        new=_PATTERN.format('pattern("a", "b", 5)'),
+    ),
+    JavaPair(
+        name="first_stage_renamed",
+        old=_PATTERN.format('pattern("a", "b", 5)'),
+        new=_PATTERN.format('pattern("start", "b", 5)'),
+        verdict=WRONG,
+        rules=("CMP425",),
+    ),
+    JavaPair(
+        name="second_stage_renamed",
+        old=_PATTERN.format('pattern("a", "b", 5)'),
+        new=_PATTERN.format('pattern("a", "c", 5)'),
+        verdict=WRONG,
+        rules=("CMP425",),
+    ),
+    JavaPair(
+        name="condition_changed",
+        old=_PATTERN.format('pattern("a", "b", 5)'),
+        new=_PATTERN.format('pattern("a", "b", 6)'),
+        rules=("CMP425",),
+    ),
+    JavaPair(
+        name="stage_added",
+        old=_PATTERN.format('pattern("a", "b", 5)'),
+        new=_PATTERN.format('pattern("a", "b", 5).followedBy("c")'),
+        rules=("CMP425",),
+    ),
+    JavaPair(
+        name="within_added",
+        old=_PATTERN.format('pattern("a", "b", 5)'),
+        new=_PATTERN.format('pattern("a", "b", 5).within(Duration.ofSeconds(1))'),
+        rules=("CMP425",),
+    ),
+]
+
+JAVA_PAIRS = [*IDENTITY, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
+
+JAVA_NEAR_MISSES = {
+    "CMP113": ("connect_exchanged", "connect_kept"),
+    "CMP115": ("function_replaced", "class_renamed"),
+    "CMP423": ("state_names_exchanged", "fields_renamed"),
+    "CMP424": ("trigger_interval", "default_trigger_written_down"),
+    "CMP425": ("condition_changed", "pattern_kept"),
+    "CMP605": ("asynchronous_state", "state_as_before"),
+    "CMP426": ("interval_join_wider", "interval_join_kept"),
+}
+"""For each rule that speaks of jobs in Java only, a pair where it speaks and one where it is silent."""

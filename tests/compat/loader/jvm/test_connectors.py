@@ -1,0 +1,73 @@
+"""The settings of connectors that Flink's own classes hold."""
+
+import pytest
+
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.maven import Artifact, fetch
+from compat.loader.jvm.model import SqlScript
+from compat.loader.jvm.process import JvmOptions, build_all
+from compat.plan.connectors import DeliveryGuarantee, KafkaOffset, KafkaPartition, KafkaSink, KafkaSource, OffsetRule
+
+_OF = "'connector'='kafka','properties.bootstrap.servers'='localhost:1','format'='csv'"
+_TABLES = f"""
+CREATE TABLE timed (k BIGINT) WITH ({_OF},'topic'='orders;returns','properties.group.id'='g',
+  'scan.startup.mode'='timestamp','scan.startup.timestamp-millis'='1700000000000');
+CREATE TABLE matched (k BIGINT) WITH ({_OF},'topic-pattern'='ord.*','properties.group.id'='g',
+  'scan.startup.mode'='latest-offset');
+CREATE TABLE ended (k BIGINT) WITH ({_OF},'topic'='orders','scan.startup.mode'='specific-offsets',
+  'scan.startup.specific-offsets'='partition:0,offset:42','scan.bounded.mode'='latest-offset');
+CREATE TABLE target (k BIGINT) WITH ({_OF},'topic'='out','sink.delivery-guarantee'='exactly-once',
+  'sink.transactional-id-prefix'='tx');
+"""
+_JOBS = "".join(f"INSERT INTO target SELECT * FROM {name};\n" for name in ("timed", "matched", "ended"))
+
+
+@pytest.fixture(scope="module")
+def connectors(flink, java):
+    """The connectors of each statement's operators, without those of operators that have none."""
+    try:
+        jars = [
+            *fetch(
+                "kafka-4.0.1-2.0",
+                [Artifact(group="org.apache.flink", name="flink-connector-kafka", version="4.0.1-2.0")],
+            ),
+            *fetch(
+                "flink-connector-base-2.3.0",
+                [Artifact(group="org.apache.flink", name="flink-connector-base", version="2.3.0")],
+            ),
+        ]
+    except JvmError as error:
+        pytest.skip(f"flink-connector-kafka is not in the cache and cannot be fetched: {error}")
+    options = JvmOptions(options={}, user_classpath=tuple(map(str, jars)))
+    (outcome,) = build_all([SqlScript(path="kafka.sql", text=_TABLES + _JOBS)], flink, java, options)
+    assert outcome.crash is None
+    return [[node.connector for node in job.nodes if node.connector is not None] for job in outcome.jobs]
+
+
+def test_a_source_of_topics(connectors):
+    source, *_ = connectors[0]
+    assert isinstance(source, KafkaSource)
+    assert (source.topics, source.group_id, source.bounded, source.stopping) == (
+        ("orders", "returns"),
+        "g",
+        False,
+        None,
+    )
+    assert (source.starting.rule, source.starting.timestamp) == (OffsetRule.TIMESTAMP, 1_700_000_000_000)
+
+
+def test_a_source_of_a_pattern(connectors):
+    source, *_ = connectors[1]
+    assert (source.topics, source.topic_pattern, source.starting.rule) == ((), "ord.*", OffsetRule.LATEST)
+
+
+def test_a_source_that_ends(connectors):
+    source, *_ = connectors[2]
+    offset = KafkaOffset(partition=KafkaPartition(topic="orders", partition=0), offset=42)
+    assert (source.starting.rule, source.starting.offsets) == (OffsetRule.OFFSETS, (offset,))
+    assert (source.bounded, source.stopping.rule) == (True, OffsetRule.LATEST)
+
+
+def test_a_sink_is_the_same_for_its_writer_and_its_committer(connectors):
+    _, *sinks = connectors[0]
+    assert sinks == [KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="tx")] * 2

@@ -1,0 +1,9 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+import java.util.Set;
+
+public class ChangedStatic implements MapFunction<Long, Long> {
+  static final Set<String> NAMES = Set.of("b", "c");
+  public Long map(Long value) { return NAMES.contains("a") ? value : 0; }
+}

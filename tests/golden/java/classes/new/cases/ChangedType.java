@@ -1,0 +1,7 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+
+public class ChangedType implements MapFunction<Object, Long> {
+  public Long map(Object value) { return value instanceof Integer ? 1L : 0L; }
+}

@@ -1,0 +1,12 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+
+public class EnumBodyAdded implements MapFunction<Long, Long> {
+  enum Op {
+    DOWN { long of(long v) { return v - 1; } },
+    UP { long of(long v) { return v + 1; } };
+    abstract long of(long v);
+  }
+  public Long map(Long value) { return Op.UP.of(value); }
+}

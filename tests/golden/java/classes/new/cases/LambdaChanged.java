@@ -1,0 +1,8 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+import java.util.function.LongUnaryOperator;
+
+public class LambdaChanged implements MapFunction<Long, Long> {
+  public Long map(Long value) { LongUnaryOperator f = v -> v + 6; return f.applyAsLong(value); }
+}

@@ -1,0 +1,10 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+import java.util.function.LongUnaryOperator;
+
+public class LambdaMoved implements MapFunction<Long, Long> {
+  static Runnable unrelated() { return () -> System.gc(); }
+  static Runnable another() { return () -> System.out.println("another"); }
+  public Long map(Long value) { LongUnaryOperator f = v -> v + 5; return f.applyAsLong(value); }
+}

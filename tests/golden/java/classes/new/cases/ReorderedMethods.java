@@ -1,0 +1,9 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+
+public class ReorderedMethods implements MapFunction<Long, Long> {
+  private long b(long v) { return v * 40000; }
+  private long a(long v) { return v + 17; }
+  public Long map(Long value) { return a(value) + b(value); }
+}

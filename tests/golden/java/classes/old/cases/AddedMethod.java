@@ -1,0 +1,8 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+
+public class AddedMethod implements MapFunction<Long, Long> {
+  public Long map(Long value) { return value + 1; }
+
+}

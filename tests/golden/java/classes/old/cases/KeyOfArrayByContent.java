@@ -1,0 +1,12 @@
+package cases;
+
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+
+public class KeyOfArrayByContent {
+  public static void main(String[] args) throws Exception { Jobs.key(n -> new K(), TypeInformation.of(K.class)); }
+  public static class K {
+    public long a; public byte[] b;
+    @Override public boolean equals(Object o) { return o instanceof K && ((K) o).a == a && java.util.Arrays.equals(((K) o).b, b); }
+    @Override public int hashCode() { return java.util.Objects.hash(a, java.util.Arrays.hashCode(b)); }
+  }
+}

@@ -1,0 +1,7 @@
+package cases;
+
+public class KryoEnumRenamed {
+  public static void main(String[] args) throws Exception { Jobs.value(P.class, n -> new P(n)); }
+  public enum Color { RED, GREEN }
+  public static class P { public Color color; public P(long n) {} }
+}

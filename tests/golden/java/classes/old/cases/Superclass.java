@@ -1,0 +1,12 @@
+package cases;
+
+import org.apache.flink.api.common.functions.MapFunction;
+
+public class Superclass extends SuperclassBase {
+  long hook(long v) { return v; }
+}
+
+abstract class SuperclassBase implements MapFunction<Long, Long> {
+    public Long map(Long value) { return hook(value) + 1; }
+  abstract long hook(long v);
+}
