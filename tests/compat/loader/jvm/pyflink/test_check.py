@@ -75,6 +75,9 @@ def test_a_savepoint_that_a_job_of_the_table_api_wrote(tmp_path, monkeypatch, py
     assert result.exit_code == code, result.output
     findings = json.loads(result.output)["findings"]
     assert {one["rule"] for one in findings} == rules
+    told = [fix for one in findings for fix in one["fixes"]]
+    assert not [fix for fix in told if "uid" in (fix["call"] or "")]
+    assert [fix["code"] for fix in told if "--names" in fix["text"]] == ["--names OLD.py"] * (not names)
 
 
 def test_the_fast_way_is_proved(pyflink, build):
