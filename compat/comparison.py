@@ -19,6 +19,7 @@ from compat.loader.inputs import (
     Limit,
     LoadOptions,
     is_snapshot,
+    needs_pyflink,
     opened,
     plans_of,
     read_plan,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
-BUILT_BY_FLINK = ("java", "sql")
+BUILT_BY_FLINK = ("java", "sql", "python")
 """The languages of jobs that Flink's own classes build."""
 
 
@@ -226,6 +227,7 @@ def _load_all(
         if meanwhile is not None:
             meanwhile()
         first = dict(zip(running, finish(batch), strict=True)) if batch else {}
+        _begin_with_pyflink({side: inputs[side] for side in first}, first, flink, comparison, failures)
         again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, comparison)
         for side in sorted(inputs, key=lambda one: one is Side.NEW):
             given = inputs[side]
@@ -233,10 +235,15 @@ def _load_all(
                 if side in flink:
                     asked = _ask_all(flink[side], (sides[Side.OLD],) if Side.OLD in sides else olds, comparison, side)
                     made = flink[side].finish(side)
-                    sides[side] = Jobs(made.plans)
+                    plans = made.plans
+                    if side in first:
+                        from compat.loader.jvm.pyflink.proof import proved
+
+                        plans = proved(given, first[side], plans, side)
+                    sides[side] = Jobs(plans, again.get(side, ()))
                     told = iter(made.answers)
                     answers += [{job: next(told) for job in jobs} for jobs in asked]
-                elif side in first:
+                elif side in first and side not in _failed(failures):
                     sides[side] = Jobs(plans_of(given, first[side], side), again.get(side, ()))
                 elif side not in _failed(failures):
                     sides[side] = _kept(given, side, comparison)
@@ -287,6 +294,25 @@ def _begin_all(
     return begun
 
 
+def _begin_with_pyflink(
+    inputs: Mapping[Side, Input],
+    outcomes: Mapping[Side, Outcome],
+    begun: dict[Side, FlinkLoading],
+    comparison: Comparison,
+    failures: list[Failure],
+) -> None:
+    """Begin the programs in Python that PyFlink itself has to build."""
+    for side, given in inputs.items():
+        load = comparison.loading(side)
+        if given.kind is InputKind.PROGRAM and needs_pyflink(outcomes[side], load):
+            from compat.loader.jvm.loading import begin
+
+            try:
+                begun[side] = begin(given, load, side)
+            except InputError as error:
+                failures.append(error.failure)
+
+
 def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:
     """Have the state of each OLD restored into NEW; gives the numbers of the jobs that were asked for."""
     if side is not Side.NEW:
@@ -325,7 +351,7 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
 
 
 def _may_differ(outcome: Outcome) -> bool:
-    return isinstance(outcome, Loaded) and outcome.crash is None and not outcome.steady
+    return isinstance(outcome, Loaded) and outcome.crash is None and not (outcome.steady or outcome.needs_pyflink)
 
 
 def _build_again(inputs: Mapping[Side, Input], comparison: Comparison) -> dict[Side, tuple[Plan | Refused, ...]]:

@@ -52,6 +52,7 @@ class Settings:
     ignore: tuple[IgnoredRule, ...] = ()
     no_open: bool | None = None
     jars: FlinkJars = field(default_factory=FlinkJars)
+    exact: bool | None = None
     path: Path | None = None
 
     def under(self, command_line: Settings) -> Settings:
@@ -67,7 +68,12 @@ class Settings:
     def load_options(self) -> LoadOptions:
         """How programs are loaded by these settings."""
         return LoadOptions.given(
-            self.options, flink=self.flink, timeout=self.timeout, no_open=self.no_open, jars=self.jars
+            self.options,
+            flink=self.flink,
+            timeout=self.timeout,
+            no_open=self.no_open,
+            jars=self.jars,
+            exact=self.exact,
         )
 
 
@@ -190,6 +196,8 @@ KEYS = (
     "flink-home",
     "flink-version",
     "main-class",
+    "pyflink",
+    "exact",
 )
 """The keys that a settings file may have."""
 
@@ -230,7 +238,9 @@ def _settings(table: _Table) -> Settings:
             home=table.get("flink-home", lambda value: str(folder / _text(value)), "the path of a folder"),
             version=table.get("flink-version", _text, 'a version such as "2.3.0"'),
             main_class=table.get("main-class", _text, "the name of a class"),
+            pyflink=table.get("pyflink", lambda value: _python(value, folder), "a Python interpreter"),
         ),
+        exact=table.get("exact", _flag, "true or false"),
         path=table.path,
     )
 
@@ -274,6 +284,12 @@ def _outputs(value: Any, folder: Path) -> tuple[Output, ...]:
 
 def _paths(value: Any, folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / _text(path)) for path in (value if isinstance(value, list) else [value]))
+
+
+def _python(value: Any, folder: Path) -> str:
+    """An interpreter by its path below the folder of the settings, or by its name."""
+    text = _text(value)
+    return str(folder / text) if "/" in text or (folder / text).exists() else text
 
 
 def _options(value: Any) -> dict[str, str]:

@@ -90,6 +90,10 @@ class ProgramError(Exception):
         self.location = location
 
 
+class NeedsPyFlink(ProgramError):
+    """A program that asks for a part of PyFlink that only PyFlink itself has, such as the Table API."""
+
+
 class FlinkError(ProgramError):
     """A program that Flink refuses. ``kind`` is the Java class of the exception that Flink throws."""
 

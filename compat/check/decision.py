@@ -37,7 +37,7 @@ def check(
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {}, answers)
     found = (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context))
     findings = sorted(
-        spelled(found, new.language),
+        spelled(found, new),
         key=lambda finding: (finding.level.rank, finding.rule),
     )
     return Report(

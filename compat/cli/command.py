@@ -111,8 +111,8 @@ def command_of(context: click.Context) -> CheckCommand:
 
 _REPEATED = (
     *("allow_non_restored_state", "job", "names", "definitions", "flink", "timeout", "no_open", "old_args", "new_args"),
-    *("classpath", "flink_home", "flink_version", "main_class"),
-    *("old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"),
+    *("classpath", "flink_home", "flink_version", "main_class", "pyflink", "exact"),
+    *("old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"),
 )
 """The options that the next command needs too, by their parameters' names."""
 
@@ -157,6 +157,7 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             options=parse_definitions(given["definitions"]),
             no_open=given["no_open"],
             jars=jars(given),
+            exact=given["exact"],
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

@@ -45,9 +45,20 @@ _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
 _NAMES = "it gives names to a savepoint, and OLD is not one"
 
-_JARS = ("classpath", "flink_home", "flink_version", "main_class")
-_JARS_OF_OLD = tuple(f"old_{name}" for name in _JARS)
-_OF_OLD = ("old_args", *_JARS_OF_OLD)
+_BUILT_BY_FLINK = tuple(kind for kind in InputKind if kind.built_by_flink)
+_JARS_AND_SQL = (_BUILT_BY_FLINK, "jars and SQL")
+_PYTHON = ((InputKind.PROGRAM,), "programs in Python")
+_SERVED: Mapping[str, tuple[tuple[InputKind, ...], str]] = {
+    "flink_home": _JARS_AND_SQL,
+    "flink_version": _JARS_AND_SQL,
+    "main_class": _JARS_AND_SQL,
+    "classpath": ((*_BUILT_BY_FLINK, InputKind.PROGRAM), "jars, SQL and programs with the Table API"),
+    "pyflink": _PYTHON,
+    "exact": _PYTHON,
+}
+"""The options of how a job is built that serve some kinds of inputs only: which, and in words."""
+
+_OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name != "exact"))
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
@@ -58,9 +69,8 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "dry_run": _DRY_RUN,
         "fix": _FIX,
         "others": _ALSO,
-        "old_args": _NO_PROGRAM,
         "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
-        **dict.fromkeys(_JARS_OF_OLD, _NO_PROGRAM),
+        **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
     | {
@@ -78,8 +88,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "limit": _REHEARSE,
         "dry_run": _DRY_RUN,
         "names": _NAMES,
-        "old_args": _NO_PROGRAM,
-        **dict.fromkeys(("old_flink", *_JARS_OF_OLD), _NO_PROGRAM),
+        **dict.fromkeys(("old_flink", *_OF_OLD), _NO_PROGRAM),
         "others": "the service keeps one version as the one that runs; " + _ALSO,
         "rollback": "OLD is a plan that the service keeps; name the program: compat check OLD NEW --rollback",
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",
@@ -151,12 +160,13 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
     if _given(context, "definitions") and {*kinds, _kind(new)} <= {InputKind.PLAN, InputKind.SAVEPOINT}:
         raise click.UsageError("-D has no effect here: both plans are made already. Give it to compat plan.")
     chosen = {*kinds, _kind(new)}
-    for jars, sides, those in ((_JARS, chosen, "OLD and NEW are"), (_JARS_OF_OLD, kinds, "OLD is")):
-        named = next((name for name in jars if _given(context, name)), None)
-        if named is not None and not any(kind is None or kind.built_by_flink for kind in sides):
-            raise click.UsageError(
-                f"{_flag(context, named)} has no effect here: it is for jars and SQL, which {those} not."
-            )
+    for prefix, sides, those in (("", chosen, "OLD and NEW are"), ("old_", kinds, "OLD is")):
+        for option, (served, what) in _SERVED.items():
+            name = prefix + option
+            if name in context.params and _given(context, name) and not sides & {*served, None}:
+                raise click.UsageError(
+                    f"{_flag(context, name)} has no effect here: it is for {what}, which {those} not."
+                )
 
 
 def _named_by_program(context: click.Context) -> bool:

@@ -27,6 +27,7 @@ def jars_of_old(function: F) -> F:
         click.option(
             "--old-flink", type=click.Choice(FLINK_VERSIONS), help="--flink for OLD (default: as NEW, or as it says)."
         ),
+        click.option("--old-pyflink", metavar="PYTHON", help="--pyflink for OLD."),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
@@ -49,6 +50,15 @@ def loading(function: F) -> F:
             metavar="PATH",
             multiple=True,
             help="For jars and SQL: a jar, a folder, or 'DIR/*'; Flink's jars, connectors. Repeatable.",
+        ),
+        click.option(
+            "--pyflink",
+            metavar="PYTHON",
+            help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: COMPAT_PYFLINK, "
+            "or this one).",
+        ),
+        click.option(
+            "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."
         ),
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
         click.option(
@@ -139,6 +149,7 @@ def load_options(options: Mapping[str, Any]) -> LoadOptions:
         timeout=options["timeout"],
         no_open=options["no_open"],
         jars=jars(options),
+        exact=options["exact"],
     )
 
 
@@ -149,6 +160,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
         home=options[f"{prefix}flink_home"],
         version=options[f"{prefix}flink_version"],
         main_class=options[f"{prefix}main_class"],
+        pyflink=options[f"{prefix}pyflink"],
     )
 
 

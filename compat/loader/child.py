@@ -15,6 +15,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
+from compat.loader import shown
 from compat.loader.main_module import prepare, run_as_main
 from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
@@ -62,12 +63,12 @@ class _Recorder:
 
 def run(request: Request) -> Loaded:
     """Load the program of a request."""
-    show_path = _show_path(request)
+    show_path = shown.show_path(request.path, request.shown, request.root, request.root_shown)
     if request.topology:
         from compat.loader.topology import load_topology
 
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
-    from compat.compiler.errors import ProgramError
+    from compat.compiler.errors import NeedsPyFlink, ProgramError
 
     recorder = _Recorder(request, show_path)
     prepare(recorder, request.options)
@@ -75,6 +76,8 @@ def run(request: Request) -> Loaded:
     steady = False
     try:
         steady = _run_program(request)
+    except NeedsPyFlink:
+        return Loaded(plans=(), needs_pyflink=True)
     except ProgramError as error:
         if error not in recorder.refusals:
             recorder.refuse(error)
@@ -153,20 +156,6 @@ def _line(file: str, line: int) -> str:
     import linecache
 
     return linecache.getline(file, line).strip()
-
-
-def _show_path(request: Request) -> Callable[[str], str]:
-    """Files as the user knows them: the program as it was named, others below the folder of the command."""
-    here = os.getcwd() + os.sep
-
-    def show(path: str) -> str:
-        if path == request.path:
-            return request.shown
-        if request.root and path.startswith(request.root):
-            return request.root_shown + path[len(request.root) :].lstrip(os.sep)
-        return path.removeprefix(here)
-
-    return show
 
 
 def main(arguments: list[str]) -> None:

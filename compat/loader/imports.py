@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from compat.compiler.errors import ProgramError
+from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.ours import hide_checkout
 from compat.compiler.versions import PYFLINK_VERSION
 
 _TABLE = (
-    "This is a Table or SQL program: its operators are made by Flink's planner, which only a JVM has. compat checks "
-    "DataStream programs; for a Table program, export its plan as a topology file."
+    "This program uses the Table API: its operators are made by Flink's planner, which only a JVM has. compat check and "
+    "compat plan build it by PyFlink itself: write pip install 'stream-compat[pyflink]'."
 )
 _TREES = {"datastream": "compat.compiler.datastream", "common": "compat.compiler.datastream.common"}
 _PACKAGES = ("datastream", "common", "datastream.connectors", "datastream.formats")
@@ -62,9 +62,9 @@ def _module(rest: str) -> ModuleType:
         return _made("pyflink.version", __version__=PYFLINK_VERSION)
     tree, _, below = rest.partition(".")
     if tree == "table":
-        raise ProgramError(_TABLE)
+        raise NeedsPyFlink(_TABLE)
     if tree not in _TREES:
-        raise ProgramError(
+        raise NeedsPyFlink(
             f"'pyflink.{rest}' is an inner part of PyFlink that compat does not have: it compiles programs that use "
             "pyflink.datastream and pyflink.common."
         )

@@ -52,17 +52,23 @@ class FlinkJars:
     """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
 
     ``classpath`` holds jars, folders and ``DIR/*``, ``home`` is an installation of Flink, ``version`` one to fetch.
+    ``pyflink`` is a Python that has PyFlink, for programs that need it, where this one has not.
     """
 
     classpath: tuple[str, ...] = ()
     home: str | None = None
     version: str | None = None
     main_class: str | None = None
+    pyflink: str | None = None
 
     def over(self, base: FlinkJars) -> FlinkJars:
         """These with what they leave open from ``base``. Whoever names a Flink of their own does not get another one."""
         own = bool(self.classpath or self.home or self.version)
-        return replace(base if not own else self, main_class=self.main_class or base.main_class)
+        return replace(
+            base if not own else self,
+            main_class=self.main_class or base.main_class,
+            pyflink=self.pyflink or base.pyflink,
+        )
 
 
 @frozen
@@ -77,7 +83,7 @@ class Limit:
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
-    ``jars`` is for jobs that Flink's own classes build.
+    ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -85,6 +91,7 @@ class LoadOptions:
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
+    exact: bool = False
 
     @classmethod
     def given(
@@ -95,6 +102,7 @@ class LoadOptions:
         timeout: float | None = None,
         no_open: bool | None = None,
         jars: FlinkJars | None = None,
+        exact: bool | None = None,
     ) -> LoadOptions:
         """The one builder: what was not given (None) is as the fields above say."""
         return cls(
@@ -103,6 +111,7 @@ class LoadOptions:
             timeout=timeout or DEFAULT_TIMEOUT,
             call_open=not no_open,
             jars=jars or FlinkJars(),
+            exact=bool(exact),
         )
 
 
@@ -249,7 +258,18 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
         from compat.loader.jvm.loading import begin
 
         return begin(given, options, side).finish().plans
-    return plans_of(given, load_one(request_for(given, options), timeout=options.timeout), side)
+    outcome = load_one(request_for(given, options), timeout=options.timeout)
+    if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
+        return plans_of(given, outcome, side)
+    from compat.loader.jvm.loading import begin
+    from compat.loader.jvm.pyflink.proof import proved
+
+    return proved(given, outcome, begin(given, options, side).finish(side).plans, side)
+
+
+def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
+    """True for a program in Python that PyFlink itself has to build: it needs more than we have, or is to be proved."""
+    return (isinstance(outcome, Loaded) and outcome.needs_pyflink) or options.exact
 
 
 def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:

@@ -12,7 +12,8 @@ _DESCRIBED = re.compile(r"(?P<number>\[\d+\]:)?(?P<kind>[A-Z]\w*)\((?P<rest>.*)\
 
 def of_query(operator: Operator) -> bool:
     """True for an operator that a query made."""
-    return operator.exec_node is not None or description(operator) is not None
+    numbered = not operator.detail.get("unnamed")
+    return operator.exec_node is not None or description(operator, numbered=numbered) is not None
 
 
 def has_queries(program: Program) -> bool:

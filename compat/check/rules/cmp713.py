@@ -10,9 +10,12 @@ from compat.check.rule import Rule
 from compat.check.similarity import recorded
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
+from compat.plan.model import Language
 from compat.plan.queries import of_query
 
 _KEEP = "Keep this part of the query as it was, or accept it with --allow-unknown after comparing both by hand."
+
+_ENDINGS: dict[Language | None, str] = {"java": "jar", "python": "py"}
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -27,8 +30,8 @@ def _find(check: Check) -> Iterator[Finding]:
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Name the script that wrote it, or its plan, with --names: then the queries are compared, too.",
-                    code="--names OLD.sql",
+                    text="Name the program that wrote it, or its plan, with --names: then the queries are compared, too.",
+                    code=f"--names OLD.{_ENDINGS.get(check.new.language, 'sql')}",
                 ),
             ),
             subject="savepoint",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.plan.facts import Operator, Program
-from compat.plan.queries import Description, description
+from compat.plan.queries import Description, description, of_query
 from compat.state.frozen import frozen
 
 _SELECT = re.compile(r"(?P<before>.*?)\bselect=\[(?P<items>.*?)\](?P<after>(?:, \w+=\[.*|))", re.DOTALL)
@@ -53,7 +53,7 @@ def described(operator: Operator, program: Program) -> Meaning | None:
 
 
 def _description(operator: Operator, program: Program) -> Description | None:
-    return description(operator, numbered=program.language != "sql")
+    return description(operator, numbered=program.language != "sql" and not of_query(operator))
 
 
 def _inputs(operator: Operator, program: Program, all_columns: bool) -> tuple[dict[str, str], list[str]]:

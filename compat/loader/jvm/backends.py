@@ -21,7 +21,7 @@ from compat.loader.jvm.bridge import (
 )
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator
-from compat.loader.jvm.harness import OperatorFailed, harness, is_source, open_operator
+from compat.loader.jvm.harness import SOURCE, OperatorFailed, harness, open_operator
 from compat.loader.jvm.model import Backend, RestoreFailure, Scope
 from compat.loader.jvm.partial_matches import check_matches
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported
@@ -153,7 +153,7 @@ def read_versioned(operator: Configured, given: Given, values: Mapping[str, tupl
 def read_enumerator(operator: Configured, data: bytes, loader: Java) -> None:
     """Have a source read what its enumerator kept, as Flink's ``SourceCoordinator`` does. Raises what it raises."""
     factory = operator.config.getStreamOperatorFactory(loader)
-    if not is_source(factory):
+    if not is_a(factory, SOURCE):
         return
     reader = ByteReader(data, "the state of a source's coordinator")
     reader.integer()

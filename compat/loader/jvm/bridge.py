@@ -73,6 +73,11 @@ def fields_of(target: Java) -> Iterator[Java]:
         cls = cls.getSuperclass()
 
 
+def operator_of(factory: Java) -> Java:
+    """The operator that a simple factory holds; None for those that make it later."""
+    return factory.getOperator() if factory is not None and hasattr(factory, "getOperator") else None
+
+
 def text_or_none(value: Java) -> str | None:
     """A Java string or object as text."""
     return None if value is None else str(value)

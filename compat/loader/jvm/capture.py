@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, flink, java
+from compat.loader.jvm.bridge import Java, flink, is_a, java, member
 
 TARGET = "compat"
+_COLLECT = "streaming.api.operators.collect."
+_BYTES = "api.common.typeutils.base.array.BytePrimitiveArraySerializer"
 Take = Callable[[Java, Java], None]
 """Called with the pipeline of each job, a ``StreamGraph``, and the class loader of the user's code."""
 
@@ -70,7 +72,7 @@ def _executor_factory(take: Take) -> Java:
         @jpype.JOverride
         def execute(self, pipeline: Java, given: Java, loader: Java) -> Java:
             take(pipeline, loader)
-            return _done(_client())
+            return _done(_client(_collected(pipeline)))
 
     @jpype.JImplements("org.apache.flink.core.execution.PipelineExecutorFactory")
     class ExecutorFactory:
@@ -93,11 +95,30 @@ def _done(value: Java) -> Java:
     return java("java.util.concurrent.CompletableFuture").completedFuture(value)
 
 
-def _client() -> Java:
-    """The client of a job that has finished."""
+def _collected(pipeline: Java) -> Java:
+    """The accumulators of a job that has run on no records: its collecting sinks have collected nothing."""
+    accumulators = java("java.util.HashMap")()
+    for node in pipeline.getStreamNodes() if hasattr(pipeline, "getStreamNodes") else ():
+        if not is_a(node.getOperatorFactory(), _COLLECT + "CollectSinkOperatorFactory"):
+            continue
+        function = member(member(node.getOperatorFactory(), "operator"), "sinkFunction")
+        empty = java("java.util.ArrayList")()
+        result = flink(_COLLECT + "CollectSinkFunction").serializeAccumulatorResult(0, "", 0, empty)
+        results = flink("api.common.accumulators.SerializedListAccumulator")()
+        results.add(result, flink(_BYTES).INSTANCE)
+        name = member(function, "accumulatorName")
+        accumulators.put(name, flink("util.OptionalFailure").of(results.getLocalValue()))
+    return accumulators
+
+
+def _client(accumulators: Java) -> Java:
+    """The client of a job that has finished with these accumulators."""
     job_id = flink("api.common.JobID")()
 
-    @jpype.JImplements("org.apache.flink.core.execution.JobClient")
+    @jpype.JImplements(
+        "org.apache.flink.core.execution.JobClient",
+        "org.apache.flink.runtime.operators.coordination.CoordinationRequestGateway",
+    )
     class Client:
         @jpype.JOverride
         def getJobID(self) -> Java:  # noqa: N802
@@ -125,8 +146,13 @@ def _client() -> Java:
 
         @jpype.JOverride
         def getJobExecutionResult(self) -> Java:  # noqa: N802
-            result = flink("api.common.JobExecutionResult")
-            return _done(result(job_id, 0, java("java.util.HashMap")()))
+            return _done(flink("api.common.JobExecutionResult")(job_id, 0, accumulators))
+
+        @jpype.JOverride
+        def sendCoordinationRequest(self, *given: Java) -> Java:  # noqa: N802
+            failed = java("java.util.concurrent.CompletableFuture")()
+            failed.completeExceptionally(java("java.lang.IllegalStateException")("the job has finished"))
+            return failed
 
         @jpype.JOverride
         def reportHeartbeat(self, expires: int) -> None:  # noqa: N802

@@ -25,6 +25,7 @@ from compat.loader.jvm.model import (
     JavaFrame,
     Message,
     Program,
+    PyFlinkProgram,
     Request,
     Restore,
     Restored,
@@ -34,6 +35,7 @@ from compat.loader.jvm.model import (
 )
 from compat.loader.jvm.places import Places, capturing_environment
 from compat.loader.jvm.program import crash_of, packaged
+from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 from compat.state.flink.errors import SavepointError
@@ -65,6 +67,7 @@ class _Taker:
     def __init__(self, request: Request, out: _Out, places: Places) -> None:
         self._places = places
         self.session: Session | None = None
+        self.gateway: Gateway | None = None
         self.built: list[Built] = []
         self.refusals: list[Crash] = []
         self._request = request
@@ -76,6 +79,8 @@ class _Taker:
             job, built = build_job(pipeline, self._request, loader, self._places)
             if self.session is not None:
                 job = msgspec.structs.replace(job, exec_plan=self.session.plan(), statements=self.session.statements)
+            elif self.gateway is not None:
+                job = self.gateway.completed(job, built.operators, loader)
             self.built.append(built)
             self._out.write(Submitted(job=job))
         except jpype.JException as error:
@@ -134,13 +139,18 @@ def run(request: Request, out: _Out) -> list[list[Built]]:
         crash = Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint)
         out.write(Ended(crash=crash))
         return []
-    built = []
+    built: list[list[Built]] = []
+    gateway: Gateway | None = None
     for number, program in enumerate(request.programs):
         if number:
             out.write(Begun())
             places.forget()
-        timer = _watch(request, out)
         taker = _Taker(request, out, places)
+        if isinstance(program, PyFlinkProgram):
+            gateway = gateway or _gateway(request)
+            taker.gateway = gateway
+            places.here = gateway.here
+        timer = _watch(request, out, taker.gateway)
         crash_or_none = _crash_of_run(program, request, taker, environment)
         timer.cancel()
         out.write(Ended(crash=crash_or_none))
@@ -152,6 +162,10 @@ def _crash_of_run(program: Program, request: Request, taker: _Taker, environment
     """Run a program; gives how it failed, if it did."""
     try:
         take_jobs(taker, request.options, environment)
+        if isinstance(program, PyFlinkProgram) and taker.gateway is not None:
+            crash = taker.gateway.run(program)
+            frames = () if crash is None else crash.frames
+            return msgspec.structs.replace(taker.refusals[0], frames=frames) if taker.refusals else crash
         _run_program(program, request, taker)
     except StatementFailed as error:
         refusal = taker.refusals[0] if taker.refusals else error.crash
@@ -169,10 +183,10 @@ def _run_program(program: Program, request: Request, taker: _Taker) -> None:
         thread.setContextClassLoader(made.getUserCodeClassLoader())
         made.invokeInteractiveModeForExecution()
         return
-    urls = [java("java.io.File")(path).toURI().toURL() for path in request.user_classpath]
-    parent = flink("api.common.JobID").class_.getClassLoader()
-    loader = java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
+    loader = _user_loader(request)
     thread.setContextClassLoader(loader)
+    if isinstance(program, PyFlinkProgram):
+        return
     if isinstance(program, SqlScript):
         taker.session = Session(request, loader, modes_of(program))
         taker.session.run(program)
@@ -181,12 +195,27 @@ def _run_program(program: Program, request: Request, taker: _Taker) -> None:
         taker.session.run_plan(program)
 
 
-def _watch(request: Request, out: _Out) -> threading.Timer:
+def _user_loader(request: Request) -> Java:
+    """The class loader of a program that comes in no jar."""
+    urls = [java("java.io.File")(path).toURI().toURL() for path in request.user_classpath]
+    parent = flink("api.common.JobID").class_.getClassLoader()
+    return java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
+
+
+def _gateway(request: Request) -> Gateway:
+    """The gateway of PyFlink; the threads that serve it find the user's classes."""
+    java("java.lang.Thread").currentThread().setContextClassLoader(_user_loader(request))
+    return Gateway(request)
+
+
+def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Timer:
     """End this process when the time of the program is up, and say where it stands."""
     thread = java("java.lang.Thread").currentThread()
 
     def end() -> None:
         frames: tuple[JavaFrame, ...] = tuple(user_frames(thread.getStackTrace()))
+        if gateway is not None:
+            frames = tuple(one for one in (gateway.stuck(),) if one is not None)
         out.write(Stuck(frames=frames))
         os._exit(0)
 

@@ -22,6 +22,7 @@ from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner, Ship
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.model import Edge, Job, Node
+from compat.loader.jvm.pyflink.plans import kind_of_python
 from compat.state.frozen import frozen
 
 _SHIPS = {ship.flink_class: ship for ship in Ship}
@@ -194,6 +195,8 @@ def _node(node: Node) -> StreamNode:
 def kind_of(node: Node) -> str:
     """The kind of an operator, as topologies call it; of one that they do not have, the name of its class."""
     name = node.operator.rpartition(".")[2]
+    if node.python is not None:
+        return kind_of_python(node.python, name)
     if node.operator.startswith(_ASYNCHRONOUS):
         name = name.removeprefix("Async")
     if node.function is not None and node.function.name.startswith(_TABLE):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.jvm.errors import JvmError
-from compat.loader.jvm.model import Crash, JarProgram, JavaFrame, Program
+from compat.loader.jvm.model import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.plan.facts import SourceLine
 
@@ -48,9 +48,14 @@ def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
 
 
 def failed(
-    outcome: JvmOutcome, program: Program, options: JvmOptions, name: str, side: Side | None = None
+    outcome: JvmOutcome,
+    program: Program,
+    options: JvmOptions,
+    name: str,
+    side: Side | None = None,
+    show_path: Callable[[str], str] = str,
 ) -> Failure | None:
-    """Why a program gave no job that can be checked; None if it did."""
+    """Why a program gave no job that can be checked; None if it did. ``show_path`` gives what reports call a file."""
     if outcome.timed_out:
         frame = outcome.stuck[0] if outcome.stuck else None
         where = "" if frame is None else f" It was at {frame}."
@@ -59,22 +64,24 @@ def failed(
             message=f"The program did not end within {options.timeout:g} seconds.{where}",
             name=name,
             side=side,
-            source=None if frame is None else _line(frame),
+            source=None if frame is None else _line(frame, show_path),
             hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
         )
     if outcome.crash is not None:
-        return _crashed(outcome.crash, name, side)
+        return _crashed(outcome.crash, name, side, show_path)
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
-        if not isinstance(program, JarProgram):
+        if isinstance(program, PyFlinkProgram):
+            what = "Call env.execute(), execute_insert() or execute_sql('INSERT …'); arguments follow --args."
+        if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
         return Failure(rule=Undecidable.NO_JOB, message="The program submits no job.", name=name, side=side, hint=what)
     return None
 
 
-def _crashed(crash: Crash, name: str, side: Side | None) -> Failure:
+def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[str], str]) -> Failure:
     short = crash.type.rpartition(".")[2]
-    source = _line(crash.frames[0]) if crash.frames else None
+    source = _line(crash.frames[0], show_path) if crash.frames else None
     lines = [f"{crash.type}: {crash.message}", *(f"    at {frame}" for frame in crash.frames)]
     message = f"The program failed: {short}: {crash.message}"
     if crash.statement is not None:
@@ -92,5 +99,7 @@ def _crashed(crash: Crash, name: str, side: Side | None) -> Failure:
     )
 
 
-def _line(frame: JavaFrame) -> SourceLine:
-    return SourceLine(frame.file or frame.class_name, frame.line)
+def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> SourceLine:
+    return SourceLine(
+        frame.file if frame.class_name and frame.file else show_path(frame.file) or frame.class_name, frame.line
+    )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, text_or_none
+import msgspec
+
+from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, operator_of, text_or_none
 from compat.loader.jvm.connectors import connector_of
 from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
+from compat.loader.jvm.places import Places
 from compat.loader.jvm.traits import given_of, traits_of
 from compat.loader.jvm.usercode import code_of
 
@@ -43,21 +46,23 @@ def configured(graph: Java, loader: Java) -> Iterator[Configured]:
 
 
 def nodes(
-    stream_graph: Java, operators: list[Configured], places: Mapping[int, JavaFrame], states: Mapping[int, States]
+    stream_graph: Java, operators: list[Configured], places: Places, states: Mapping[int, States]
 ) -> tuple[Node, ...]:
-    """The nodes of a StreamGraph by id. ``places`` and ``states`` are by node id."""
+    """The nodes of a StreamGraph by id. ``states`` are by node id."""
     by_node = {one.node: one for one in operators}
-    made = [
-        _node(one, by_node[int(one.getId())], places.get(int(one.getId())), states.get(int(one.getId()), States()))
-        for one in stream_graph.getStreamNodes()
-        if int(one.getId()) in by_node
-    ]
+    lines = places.of_nodes(stream_graph.getStreamNodes())
+    made = []
+    for one in stream_graph.getStreamNodes():
+        id = int(one.getId())
+        if id in by_node:
+            node = _node(one, by_node[id], lines.get(id), states.get(id, States()))
+            made.append(msgspec.structs.replace(node, merged=places.merged_into(one)))
     return tuple(sorted(made, key=lambda node: node.id))
 
 
 def _node(node: Java, configured: Configured, place: JavaFrame | None, states: States) -> Node:
     factory = node.getOperatorFactory()
-    operator = _operator(factory)
+    operator = operator_of(factory)
     generated = str(configured.config.getOperatorID())
     user_hash = text_or_none(node.getUserHash())
     return Node(
@@ -110,11 +115,6 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
 def _flag(target: Java, name: str, default: bool) -> bool:
     """The answer of a method that not every version of Flink has."""
     return bool(getattr(target, name)()) if hasattr(target, name) else default
-
-
-def _operator(factory: Java) -> Java:
-    """The operator that a simple factory holds; None for those that make it later."""
-    return factory.getOperator() if factory is not None and hasattr(factory, "getOperator") else None
 
 
 def edges(stream_graph: Java) -> tuple[Edge, ...]:

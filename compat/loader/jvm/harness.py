@@ -11,6 +11,7 @@ import jpype
 
 from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.pyflink.operators import runs_python
 
 T = TypeVar("T")
 _MOST_STATE = (1 << 31) - 1
@@ -18,7 +19,7 @@ _MANAGED_MEMORY = 32 << 20
 _KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _ADAPTOR = "runtime.state.v2.adaptor.AsyncKeyedStateBackendAdaptor"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
-_SOURCE = "streaming.api.operators.SourceOperatorFactory"
+SOURCE = "streaming.api.operators.SourceOperatorFactory"
 _SINKS = f"{FLINK}streaming.runtime.operators.sink."
 _SINK_OPERATORS = (
     "streaming.api.operators.StreamSink",
@@ -29,6 +30,7 @@ _SINK_FUNCTIONS = (
     "streaming.api.functions.sink.legacy.SinkFunction",
 )
 _WITH_FUNCTION = "streaming.api.operators.AbstractUdfStreamOperator"
+_LEGACY_SOURCE = "streaming.api.operators.StreamSource"
 
 
 class OperatorFailed(Exception):
@@ -79,16 +81,16 @@ def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
     return result[0]
 
 
-def is_source(factory: Java) -> bool:
-    """True for the operator of a source whose reader connects to the outside world when it is opened."""
-    return is_a(factory, _SOURCE)
+def is_source(made: Java) -> bool:
+    """True for a source in its harness: opening it connects to the outside world, and its states are there before that."""
+    return is_a(made.getOperatorFactory(), SOURCE) or is_a(made.getOperator(), _LEGACY_SOURCE)
 
 
 def acts_on_values(operator: Configured, loader: Java) -> bool:
     """True for sources, and for sinks, which commit what they find in their state: values are not handed to them."""
     factory = operator.config.getStreamOperatorFactory(loader)
     held: Java = factory.getOperator() if hasattr(factory, "getOperator") else None
-    if is_source(factory) or is_a(held, *_SINK_OPERATORS):
+    if is_a(factory, SOURCE) or is_a(held, _LEGACY_SOURCE, *_SINK_OPERATORS):
         return True
     if any((class_name(one) or "").startswith(_SINKS) for one in (factory, held)):
         return True
@@ -118,9 +120,9 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
 def open_operator(made: Java) -> None:
     """Open an operator, and have it make the state of its trigger, which waits for the first record.
 
-    A source is left closed: its reader would connect to the outside world.
+    A source is left closed: its reader would connect to the outside world. So is what would start a Python process.
     """
-    if is_source(made.getOperatorFactory()):
+    if is_source(made) or runs_python(made.getOperator()):
         return
     made.open()
     operator = made.getOperator()

@@ -13,13 +13,16 @@ from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, refused
 from compat.loader.jvm.java import find_java
-from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, Restore, Restored, SqlScript
+from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_of
 from compat.loader.jvm.process import Building, JvmOptions, JvmOutcome, ask, finish, start
+from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
+from compat.loader.shown import show_path
 from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
+_PYFLINK = "pip install 'stream-compat[pyflink]'"
 
 
 @frozen
@@ -38,6 +41,7 @@ class FlinkLoading:
     ) -> None:
         self._given, self._program = given, program
         self._building, self._options, self._flink = building, options, flink
+        self._show_path = show_path(given.path, given.argument, given.root, given.root_shown)
         self._asked: list[int] = []
         self._ended = False
 
@@ -51,17 +55,17 @@ class FlinkLoading:
         self._ended = True
         (outcome,) = finish(self._building)
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
-        failure = failed(outcome, self._program, self._options, self._given.argument, side)
+        failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
             raise InputError(failure)
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
             try:
-                plans.append(plan_of(job, self._given.argument))
+                plans.append(plan_of(job, self._given.argument, self._show_path))
             except Disagreement as error:
                 raise InputError(self._disagreement(error, side)) from error
         if refusal is not None:
-            plans.append(refused_of(refusal, self._flink.version, self._given.argument))
+            plans.append(refused_of(refusal, self._flink.version, self._given.argument, self._show_path))
         return FlinkJobs(plans=tuple(plans), answers=self._answers(outcome))
 
     def end(self) -> None:
@@ -92,11 +96,17 @@ def begin(given: Input, load: LoadOptions, side: Side | None = None) -> FlinkLoa
     """Start to build an input by Flink's classes, in a process of its own. Raises InputError where that cannot be."""
     try:
         if find_spec("jpype") is None:
-            raise JvmError("Jobs in Java and SQL are built by Flink in a JVM, which needs jpype1.", _EXTRA)
-        program = _program(given, load.jars)
-        if isinstance(program, JarProgram):
-            check_jar(program)
-        flink, java = find_flink(_places(load.jars)), find_java()
+            what = "Programs that use the Table API" if given.kind is InputKind.PROGRAM else "Jobs in Java and SQL"
+            extra = _PYFLINK if given.kind is InputKind.PROGRAM else _EXTRA
+            raise JvmError(f"{what} are built by Flink in a JVM, which needs jpype1.", extra)
+        if given.kind is InputKind.PROGRAM:
+            pyflink = find_pyflink(load.jars.pyflink)
+            program: Program = PyFlinkProgram(path=given.path, python=pyflink.python, arguments=given.arguments)
+            flink = flink_of(pyflink, _places(load.jars))
+        else:
+            program = _program(given, load.jars)
+            flink = find_flink(_places(load.jars))
+        java = find_java()
     except JvmError as error:
         raise InputError(refused(error, given.argument, side)) from error
     options = JvmOptions(options=dict(load.options), call_open=load.call_open, timeout=load.timeout)
@@ -109,9 +119,11 @@ def _places(jars: FlinkJars) -> FlinkPlaces:
 
 
 def _program(given: Input, jars: FlinkJars) -> Program:
-    """The program behind an input. Raises JvmError for a file that cannot be read."""
+    """The program behind a jar or a script. Raises JvmError for a file that cannot be read."""
     if given.kind is InputKind.JAR:
-        return JarProgram(path=given.path, main_class=jars.main_class, arguments=given.arguments)
+        program = JarProgram(path=given.path, main_class=jars.main_class, arguments=given.arguments)
+        check_jar(program)
+        return program
     try:
         with open(given.path, encoding="utf-8") as file:
             text = file.read()

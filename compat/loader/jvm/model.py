@@ -21,15 +21,20 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JavaFrame(Struct, frozen=True, kw_only=True):
-    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines."""
+    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines.
 
-    class_name: str
+    Python's lines have no class; ``method`` is the function.
+    """
+
+    class_name: str = ""
     method: str
     file: str = ""
     line: int = 0
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file or "unknown source"
+        if not self.class_name:
+            return f"{where}, in {self.method}"
         return f"{self.class_name}.{self.method}({where})"
 
 
@@ -76,6 +81,56 @@ class States(Struct, frozen=True, kw_only=True):
     holding: Holding | None = None
     key: Key | None = None
     unknown: str = ""
+
+
+class PythonState(Struct, frozen=True, kw_only=True):
+    """A state that a function in Python asks for: its descriptor's kind and type in Flink's spelling, its time to live in
+    milliseconds, and the line that asks for it."""
+
+    name: str
+    kind: str
+    type: str
+    ttl: int | None = None
+    source: JavaFrame | None = None
+
+
+class PythonWindow(Struct, frozen=True, kw_only=True):
+    """What a window operator of PyFlink's DataStream API is made of: ``namespace`` is the type of its windows, ``contents``
+    that of what it keeps for each."""
+
+    assigner: str
+    text: str
+    merging: bool
+    event_time: bool
+    trigger: str
+    namespace: str
+    contents: str
+
+
+class PythonFunction(Struct, frozen=True, kw_only=True):
+    """What an operator of PyFlink's DataStream API runs in Python. ``unknown`` says why its states could not be told.
+
+    ``adapter`` is the class that PyFlink wraps around the function, which tells the call. ``key_type`` is that of the row that
+    PyFlink has for a key, None for an operator without keys. ``reduces`` tells of a reduce that
+    PyFlink builds in, whose state has another name at every start.
+    """
+
+    name: str
+    adapter: str = ""
+    key_type: str | None = None
+    states: tuple[PythonState, ...] = ()
+    unknown: str = ""
+    timers: bool = False
+    reduces: bool = False
+    window: PythonWindow | None = None
+
+
+class MergedPart(Struct, frozen=True, kw_only=True):
+    """An operator that PyFlink melted into the one before it, which drops its uid."""
+
+    name: str
+    uid: str | None = None
+    source: JavaFrame | None = None
 
 
 WindowFunction = Literal["reduce", "aggregate", "process"]
@@ -160,6 +215,8 @@ class Node(Struct, frozen=True, kw_only=True):
     states: States = States()
     traits: Traits = Traits()
     connector: Connector | None = None
+    python: PythonFunction | None = None
+    merged: tuple[MergedPart, ...] = ()
 
 
 class Edge(Struct, frozen=True, kw_only=True):
@@ -202,11 +259,12 @@ class Vertex(Struct, frozen=True, kw_only=True):
 
 
 class Statement(Struct, frozen=True, kw_only=True):
-    """A statement of an SQL script, from 1-based line to line."""
+    """A statement of an SQL script or a program, from 1-based line to line; ``file`` is that of a program."""
 
     text: str
     line: int
     end_line: int
+    file: str = ""
 
 
 class GraphSettings(Struct, frozen=True, kw_only=True):
@@ -229,7 +287,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
 
     ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
-    that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it.
+    that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
+    in Python.
     """
 
     name: str
@@ -243,6 +302,7 @@ class Job(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     exec_plan: str | None = None
     statements: tuple[Statement, ...] = ()
+    python: bool = False
 
 
 class Crash(Struct, frozen=True, kw_only=True):
@@ -406,7 +466,15 @@ class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
     text: str
 
 
-Program = JarProgram | SqlScript | CompiledPlan
+class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
+    """A program in Python, run by ``python``, an interpreter that has PyFlink of the Flink that builds its job."""
+
+    path: str
+    python: str
+    arguments: tuple[str, ...] = ()
+
+
+Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -7,11 +7,12 @@ a listener before they do their work. Its class is written with the assembler th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, array_of, flink, java, user_frames
-from compat.loader.jvm.model import JavaFrame
+from compat.loader.jvm.bridge import Java, array_of, flink, java, operator_of, text_or_none, user_frames
+from compat.loader.jvm.model import JavaFrame, MergedPart
 
 _NAME = "compat/CapturingEnvironment"
 _BASE = "org/apache/flink/streaming/api/environment/StreamExecutionEnvironment"
@@ -25,12 +26,28 @@ _TRANSLATION = "org.apache.flink.streaming.api.graph.StreamGraphGenerator"
 _WRITER = "Writer"
 
 
+def _line_of_java() -> JavaFrame | None:
+    """The line of the user's code that this thread of the JVM runs."""
+    return next(user_frames(java("java.lang.Thread").currentThread().getStackTrace()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A function in Python, the transformation that was made for it, and the line that made it."""
+
+    function: Java
+    transformation: Java
+    frame: JavaFrame
+
+
 class Places:
-    """The lines at which a program made its transformations, by their ids."""
+    """The lines at which a program made its transformations, by their ids; ``here`` gives the one that is being run."""
 
     def __init__(self) -> None:
+        self.here: Callable[[], JavaFrame | None] = _line_of_java
         self.by_id: dict[int, JavaFrame] = {}
-        self._sinks: list[tuple[str, JavaFrame]] = []
+        self._sinks: list[tuple[Java, JavaFrame]] = []
+        self._functions: list[_Made] = []
         counter = flink("api.dag.Transformation").class_.getDeclaredField("ID_COUNTER")
         counter.setAccessible(True)
         self._counter = counter.get(None)
@@ -39,6 +56,7 @@ class Places:
     def forget(self) -> None:
         """Begin anew, with the first id, as in a JVM that has made no transformation."""
         self.by_id, self._sinks = {}, []
+        self._functions = []
         self._counter.set(0)
 
     def note(self, transformation: Java) -> None:
@@ -46,32 +64,74 @@ class Places:
         trace = java("java.lang.Thread").currentThread().getStackTrace()
         if any(str(element.getClassName()) == _TRANSLATION for element in trace):
             return
-        frame = next(user_frames(trace), None)
+        frame = self.here()
         if frame is None:
             return
         if transformation is None:
             self.by_id.setdefault(int(self._counter.get()) + 1, frame)
             return
         self.by_id[int(transformation.getId())] = frame
+        if (function := first_function(_operator_of(transformation))) is not None:
+            self._functions.append(_Made(function, transformation, frame))
         if isinstance(transformation, self._sink):
-            self._sinks.append((str(transformation.getName()), frame))
+            self._sinks.append((transformation, frame))
 
     def of_nodes(self, nodes: Iterable[Java]) -> Mapping[int, JavaFrame]:
-        """The lines of StreamNodes. The parts of a sink have that of the sink: they are made in the order of the sinks."""
+        """The lines of StreamNodes. The parts of a sink have that of the sink: they are made in the order of the sinks.
+
+        Operators of PyFlink that were melted into one have the line of the first, whose function they hold.
+        """
         found: dict[int, JavaFrame] = {}
         waiting: dict[str, list[JavaFrame]] = {}
-        for name, frame in self._sinks:
-            waiting.setdefault(name, []).append(frame)
+        for sink, frame in self._sinks:
+            waiting.setdefault(str(sink.getName()), []).append(frame)
         current: dict[str, JavaFrame] = {}
         for node in sorted(nodes, key=lambda one: int(one.getId())):
             name, _, part = str(node.getOperatorName()).rpartition(": ")
+            function = first_function(_operator_of(node)) if self._functions else None
             if int(node.getId()) in self.by_id:
                 found[int(node.getId())] = self.by_id[int(node.getId())]
+            elif function is not None:
+                found.update((int(node.getId()), one.frame) for one in self._functions if one.function.equals(function))
             elif name in waiting:
                 if waiting[name] and (part == _WRITER or name not in current):
                     current[name] = waiting[name].pop(0)
                 found[int(node.getId())] = current[name]
         return found
+
+    def merged_into(self, node: Java) -> tuple[MergedPart, ...]:
+        """The operators of PyFlink that were melted into a StreamNode after its first."""
+        parts = []
+        for function in python_functions(_operator_of(node))[1:]:
+            for one in self._functions:
+                if one.function.equals(function):
+                    uid = text_or_none(one.transformation.getUid())
+                    parts.append(MergedPart(name=str(one.transformation.getName()), uid=uid, source=one.frame))
+        return tuple(parts)
+
+
+def python_functions(operator: Java) -> list[Java]:
+    """The functions in Python that an operator of PyFlink's DataStream API runs, first to last; none for other operators."""
+    if operator is None or not hasattr(operator, "getPythonFunctionInfo"):
+        return []
+    try:
+        info, found = operator.getPythonFunctionInfo(), []
+    except jpype.JException:  # it stands for an operator that is made when the graph is
+        return []
+    while info is not None and hasattr(info, "getFunctionType"):
+        found.append(info.getPythonFunction())
+        info = next(iter(info.getInputs()), None)
+    return found[::-1]
+
+
+def first_function(operator: Java) -> Java:
+    """The first of an operator's functions in Python; None where it has none."""
+    return next(iter(python_functions(operator)), None)
+
+
+def _operator_of(made: Java) -> Java:
+    """The operator of a transformation or a StreamNode; None where it has none, or one that is made later."""
+    return operator_of(made.getOperatorFactory()) if hasattr(made, "getOperatorFactory") else None
 
 
 def capturing_environment(listener: Callable[[Java], None]) -> Java:

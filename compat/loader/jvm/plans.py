@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
 from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
+from compat.loader.jvm.pyflink.plans import python_detail, python_states
 from compat.loader.jvm.queries import of_queries, table_settings
 from compat.plan import model
 from compat.plan.encode import settings_of
@@ -29,25 +30,38 @@ class _Around:
     """What stands around an operator: the compiled job, and what is known of other nodes, by their ids.
 
     ``sides`` are the inputs that the taggers of a window join stand for, and ``origins`` the names of the sources that each
-    node hears of.
+    node hears of. ``line`` gives what reports call a line of the program.
     """
 
     made: CompiledJob
     sides: dict[int, int]
     origins: dict[int, frozenset[str]]
+    line: Callable[[JavaFrame], model.SourceLine]
 
 
-def plan_of(job: Job, shown: str) -> model.Plan:
-    """The plan of a job; ``shown`` is what reports call its program. Raises Disagreement."""
+def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> model.Plan:
+    """The plan of a job; ``shown`` is what reports call its program, and ``show_path`` gives what they call a file of Python.
+
+    Raises Disagreement.
+    """
     made = compiled(job)
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
-    around = _Around(made=made, sides=_sides(job.nodes), origins=_origins(nodes, made))
+    around = _Around(
+        made=made,
+        sides=_sides(job.nodes),
+        origins=_origins(nodes, made),
+        line=lambda frame: _line(frame, show_path),
+    )
+    lines = tuple(model.SourceLine(show_path(one.file) if one.file else shown, one.line) for one in job.statements)
     return model.Plan(
         flink=minor_version(job.flink),
         job_name=job.name,
-        language="sql" if sql else "java",
-        statements=tuple(model.Statement(text=one.text, file=shown, line=one.line) for one in job.statements),
+        language="python" if job.python else "sql" if sql else "java",
+        statements=tuple(
+            model.Statement(text=one.text, file=line.file, line=line.line)
+            for one, line in zip(job.statements, lines, strict=True)
+        ),
         settings={**settings_of(made.settings), **table_settings(job)},
         stream_graph=stream_graph(made.stream_graph),
         hashes={str(id): hashed for id, hashed in made.hashes.items()},
@@ -56,22 +70,22 @@ def plan_of(job: Job, shown: str) -> model.Plan:
         execution_graph=execution_graph(made.execution_graph),
         operators=of_queries(
             job,
-            shown,
+            lines,
             tuple(_operator(nodes[id], position, around) for position, id in enumerate(made.hashes)),
         ),
         empty_savepoint=job.savepoint or None,
     )
 
 
-def refused_of(crash: Crash, flink: str, shown: str) -> model.Refused:
-    """A job that Flink refuses, as a plan tells it."""
+def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], str] = str) -> model.Refused:
+    """A job that Flink refuses, as a plan tells it; ``shown`` and ``show_path`` are as of :func:`plan_of`."""
     return model.Refused(
         flink=minor_version(flink),
         error=model.Refusal(
             stage="hashes" if _COLLISION in crash.message else "jobGraph",
             class_name=crash.type,
             message=crash.message,
-            source=_line(crash.frames[0]) if crash.frames else _statement_line(crash.statement, shown),
+            source=_line(crash.frames[0], show_path) if crash.frames else _statement_line(crash.statement, shown),
         ),
     )
 
@@ -81,11 +95,16 @@ def _statement_line(statement: Statement | None, shown: str) -> model.SourceLine
 
 
 def _operator(node: Node, position: int, around: _Around) -> model.Operator:
-    made = around.made
+    made, line = around.made, around.line
     vertex_id = made.job_graph.vertex_of[node.id]
     vertex = next(one for one in made.execution_graph.vertices if one.id == vertex_id)
     chained = next(len(one.chained_outputs) for one in vertex.job_vertex.chain if one.node == node.id)
-    states = _states(node)
+    states, unknown = _states(node), node.states.unknown
+    detail = _detail(node, states or (), around)
+    if node.python is not None:
+        told = python_states(node.python, line)
+        detail |= python_detail(node.python, node.operator, told)
+        states, unknown = None if node.python.unknown else told, node.python.unknown
     return model.Operator(
         id=node.generated_id,
         user_hash=None if node.user_hash is None else node.user_hash.lower(),
@@ -102,11 +121,15 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         position=position,
         chained_outputs=chained,
         inputs=tuple(made.hashes[edge.source] for edge in made.stream_graph.edges_in[node.id]),
-        source=None if node.source is None else _line(node.source),
-        has_state=bool(states) or bool(node.states.unknown),
+        source=None if node.source is None else line(node.source),
+        has_state=bool(states) or bool(unknown),
         states=states,
-        states_unknown=node.states.unknown or None,
-        detail=_detail(node, states or (), around),
+        states_unknown=unknown or None,
+        merged=tuple(
+            model.Merged(name=one.name, uid=one.uid, source=None if one.source is None else line(one.source))
+            for one in node.merged
+        ),
+        detail=detail,
         connector=node.connector,
         function=node.function,
         key_selectors=node.key_selectors,
@@ -114,7 +137,9 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
     )
 
 
-def _line(frame: JavaFrame) -> model.SourceLine:
+def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> model.SourceLine:
+    if not frame.class_name:
+        return model.SourceLine(show_path(frame.file), frame.line)
     return model.SourceLine(
         frame.file or frame.class_name, frame.line, class_name=frame.class_name, method=frame.method
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -24,23 +24,40 @@ _ENDS = ("source", "legacy_source", "sink_writer", "sink_committer", "sink_globa
 _RUNTIME = "org.apache.flink.table."
 
 
-def of_queries(job: Job, shown: str, operators: tuple[model.Operator, ...]) -> tuple[model.Operator, ...]:
-    """The operators of a job with what is known of those that queries made; ``shown`` is what reports call the script."""
-    if not (job.statements or job.exec_plan):
-        return operators
+def of_queries(
+    job: Job, places: Sequence[model.SourceLine], operators: tuple[model.Operator, ...]
+) -> tuple[model.Operator, ...]:
+    """The operators of a job with what is known of those that queries made; ``places`` are those of the job's statements.
+
+    A program may mix queries with the DataStream API, whose operators are left alone.
+    """
+    sql = not job.python and bool(job.statements or job.exec_plan)
     nodes = {node.id: node for node in job.nodes}
     exec_nodes = _exec_nodes(job)
-    lines = _lines(job, shown)
+    lines = _lines(job, places)
     return tuple(
         structs.replace(
             operator,
             kind=_kind(operator, nodes[operator.node]),
-            source=lines.get(operator.node),
+            source=lines.get(operator.node, operator.source),
             detail=_detail(operator),
             exec_node=exec_nodes.get(operator.node),
         )
+        if sql or operator.node in exec_nodes or _is_planned(nodes[operator.node])
+        else operator
         for operator in operators
     )
+
+
+def _is_planned(node: Node) -> bool:
+    """True for an operator that the planner made: its description has the number of an ExecNode, or its class or function
+    is Flink's for queries.
+    """
+    match = _DESCRIBED.fullmatch(node.description)
+    if match is None:
+        return False
+    function = "" if node.function is None else node.function.name
+    return match["number"] is not None or node.operator.startswith(_RUNTIME) or function.startswith(_RUNTIME)
 
 
 def table_settings(job: Job) -> model.Settings:
@@ -97,12 +114,13 @@ def _by_description(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     return found
 
 
-def _lines(job: Job, shown: str) -> dict[int, model.SourceLine]:
+def _lines(job: Job, places: Sequence[model.SourceLine]) -> dict[int, model.SourceLine]:
     """The line of the first statement that needs an operator, by its node.
 
     A statement is known by the table that it writes to, one of several into one table by its place.
     """
     inputs = {node.id: tuple(edge.source for edge in node.inputs) for node in job.nodes}
+    place_of = dict(zip(job.statements, places, strict=True))
     left = list(job.statements)
     lines: dict[int, model.SourceLine] = {}
     for node in sorted(job.nodes, key=lambda one: one.id):
@@ -114,7 +132,7 @@ def _lines(job: Job, shown: str) -> dict[int, model.SourceLine]:
             continue
         if len(left) > 1 and statement in left:
             left.remove(statement)
-        line = model.SourceLine(shown, statement.line)
+        line = place_of[statement]
         waiting = [node.id]
         while waiting:
             id = waiting.pop()

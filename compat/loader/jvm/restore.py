@@ -18,7 +18,7 @@ from compat.loader.jvm.backends import (
     read_enumerator,
     read_versioned,
 )
-from compat.loader.jvm.bridge import Java, described
+from compat.loader.jvm.bridge import Java, described, operator_of
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator, emptied, without_values
@@ -35,6 +35,7 @@ from compat.loader.jvm.model import (
     StateRestore,
 )
 from compat.loader.jvm.partial_matches import FailedAtFirstRead
+from compat.loader.jvm.pyflink.operators import runs_python
 from compat.loader.jvm.rehearsal import Allowance, Rehearsing
 from compat.loader.jvm.samples import Sampling
 from compat.loader.jvm.states import Infos, Snapshot, infos, serializer_of
@@ -59,13 +60,16 @@ class Built:
 def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None) -> Restored:
     """The restore of each operator of NEW that finds state of its id in OLD's savepoint.
 
-    It is one without the values of keyed state. What goes well is then tried with real values: as many as the limit allows, or
+    Operators that run Python are left out: what they would read is known in their Python processes only. The savepoint is one
+    without the values of keyed state. What goes well is then tried with real values: as many as the limit allows, or
     those in the heads of the files.
     """
     allowance = Allowance(limit)
     states = {one.id: one for one in savepoint.operators}
     results, unread = [], []
     for operator in built.operators:
+        if runs_python(operator_of(operator.config.getStreamOperatorFactory(built.loader))):
+            continue
         for operator_id in built.ids[operator.node]:
             if operator_id in states:
                 try:

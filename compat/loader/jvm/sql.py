@@ -9,13 +9,13 @@ from pathlib import Path
 import jpype
 
 from compat.loader.jvm import sql_script
-from compat.loader.jvm.bridge import Java, causes, flink, java, member, set_member, text_or_none
+from compat.loader.jvm.bridge import Java, causes, flink, member, set_member, text_or_none
 from compat.loader.jvm.capture import configuration
 from compat.loader.jvm.model import CompiledPlan, Crash, Request, SqlScript, Statement
+from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 
 _MODE = "execution.runtime-mode"
-_EXEC_NODES = "org.apache.flink.table.planner.plan.nodes.exec.ExecNodeContext"
 
 
 class StatementFailed(Exception):
@@ -44,7 +44,7 @@ class Session:
             self._environment.getConfig().set(key, value)
         self._compiled: dict[str, str] = {}
         self._inserts: dict[str, tuple[Statement, ...]] = {}
-        _NodeNumbers(self._environment).restart()
+        NodeNumbers(self._environment).restart()
 
     @property
     def loader(self) -> Java:
@@ -79,7 +79,7 @@ class Session:
         elif not sql_script.is_settings_list(text) and not sql_script.is_query(text):
             self.statements = tuple(sql_script.members(statement)) if sql_script.submits(text) else (statement,)
             self._renew()
-            numbers = _NodeNumbers(self._environment)
+            numbers = NodeNumbers(self._environment)
             self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if sql_script.submits(text) else None
             self._environment.executeSql(text)
 
@@ -128,37 +128,6 @@ class Session:
             config.removeKey(one)
             if one in self._initial:
                 config.setString(one, self._initial[one])
-
-
-class _NodeNumbers:
-    """The counter from which ExecNodes get their numbers, which are in the names of operators."""
-
-    def __init__(self, environment: Java) -> None:
-        self._counter: Java = None
-        try:
-            loader = environment.getPlanner().getClass().getClassLoader()
-            field = java("java.lang.Class").forName(_EXEC_NODES, True, loader).getDeclaredField("idCounter")
-            field.setAccessible(True)
-            self._counter = field.get(None)
-        except (jpype.JException, AttributeError):
-            return
-        self._before = int(self._counter.get())
-
-    def restart(self) -> None:
-        """Begin anew, as in a JVM that has planned nothing."""
-        if self._counter is not None:
-            self._counter.set(0)
-
-    def as_before(self, plan: Callable[[], str | None]) -> str | None:
-        """A plan made with the numbers that the statement's own planning began with."""
-        if self._counter is None:
-            return None
-        after = int(self._counter.get())
-        self._counter.set(self._before)
-        try:
-            return plan()
-        finally:
-            self._counter.set(after)
 
 
 def modes_of(script: SqlScript) -> dict[str, str]:

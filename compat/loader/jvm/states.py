@@ -25,6 +25,7 @@ from compat.loader.jvm.harness import (
 from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
 from compat.loader.jvm.usercode import code_of, reached
 
 _CHECKPOINT = 1
@@ -66,7 +67,9 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
-    if is_source(task.getOperatorFactory()):
+    if runs_python(task.getOperator()):
+        return Snapshot(states=_of_python(operator, task.getOperator(), loader))
+    if is_source(task):
         subtask, uses, holding = _operator_state(task.getOperator()), {}, None
     else:
         open_operator(task)
@@ -85,6 +88,15 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     )
     key = None if found.key is None else key_of(found.key, made)
     return Snapshot(states=msgspec.structs.replace(told, states=states, holding=holding, key=key), subtask=subtask)
+
+
+def _of_python(operator: Configured, made: Java, loader: Java) -> States:
+    """What is known of the states of an operator that runs Python, which is not opened: the type of its keys."""
+    key = operator.config.getStateKeySerializer(loader)
+    return States(
+        key_serializer=None if key is None else serializer_of(key.snapshotConfiguration()),
+        unknown=unknown_states(made, key is not None),
+    )
 
 
 def _made(operator: Java) -> Callable[[], frozenset[str]]:

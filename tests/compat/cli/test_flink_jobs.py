@@ -167,9 +167,9 @@ def test_without_a_main_class_those_there_are_named(run: Run) -> None:
 
 def test_where_flink_is_is_no_question_for_programs_in_python(run: Run) -> None:
     Path("job.py").write_text("")
-    result = run("check", "job.py", "job.py")
+    result = run("check", "job.py", "job.py", "--flink-version", "2.3.0")
     assert result.exit_code == 2
-    assert "--classpath has no effect here: it is for jars and SQL" in words(result).replace("│ ", "")
+    assert "--flink-version has no effect here: it is for jars and SQL" in words(result).replace("│ ", "")
 
 
 def test_from_python(flink, java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

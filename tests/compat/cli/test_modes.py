@@ -53,10 +53,11 @@ VALUES = {
     "names": "old.py",
     "old-args": "x",
     "old-classpath": "all",
-    "old-flink-home": "all",
     "old-flink": "1.20",
+    "old-flink-home": "all",
     "old-flink-version": "1.20.0",
     "old-main-class": "Job",
+    "old-pyflink": "python3.11",
     "output": "json",
     "token-file": "new.py",
 }
@@ -64,9 +65,18 @@ VALUES = {
 COMMON = {
     "allow_non_restored_state", "outputs", "fail_on", "allow_unknown", "baseline", "explain", "new_args", "job",
     "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
+    "pyflink", "exact",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
-OF_OLD = {"old_args", "old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class"}
+OF_OLD = {
+    "old_args",
+    "old_flink",
+    "old_classpath",
+    "old_flink_home",
+    "old_flink_version",
+    "old_main_class",
+    "old_pyflink",
+}
 EFFECTIVE = {
     Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names", *REHEARSAL} | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,

@@ -31,10 +31,9 @@ def run(*arguments):
         (GOOD, "CMP903", "submits no job"),
         ("import os; os._exit(7)", "CMP901", "ended its process"),
         ("print('x' * 5_000_000)\nraise SystemExit('enough')", "CMP901", "enough"),
-        ("from pyflink.table import TableEnvironment", "CMP901", "Table or SQL"),
         (GOOD + "env.execute()\nenv.execute()", "CMP901", "No operators defined"),
     ],
-    ids=["raises", "loops", "exits", "syntax", "module", "no-job", "dies", "prints", "table", "executes-twice"],
+    ids=["raises", "loops", "exits", "syntax", "module", "no-job", "dies", "prints", "executes-twice"],
 )
 def test_check_says_why_and_ends_with_2(tmp_path, program, rule, says):
     bad, good = tmp_path / "bad.py", tmp_path / "good.py"

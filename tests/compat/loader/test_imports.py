@@ -40,3 +40,22 @@ def test_what_pyflink_does_not_have_is_refused(tmp_path: Path, line: str) -> Non
 
     assert crash is not None
     assert crash[0] == "ImportError"
+
+
+@pytest.mark.parametrize(
+    ("source", "needs"),
+    [
+        ("import pyflink.table", True),
+        ("from pyflink.table.expressions import col", True),
+        ("from pyflink import table", True),
+        ("def job():\n    from pyflink.java_gateway import get_gateway\njob()", True),
+        ("def job():\n    import pyflink.table", False),
+        ("import pyflink.datastream, pyflink.common", False),
+    ],
+)
+def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
+    tmp_path: Path, source: str, needs: bool
+) -> None:
+    path = tmp_path / "job.py"
+    path.write_text(source, encoding="utf-8")
+    assert load_one(Request(path=str(path), shown="job.py")) == Loaded(plans=(), needs_pyflink=needs, steady=not needs)

@@ -1,0 +1,303 @@
+"""Runs a program as ``__main__`` under the real PyFlink of this interpreter, whose gateway is a JVM that ``compat`` holds.
+
+This file runs in an interpreter of the user's, which need not have compat: it imports the standard library and PyFlink only,
+and is kept to what Python 3.8 reads. What the JVM's side cannot see it writes where that side looks: the line of the program
+that calls Flink into a file that both share, what is about to be executed and what opens functions into the map of the gateway.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # the folder of this file, whose modules have names of others
+
+import functools
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import types
+import typing
+
+STATEMENTS, PIPELINE, SQL, FUNCTIONS, FAILURE = (
+    "compat." + name for name in ("statements", "pipeline", "sql", "functions", "failure")
+)
+WHERE_SIZE = 8192
+_HERE = os.path.abspath(__file__)
+_FRAMES = 20
+
+
+class Where:
+    """The line of the program that is being run, for who asks from another process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._last: bytes | None = None
+        self._foreign: dict[str, bool] = {}
+        py4j, pyflink = map(importlib.import_module, ("py4j", "pyflink"))
+        folders = [os.path.dirname(os.path.abspath(str(one.__file__))) for one in (pyflink, py4j, os)]
+        self._folders = tuple(folder + os.sep for folder in folders)
+        self._packages = folders[2] + os.sep + "site-packages" + os.sep
+
+    def is_foreign(self, file: str) -> bool:
+        """True for code of Python, PyFlink or compat; modules that the user installed are the program's."""
+        known = self._foreign.get(file)
+        if known is None:
+            inner = file.startswith(self._folders[2]) and not file.startswith(self._packages)
+            ours = os.path.dirname(file) == os.path.dirname(_HERE)
+            example = file.startswith(self._folders[0] + "examples" + os.sep)
+            known = (ours or file.startswith(("<frozen", *self._folders[:2])) or inner) and not example
+            self._foreign[file] = known
+        return known
+
+    def frame(self, frame: typing.Any) -> dict[str, typing.Any] | None:
+        """The innermost line of the program on a stack."""
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not self.is_foreign(file):
+                return {"file": file, "line": frame.f_lineno, "method": frame.f_code.co_name}
+            frame = frame.f_back
+        return None
+
+    def tell(self, frame: typing.Any) -> None:
+        """Write the line that a stack stands at."""
+        found = self.frame(frame)
+        if found is None:
+            return
+        data = json.dumps(found).encode() + b"\n"
+        if data != self._last and len(data) <= WHERE_SIZE:
+            self._last = data
+            os.pwrite(self._descriptor, data.ljust(WHERE_SIZE), 0)
+
+
+class Statements:
+    """What the program asks the Table API to execute, put into the gateway's map before it is executed.
+
+    A statement has its text, which for the methods of the Table API is the SQL that has their meaning, and its line.
+    """
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+        self._sets: dict[int, list[dict[str, typing.Any]]] = {}
+        self._watching = False
+
+    def watch(self) -> None:
+        """Watch the Table API, once the program has imported it."""
+        if self._watching or "pyflink.table.statement_set" not in sys.modules:
+            return
+        if "pyflink.table.table_environment" not in sys.modules:
+            return
+        self._watching = True
+        from pyflink.table import StatementSet, Table, TableEnvironment
+
+        self._before(TableEnvironment, "execute_sql", self._sql)
+        self._before(Table, "execute_insert", self._insert)
+        self._before(StatementSet, "add_insert_sql", self._add_sql)
+        self._before(StatementSet, "add_insert", self._add_insert)
+        self._before(StatementSet, "add", self._add)
+        self._before(StatementSet, "execute", self._set)
+        pipelines = sys.modules.get("pyflink.table.table_pipeline")
+        if pipelines is not None:
+            self._before(pipelines.TablePipeline, "execute", self._pipeline)
+
+    @staticmethod
+    def _before(owner: typing.Any, name: str, tell: typing.Any) -> None:
+        method = getattr(owner, name, None)
+        if method is None:
+            return
+
+        @functools.wraps(method)
+        def watched(*given: typing.Any, **named: typing.Any) -> typing.Any:
+            try:
+                tell(*given, **named)
+            except Exception as error:  # the program gets Flink's own answer
+                print("compat:", name, error, file=sys.stderr)
+            return method(*given, **named)
+
+        setattr(owner, name, watched)
+
+    def _statement(self, text: str) -> dict[str, typing.Any]:
+        frame = self._where.frame(sys._getframe(1)) or {}
+        line = frame.get("line", 0)
+        return {"text": text, "line": line, "end_line": line, "file": frame.get("file", "")}
+
+    @staticmethod
+    def _put(statements: list[typing.Any], pipeline: typing.Any, sql: str | None = None) -> None:
+        from pyflink.java_gateway import get_gateway
+
+        shared = get_gateway().entry_point
+        shared.put(STATEMENTS, json.dumps(statements))
+        shared.put(PIPELINE, pipeline)
+        if sql is None:
+            shared.remove(SQL)
+        else:
+            shared.put(SQL, sql)
+
+    def _sql(self, environment: typing.Any, stmt: str) -> None:
+        if stmt.lstrip().partition(" ")[0].upper().startswith(("INSERT", "EXECUTE", "CREATE", "REPLACE")):
+            self._put([self._statement(stmt)], environment._j_tenv, stmt)
+
+    def _insert(self, table: typing.Any, target: typing.Any, overwrite: bool = False) -> None:
+        pipeline = table._j_table.insertInto(target, overwrite) if isinstance(target, str) else None
+        self._put([self._statement(_insert_text(target, overwrite))], pipeline)
+
+    def _add_sql(self, statements: typing.Any, stmt: str) -> None:
+        self._sets.setdefault(id(statements), []).append(self._statement(stmt))
+
+    def _add_insert(
+        self, statements: typing.Any, target: typing.Any, table: typing.Any, overwrite: bool = False
+    ) -> None:
+        self._sets.setdefault(id(statements), []).append(self._statement(_insert_text(target, overwrite)))
+
+    def _add(self, statements: typing.Any, pipeline: typing.Any) -> None:
+        self._sets.setdefault(id(statements), []).append(self._statement(_pipeline_text(pipeline)))
+
+    def _set(self, statements: typing.Any) -> None:
+        self._put(self._sets.pop(id(statements), []), statements._j_statement_set)
+
+    def _pipeline(self, pipeline: typing.Any) -> None:
+        self._put([self._statement(_pipeline_text(pipeline))], pipeline._j_table_pipeline)
+
+
+def _insert_text(target: typing.Any, overwrite: bool) -> str:
+    sink = target if isinstance(target, str) else str(target._j_table_descriptor.toString())
+    return ("INSERT OVERWRITE " if overwrite else "INSERT INTO ") + sink
+
+
+def _pipeline_text(pipeline: typing.Any) -> str:
+    found = pipeline._j_table_pipeline.getSinkIdentifier()
+    return "INSERT INTO " + str(found.get().asSerializableString() if found.isPresent() else "a table without a name")
+
+
+class Functions:
+    """Opens functions of the program that Flink holds as bytes, and tells the states that they ask for."""
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+
+    def apply(self, payload: typing.Any, asked: typing.Any) -> str:
+        """A description of a function, as JSON; so is how it is asked for."""
+        return json.dumps(_module("functions").describe(bytes(payload), self._where, **json.loads(asked)))
+
+    class Java:
+        """The interface that Java sees."""
+
+        implements: typing.ClassVar[list[str]] = ["java.util.function.BiFunction"]
+
+
+def _module(name: str) -> typing.Any:
+    """A file beside this one as a module."""
+    spec = importlib.util.spec_from_file_location("compat_" + name, os.path.join(os.path.dirname(_HERE), name + ".py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _failure(error: BaseException, where: Where) -> dict[str, typing.Any]:
+    """An exception in words, with the lines of the program, outermost first."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not where.is_foreign(code.co_filename):
+            frames.append({"file": code.co_filename, "line": trace.tb_lineno, "method": code.co_name})
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        frames.append({"file": error.filename, "line": error.lineno or 1, "method": "<module>"})
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    return {"type": type(error).__name__, "message": message, "frames": frames[-_FRAMES:], "module": name}
+
+
+def _java_exception(error: BaseException | None) -> typing.Any:
+    """The exception of Java behind one of Python."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        found = getattr(error, "java_exception", None)
+        if found is not None:
+            return found
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _run(path: str, arguments: list[str]) -> None:
+    """Run a file as ``python FILE ARGUMENTS`` does."""
+    main = types.ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    exec(code, main.__dict__)
+
+
+def _watch_calls(where: Where, statements: Statements) -> None:
+    """Tell the line of the program before each call of Java."""
+    from py4j.java_gateway import GatewayClient
+
+    send = GatewayClient.send_command
+
+    @functools.wraps(send)
+    def watched(self: typing.Any, *given: typing.Any, **named: typing.Any) -> typing.Any:
+        where.tell(sys._getframe(1))
+        statements.watch()
+        return send(self, *given, **named)
+
+    GatewayClient.send_command = watched
+
+
+def _own_ids() -> None:
+    """Have Java know this process's objects by other ids than those of the processes that it served before.
+
+    It tells the process that it serves which objects it needs no more, also of those that are gone.
+    """
+    from py4j.java_gateway import PythonProxyPool
+
+    begin = PythonProxyPool.__init__
+
+    def begun(pool: typing.Any) -> None:
+        begin(pool)
+        pool.next_id = os.getpid() << 16
+
+    PythonProxyPool.__init__ = begun
+
+
+def main() -> None:
+    """Run the program that the arguments name: its path, two file descriptors, and its own arguments."""
+    path, where_end, failure_end = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    arguments = sys.argv[4:]
+    from pyflink.java_gateway import get_gateway
+
+    where = Where(where_end)
+    signal.signal(signal.SIGUSR1, lambda _, frame: where.tell(frame))
+    _own_ids()
+    gateway = get_gateway()
+    gateway.entry_point.put(FUNCTIONS, Functions(where))
+    _watch_calls(where, Statements(where))
+    failure: dict[str, typing.Any] | None = None
+    try:
+        _run(path, arguments)
+    except SystemExit as error:
+        code = error.code
+        if code not in (None, 0):
+            said = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
+            failure = {"type": "SystemExit", "message": said, "frames": [], "module": None}
+    except BaseException as error:
+        failure = _failure(error, where)
+        java = _java_exception(error)
+        if java is not None:
+            gateway.entry_point.put(FAILURE, java)
+    if failure is not None:
+        os.pwrite(failure_end, json.dumps(failure).encode(), 0)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

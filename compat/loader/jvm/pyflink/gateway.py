@@ -1,0 +1,179 @@
+"""Running a program of PyFlink in the child process: its gateway is a server in the JVM that this process holds.
+
+PyFlink connects to the port that ``PYFLINK_GATEWAY_PORT`` names where it would start a JVM of its own. What the program builds
+is then built here, and taken as the jobs of programs in Java are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import jpype
+import msgspec
+
+from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
+from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.model import Crash, JavaFrame, Job, PyFlinkProgram, PythonFunction, Request, Statement
+from compat.loader.jvm.node_numbers import NodeNumbers
+from compat.loader.jvm.places import first_function
+from compat.loader.jvm.program import crash_of
+from compat.loader.jvm.pyflink import client
+
+_CLIENT = Path(client.__file__)
+_UTILS = "org.apache.flink.client.python.PythonEnvUtils"
+_TABLES = "table.catalog.ContextResolvedTable"
+_PORT = "PYFLINK_GATEWAY_PORT"
+_WAKE = 0.3
+_COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
+
+
+class _Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program in Python failed: its exception, and its own lines, outermost first."""
+
+    type: str
+    message: str
+    frames: tuple[JavaFrame, ...] = ()
+    module: str | None = None
+
+
+class Gateway:
+    """The gateway for one program after the other, and what the program's process tells beside its calls of Java."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._server = _started()
+        self._shared = self._server.getGateway().getEntryPoint()
+        self._where: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self._process: subprocess.Popen[bytes] | None = None
+        self._numbers: NodeNumbers | None = None
+
+    def run(self, program: PyFlinkProgram) -> Crash | None:
+        """Run a program to its end; gives how it failed, if it did."""
+        self._shared.clear()
+        self._restart_numbers()
+        self._where.truncate(0)
+        with tempfile.TemporaryFile() as failure:
+            ends = (self._where.fileno(), failure.fileno())
+            self._process = subprocess.Popen(
+                [program.python, str(_CLIENT), program.path, *map(str, ends), *program.arguments],
+                stdin=subprocess.DEVNULL,
+                pass_fds=ends,
+                env={**os.environ, _PORT: str(self._server.getListeningPort()), "PYTHONHASHSEED": "0"},
+            )
+            code = self._process.wait()
+            failure.seek(0)
+            told = failure.read()
+        return self._crash(program, code, msgspec.json.decode(told, type=_Failure) if told else None)
+
+    def _restart_numbers(self) -> None:
+        """Count nodes of plans and tables without a name from the start, as in a JVM that has planned nothing."""
+        if self._numbers is not None:
+            self._numbers.restart()
+        with suppress(TypeError, jpype.JException):
+            counter = flink(_TABLES).class_.getDeclaredField("uniqueId")
+            counter.setAccessible(True)
+            counter.get(None).set(0)
+
+    def here(self) -> JavaFrame | None:
+        """The line of the program that called Java last."""
+        data = os.pread(self._where.fileno(), client.WHERE_SIZE, 0)
+        return msgspec.json.decode(data, type=JavaFrame) if data.strip() else None
+
+    def stuck(self) -> JavaFrame | None:
+        """The line at which the program is."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGUSR1)
+            time.sleep(_WAKE)
+        return self.here()
+
+    def completed(self, job: Job, operators: Iterable[Configured], loader: Java) -> Job:
+        """A job that was just submitted, with what its functions in Python keep, its statements, and its compiled plan
+        where Flink can write it. Operators that the planner made have the line that submits the job.
+        """
+        keyed = {node.id for node in job.nodes if node.state_keys}
+        functions = {one.node: self._function(one, loader, one.node in keyed) for one in operators}
+        job = msgspec.structs.replace(
+            job,
+            python=True,
+            nodes=tuple(
+                msgspec.structs.replace(node, python=functions.get(node.id), source=node.source or self.here())
+                for node in job.nodes
+            ),
+        )
+        told = text_or_none(self._shared.remove(client.STATEMENTS))
+        pipeline, sql = self._shared.remove(client.PIPELINE), text_or_none(self._shared.remove(client.SQL))
+        statements = () if told is None else msgspec.json.decode(told, type=tuple[Statement, ...])
+        if pipeline is None:
+            return msgspec.structs.replace(job, statements=statements)
+        self._numbers = NodeNumbers(pipeline if sql is not None else member(pipeline, "tableEnvironment"))
+        plan = self._numbers.as_last(lambda: _compiled(pipeline, sql))
+        return msgspec.structs.replace(job, statements=statements, exec_plan=plan)
+
+    def _function(self, operator: Configured, loader: Java, keyed: bool) -> PythonFunction | None:
+        """What the first function in Python of an operator keeps: only that one may have states."""
+        made = operator_of(operator.config.getStreamOperatorFactory(loader))
+        function = first_function(made)
+        if function is None:
+            return None
+        opener = self._shared.get(client.FUNCTIONS)
+        asked = json.dumps({"keyed": keyed, "call_open": self._request.call_open})
+        try:
+            told = opener.apply(function.getSerializedPythonFunction(), java("java.lang.String")(asked))
+        except jpype.JException as error:
+            return PythonFunction(name="", unknown=f"its function cannot be read: {described(error)}")
+        read = msgspec.json.decode(str(told), type=PythonFunction)
+        return msgspec.structs.replace(read, key_type=_key_type(made) if keyed else None)
+
+    def _crash(self, program: PyFlinkProgram, code: int, failure: _Failure | None) -> Crash | None:
+        if failure is None:
+            return None if code == 0 else _ended(code)
+        frames = failure.frames[::-1]
+        thrown = self._shared.get(client.FAILURE)
+        if thrown is not None:
+            found = crash_of(thrown, program, self._request.flink)
+            return msgspec.structs.replace(found, frames=frames)
+        hint = None
+        if failure.module is not None:
+            hint = _COMPAT.format(failure.module, program.python)
+        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint)
+
+
+def _key_type(operator: Java) -> str:
+    """The type of the keys of an operator of PyFlink, which come in rows beside the values."""
+    name = "inputTypeInfo1" if hasattr(operator, "processElement1") else "inputTypeInfo"
+    return f"Row(f0: {member(operator, name).getTypeAt(0)})"
+
+
+def _started() -> Java:
+    """A gateway server as PyFlink's own, which listens on a free port of this machine."""
+    for method in java(_UTILS).class_.getDeclaredMethods():
+        if str(method.getName()) == "startGatewayServer":
+            method.setAccessible(True)
+            return method.invoke(None, [])
+    raise LookupError(f"{_UTILS} has no startGatewayServer")
+
+
+def _compiled(pipeline: Java, sql: str | None) -> str | None:
+    """The plan of a pipeline, or of an SQL statement in an environment; None for one that Flink cannot write as a plan."""
+    try:
+        plan = pipeline.compilePlan() if sql is None else pipeline.compilePlanSql(sql)
+        return str(plan.asJsonString())
+    except jpype.JException:
+        return None
+
+
+def _ended(code: int) -> Crash:
+    return Crash(
+        type="ProcessEnded",
+        message=f"The program ended its process before it was done, with code {code}.",
+        hint="Look for os._exit(), os.abort() or a crash in a native library.",
+    )

@@ -1,0 +1,37 @@
+"""Real PyFlink for tests: that of COMPAT_PYFLINK, an interpreter or its environment, else of this interpreter."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def pyflink():
+    """PyFlink 2.3 on this machine."""
+    from compat.loader.jvm.errors import JvmError
+    from compat.loader.jvm.pyflink.installed import find_pyflink
+
+    try:
+        return find_pyflink()
+    except JvmError as error:
+        pytest.skip(f"{error} (COMPAT_PYFLINK names a Python that has it.)")
+
+
+@pytest.fixture(scope="session")
+def build(pyflink, java):
+    """Builds programs, each given by its path, one after the other in as few JVMs as they let."""
+    from compat.loader.jvm.distribution import FlinkPlaces, flink_version
+    from compat.loader.jvm.model import PyFlinkProgram
+    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.pyflink.installed import flink_of
+
+    flink = flink_of(pyflink, FlinkPlaces())
+    if not flink_version(flink.jars).startswith("2.3"):
+        pytest.skip(f"this PyFlink is of Flink {flink.version}, and what is known here is of 2.3")
+    if flink.note:
+        pytest.skip(flink.note)
+
+    def built(paths, options=None, **how):
+        given = JvmOptions(options=options or {}, open_timeout=60, **{"timeout": 120, **how})
+        programs = [PyFlinkProgram(path=str(path), python=pyflink.python) for path in paths]
+        return build_all(programs, flink, java, given)
+
+    return built

@@ -1,0 +1,109 @@
+"""Programs for real PyFlink that end, hang, fail or submit in every way: each ends with our words."""
+
+import re
+
+import pytest
+
+from compat.loader.jvm.failures import failed
+from compat.loader.jvm.model import PyFlinkProgram
+from compat.loader.jvm.plans import plan_of
+from compat.loader.jvm.process import JvmOptions
+from compat.loader.shown import show_path
+from tests.compat.loader.jvm.pyflink.pairs import GROUPED, PYTHON, TABLES
+
+OPTIONS = JvmOptions(options={})
+SELECT = TABLES + 'print(list(orders.select(col("product")).execute().collect()))\n' + GROUPED
+HELPER = "def insert(table, name):\n    table.execute_insert(name)\n"
+PROGRAMS = {
+    "raises": "import pyflink.table\n\ndef fail():\n    raise ValueError('out of cheese')\n\nfail()\n",
+    "module": "import pyflink.table, no_such_module_at_all\n",
+    "exits": "import pyflink.table, sys\nsys.exit(3)\n",
+    "dies": "import pyflink.table, os\nos._exit(7)\n",
+    "no_job": TABLES,
+    "syntax": "import pyflink.table\ndef broken(:\n",
+    "query": TABLES + '\nt.execute_sql("INSERT INTO nowhere SELECT product, amount FROM orders")\n',
+    "connector": TABLES + "t.execute_sql(\"CREATE TABLE k (a INT) WITH ('connector' = 'kafka')\")\n"
+    't.execute_sql("INSERT INTO k SELECT 1")\n',
+    "uids": "import pyflink.table\nfrom pyflink.datastream import StreamExecutionEnvironment\n"
+    "env = StreamExecutionEnvironment.get_execution_environment()\n"
+    "env.from_collection([1]).map(str).uid('a').disable_chaining().map(str).uid('a').print()\nenv.execute()\n",
+    "collects": SELECT,
+    "imports": "import helper\n" + TABLES + 'helper.insert(orders.select(col("product"), col("amount")), "longs")\n',
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(build, tmp_path_factory):
+    """What the programs did, by their names, with their paths."""
+    folder = tmp_path_factory.mktemp("jobs")
+    (folder / "helper.py").write_text(HELPER)
+    paths = {name: folder / f"{name}.py" for name in PROGRAMS}
+    for name, text in PROGRAMS.items():
+        paths[name].write_text(text)
+    return {name: (paths[name], outcome) for name, outcome in zip(paths, build(paths.values()), strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "message", "line"),
+    [
+        ("raises", "CMP901", "The program failed: ValueError: out of cheese", 4),
+        ("module", "CMP901", "ModuleNotFoundError: No module named 'no_such_module_at_all'", 1),
+        ("exits", "CMP901", "The program called sys.exit(3).", None),
+        ("dies", "CMP901", "ended its process before it was done, with code 7", None),
+        ("no_job", "CMP903", "The program submits no job.", None),
+        ("syntax", "CMP901", "SyntaxError", 2),
+        ("query", "CMP901", "nowhere", TABLES.count("\n") + 2),
+        ("connector", "CMP901", "'kafka'", TABLES.count("\n") + 2),
+        ("uids", "CMP901", "Hash collision on user-specified ID", 5),
+    ],
+)
+def test_a_program_that_gives_no_job_says_why(outcomes, pyflink, name, rule, message, line):
+    path, outcome = outcomes[name]
+    program = PyFlinkProgram(path=str(path), python=pyflink.python)
+    shown = show_path(str(path), "job.py")
+    failure = failed(outcome, program, OPTIONS, "job.py", show_path=shown)
+    assert failure.rule == rule
+    assert message in failure.message
+    assert (failure.source and (failure.source.file, failure.source.line)) == (line and ("job.py", line))
+
+
+def test_a_job_that_flink_refuses_is_told_from_a_program_that_fails(outcomes):
+    assert outcomes["uids"][1].crash.refused
+    assert not outcomes["query"][1].crash.refused
+
+
+def test_a_module_that_is_missing_is_to_be_installed_where_pyflink_is(outcomes, pyflink):
+    assert pyflink.python in outcomes["module"][1].crash.hint
+
+
+def test_what_is_collected_is_empty_and_the_program_goes_on(outcomes):
+    _, outcome = outcomes["collects"]
+    assert outcome.crash is None
+    assert len(outcome.jobs) == 2
+    assert outcome.jobs[1].exec_plan is not None
+    assert outcome.jobs[1].statements[0].text == "INSERT INTO longs"
+
+
+def test_the_lines_are_those_of_the_users_own_modules(outcomes):
+    path, outcome = outcomes["imports"]
+    plan = plan_of(outcome.jobs[0], "job.py")
+    assert {one.source.file for one in plan.operators} == {str(path.parent / "helper.py")}
+    assert (plan.statements[0].file, plan.statements[0].line) == (str(path.parent / "helper.py"), 2)
+
+
+@pytest.mark.parametrize("where", ["while True:\n    pass", "import time\nwhile True:\n    time.sleep(1)"])
+def test_a_program_that_never_ends_is_ended_where_it_is(build, pyflink, tmp_path, where):
+    path = tmp_path / "job.py"
+    path.write_text("import pyflink.table\n\n" + where)
+    (outcome,) = build([path], timeout=30)
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert failure.rule == "CMP902"
+    assert re.search(rf"It was at {path}:[345], in <module>", failure.message), failure.message
+
+
+def test_functions_are_not_opened_where_that_is_not_wanted(build, tmp_path):
+    path = tmp_path / "job.py"
+    path.write_text(TABLES + PYTHON)
+    (outcome,) = build([path], call_open=False)
+    (counts,) = (one for one in outcome.jobs[0].nodes if one.uid == "count")
+    assert counts.python.unknown == "open() was not called (--no-open)"
