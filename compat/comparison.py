@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
-BUILT_BY_FLINK = ("java", "sql", "python")
-"""The languages of jobs that Flink's own classes build."""
+_FLINK_TELLS = ("java", "sql", "python")
+"""The languages of plans that come from Flink itself, or PyFlink, and so know its version; one compiled here names none."""
 
 
 @frozen(kw_only=False)
@@ -418,7 +418,7 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
     if isinstance(old, Savepoint) and isinstance(new, Savepoint):
         answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
-    flink = after.flink if plan is not None and plan.language in BUILT_BY_FLINK else comparison.load.flink
+    flink = after.flink if plan is not None and plan.language in _FLINK_TELLS else comparison.load.flink
     options = CheckOptions(comparison.allow_non_restored, flink, comparison.direction)
     again = {
         side.value: facts_of(second, name=side.value, kind="program")

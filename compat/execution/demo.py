@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
 import compat.examples
-from compat.execution.story import Broken, command, heading, text
+from compat.execution.story import REFUSED, Broken, begin, command, heading, text
 
-REFUSED = 2
 _EXAMPLE = Path(compat.examples.__path__[0]) / "word_count"
 _PROGRAMS = ("v1.py", "v2.py", "v2_fixed.py")
 _NEEDS_SPARK = "The demo runs jobs, and {name!r} is not installed: pip install 'stream-compat[spark,java]'."
@@ -26,19 +24,7 @@ def tell(folder: str) -> int:
     if reason is not None:
         print(reason, file=sys.stderr)
         return REFUSED
-    home = Path(folder)
-    if any((home / name).exists() for name in (*_PROGRAMS, ".compat")):
-        print(f"{folder} holds a demo already: remove it, or name another folder: compat demo FOLDER.", file=sys.stderr)
-        return REFUSED
-    home.mkdir(parents=True, exist_ok=True)
-    for name in _PROGRAMS:
-        shutil.copy(_EXAMPLE / name, home / name)
-    try:
-        _story(home)
-    except Broken as error:
-        print(f"\nThe demo broke off: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return begin(folder, {name: _EXAMPLE / name for name in _PROGRAMS}, _story, made=(".compat",))
 
 
 def _what_is_missing() -> str | None:

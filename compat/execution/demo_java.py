@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import compat.examples
-from compat.execution.story import Broken, command, heading, text
+from compat.execution.story import REFUSED, begin, command, heading, text
 
-REFUSED = 2
 FLINK = ("--flink-version", "2.3.0")
 _EXAMPLES = Path(compat.examples.__path__[0])
 _FILES = {
@@ -27,19 +25,7 @@ def tell(folder: str) -> int:
     if find_spec("jpype") is None:
         print(_NEEDS_JVM, file=sys.stderr)
         return REFUSED
-    home = Path(folder)
-    if any((home / name).exists() for name in _FILES):
-        print(f"{folder} holds a demo already: remove it, or name another folder: compat demo FOLDER.", file=sys.stderr)
-        return REFUSED
-    home.mkdir(parents=True, exist_ok=True)
-    for name, source in _FILES.items():
-        shutil.copy(_EXAMPLES / source, home / name)
-    try:
-        _story(home)
-    except Broken as error:
-        print(f"\nThe demo broke off: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return begin(folder, {name: _EXAMPLES / source for name, source in _FILES.items()}, _story)
 
 
 def _story(home: Path) -> None:

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from compat.compiler.ours import ROOT
 
+REFUSED = 2
+
 
 class Broken(Exception):
     """A command that did not end as the story says."""
+
+
+def begin(folder: str, files: Mapping[str, Path], story: Callable[[Path], None], *, made: Sequence[str] = ()) -> int:
+    """Copy the files of a story into its folder, by their names there, and tell it; gives the exit code.
+
+    A folder that has one of them, or of what the story makes (``made``), is left as it is.
+    """
+    home = Path(folder)
+    if any((home / name).exists() for name in (*files, *made)):
+        print(f"{folder} holds a demo already: remove it, or name another folder: compat demo FOLDER.", file=sys.stderr)
+        return REFUSED
+    home.mkdir(parents=True, exist_ok=True)
+    for name, source in files.items():
+        shutil.copy(source, home / name)
+    try:
+        story(home)
+    except Broken as error:
+        print(f"\nThe demo broke off: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def heading(title: str) -> None:
