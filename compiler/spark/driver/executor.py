@@ -19,6 +19,7 @@ from compat.compiler.driver import compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
+from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobMaster
 from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
@@ -26,6 +27,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
+from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.log import SnapshotLog
 
 _END = object()
@@ -149,6 +151,7 @@ class SparkExecutor:
         refuse_unsafe(made.options, self._master)
         made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
+        dependencies = find_dependencies(made.options, job.location, here=self._runs_here)
         options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
@@ -159,6 +162,7 @@ class SparkExecutor:
                 self.runner,
                 options,
                 before=before,
+                dependencies=dependencies,
                 listener=self._listener,
                 printer=self._printer,
                 collector=collector,
@@ -192,6 +196,14 @@ class SparkExecutor:
         if self._spark is None:
             refuse_unreachable(self._master)
 
+    @property
+    def _runs_here(self) -> bool:
+        """True where tasks run on this machine only."""
+        return self._master is None or self._master.startswith("local")
+
+    def _worker_setup(self) -> Callable[[], None] | None:
+        return None if self.options.worker_setup is None else self.options.worker_setup(not self._runs_here)
+
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """The runner of a plan's epochs."""
         from compat.compiler.spark.driver.runner import SparkRunner
@@ -200,7 +212,7 @@ class SparkExecutor:
         if self._spark is None:
             log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
             self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
-        return SparkRunner(made, self._spark, self.options.worker_setup)
+        return SparkRunner(made, self._spark, self._worker_setup())
 
     def abandon(self) -> None:
         """The process ends: its jobs do nothing more, and count as interrupted."""
@@ -226,4 +238,4 @@ class InProcessExecutor(SparkExecutor):
         """Nothing is needed."""
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
-        return InProcessRunner(made)
+        return InProcessRunner(made) if made.shipped is None else HostedRunner(made, self._worker_setup())

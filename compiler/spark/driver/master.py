@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import time
 import uuid
 from collections import Counter, deque
@@ -23,6 +24,7 @@ from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
+from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.restarts import RestartStrategy
@@ -104,7 +106,7 @@ class _Abandoned(Exception):
 class JobMaster:
     """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
 
-    ``before`` is the job to go on with, whose driver died.
+    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class JobMaster:
         options: RunOptions,
         *,
         before: JobEntry | None = None,
+        dependencies: Dependencies | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
@@ -132,6 +135,7 @@ class JobMaster:
         self._written = 0.0
         self.abandoned = False
         self._before = before
+        self._dependencies = dependencies
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
@@ -170,10 +174,17 @@ class JobMaster:
         self._lock = self.store.lock(self.job_id)
         try:
             self._take_over(restoration)
+            self._ship()
             self._to(JobStatus.CREATED)
         except BaseException:
             self._lock.close()
             raise
+
+    def _ship(self) -> None:
+        """Put what the job's functions need where its machines see it. Raises StoreError."""
+        if self._dependencies is not None:
+            shipped = self._dependencies.ship(self.store.directory(self.job_id) / "shipped")
+            self.plan = replace(self.plan, shipped=shipped)
 
     def _take_over(self, restoration: Restoration | None) -> None:
         """Open the store, with what is restored in it."""
@@ -222,6 +233,7 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
+                shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
             self._lock.close()
         return self.status
 
