@@ -20,7 +20,7 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.dependencies import find_dependencies
-from compat.compiler.spark.driver.master import JobCancelled, JobMaster
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
@@ -36,7 +36,14 @@ _END = object()
 class RunningJob(JobClient):
     """The client of a job that runs in a thread of this process."""
 
-    def __init__(self, job: Job, make: Callable[[Callable[[list[Any]], None]], JobMaster]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        make: Callable[[Callable[[list[Any]], None]], JobMaster],
+        again: Callable[[int], RunningJob] | None = None,
+    ) -> None:
+        """``again`` runs the same job without the records that were kept of a cached stream."""
+        self._again = again
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
         super().__init__(JobID(self.master.job_id))
@@ -93,7 +100,13 @@ class RunningJob(JobClient):
 
     def get_job_execution_result(self) -> CompletableFuture:
         def result() -> JobExecutionResult:
-            self.wait()
+            try:
+                self.wait()
+            except JobFailed as error:
+                if error.failure.cache is None or self._again is None or self.master.coordinator.epoch:
+                    raise
+                again: JobExecutionResult = self._again(error.failure.cache).get_job_execution_result().result()
+                return again
             runtime = int((time.monotonic() - self._began) * 1000)
             return JobExecutionResult(self.get_job_id(), runtime, self.master.measured.accumulators())
 
@@ -140,6 +153,12 @@ class SparkExecutor:
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
+
+        def again(cache: int) -> RunningJob:
+            self.caches.forget(cache)
+            return self.submit(given)
+
+        given = job
         self.check()
         refuse_ignored(job)
         if self.options.flink is not None:
@@ -168,7 +187,7 @@ class SparkExecutor:
                 collector=collector,
             )
 
-        client = RunningJob(job, make)
+        client = RunningJob(job, make, again if job.attached and job.collect is None else None)
         self.clients.append(client)
         self.caches.written(caches, lambda: client.master.status is JobStatus.FINISHED)
         return client

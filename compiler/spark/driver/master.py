@@ -36,7 +36,7 @@ from compat.compiler.spark.driver.restore import (
     prepare_restore,
     saved_operators,
 )
-from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.savepoints import checkpoint_directory, take_savepoint, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.watch import Watch
@@ -47,6 +47,7 @@ from compat.compiler.spark.task.published import Collected, Printed, SentBack, W
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import without_scheme
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
@@ -64,7 +65,6 @@ _TICK = 0.02
 """Seconds until it is looked for input again."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
-_CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
 _TIMEOUT = "execution.checkpointing.timeout"
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
@@ -188,6 +188,9 @@ class JobMaster:
 
     def _take_over(self, restoration: Restoration | None) -> None:
         """Open the store, with what is restored in it."""
+        folder = checkpoint_directory(self.plan.options)
+        if folder and self._before is None:
+            self.store.place_state(self.job_id, without_scheme(folder))
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
@@ -211,12 +214,6 @@ class JobMaster:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
             self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
-            for option in _CHECKPOINT_DIRECTORIES:
-                if self.plan.options.get(option):
-                    where = self.store.state(self.job_id)
-                    self._tell(
-                        "note", text=f"{option} is not used: checkpoints of jobs on Spark are in their store, {where}"
-                    )
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -508,12 +505,15 @@ class JobMaster:
             return
 
     def _wait_to_restart(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up.
+
+        Records of a cached stream that are damaged are so at each attempt.
+        """
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._delay(failure)
-        if delay is None:
+        if delay is None or failure.cache is not None:
             raise JobFailed(failure)
         if self.status is not JobStatus.RESTARTING:
             self._to(JobStatus.RESTARTING)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from compat.compiler.spark.connectors.splits import CacheDamaged
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
@@ -70,7 +71,8 @@ class EpochSpec:
 class TaskFailure:
     """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
 
-    ``lost`` is True where not the program failed, but those who ran it were lost.
+    ``lost`` is True where not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
+    records are damaged, if that is what it failed on.
     """
 
     task: str
@@ -80,6 +82,7 @@ class TaskFailure:
     vertex: int | None = None
     subtask: int | None = None
     lost: bool = False
+    cache: int | None = None
 
 
 Parcel = Buffer | TaskReport | TaskFailure
@@ -386,6 +389,8 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
         return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    if isinstance(error, CacheDamaged):
+        return TaskFailure(name, None, None, str(error), task.vertex, subtask, cache=error.cache)
     if isinstance(error, StoreError):  # it says all there is to say
         return TaskFailure(name, None, None, str(error), task.vertex, subtask)
     cause = "".join(traceback.format_exception(error)).rstrip()
