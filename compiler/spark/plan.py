@@ -17,6 +17,7 @@ from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
 from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
 from compat.compiler.jobgraph.model import DistributionPattern, StreamConfig
+from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
 from compat.compiler.transformations.model import CoFeedback, Feedback
@@ -116,7 +117,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalPlan:
-    """All tasks of a job, and the stages that they run in, one a level."""
+    """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job."""
 
     job_name: str
     bounded: bool
@@ -125,6 +126,7 @@ class PhysicalPlan:
     stages: tuple[Stage, ...]
     execution_graph: ExecutionGraph
     options: Mapping[str, str] = field(default_factory=dict)
+    shipped: Shipped | None = None
 
     @property
     def widest(self) -> int:

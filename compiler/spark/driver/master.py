@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import time
 import uuid
 from collections import Counter, deque
@@ -23,6 +24,7 @@ from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
+from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.restarts import RestartStrategy
@@ -34,7 +36,7 @@ from compat.compiler.spark.driver.restore import (
     prepare_restore,
     saved_operators,
 )
-from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.savepoints import checkpoint_directory, take_savepoint, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.watch import Watch
@@ -45,6 +47,7 @@ from compat.compiler.spark.task.published import Collected, Printed, SentBack, W
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import without_scheme
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
@@ -62,7 +65,6 @@ _TICK = 0.02
 """Seconds until it is looked for input again."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
-_CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
 _TIMEOUT = "execution.checkpointing.timeout"
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
@@ -104,7 +106,7 @@ class _Abandoned(Exception):
 class JobMaster:
     """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
 
-    ``before`` is the job to go on with, whose driver died.
+    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class JobMaster:
         options: RunOptions,
         *,
         before: JobEntry | None = None,
+        dependencies: Dependencies | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
@@ -132,6 +135,7 @@ class JobMaster:
         self._written = 0.0
         self.abandoned = False
         self._before = before
+        self._dependencies = dependencies
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
@@ -170,13 +174,23 @@ class JobMaster:
         self._lock = self.store.lock(self.job_id)
         try:
             self._take_over(restoration)
+            self._ship()
             self._to(JobStatus.CREATED)
         except BaseException:
             self._lock.close()
             raise
 
+    def _ship(self) -> None:
+        """Put what the job's functions need where its machines see it. Raises StoreError."""
+        if self._dependencies is not None:
+            shipped = self._dependencies.ship(self.store.directory(self.job_id) / "shipped")
+            self.plan = replace(self.plan, shipped=shipped)
+
     def _take_over(self, restoration: Restoration | None) -> None:
         """Open the store, with what is restored in it."""
+        folder = checkpoint_directory(self.plan.options)
+        if folder and self._before is None:
+            self.store.place_state(self.job_id, without_scheme(folder))
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
@@ -200,12 +214,6 @@ class JobMaster:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
             self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
-            for option in _CHECKPOINT_DIRECTORIES:
-                if self.plan.options.get(option):
-                    where = self.store.state(self.job_id)
-                    self._tell(
-                        "note", text=f"{option} is not used: checkpoints of jobs on Spark are in their store, {where}"
-                    )
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -222,6 +230,7 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
+                shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
             self._lock.close()
         return self.status
 
@@ -496,12 +505,15 @@ class JobMaster:
             return
 
     def _wait_to_restart(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up.
+
+        Records of a cached stream that are damaged are so at each attempt.
+        """
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._delay(failure)
-        if delay is None:
+        if delay is None or failure.cache is not None:
             raise JobFailed(failure)
         if self.status is not JobStatus.RESTARTING:
             self._to(JobStatus.RESTARTING)

@@ -14,6 +14,7 @@ from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compat.compiler.spark.task.environment import DistributedCache
 from compat.compiler.spark.task.published import Published
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.replica import Reader
@@ -66,6 +67,7 @@ class OperatorContext:
     batch: bool = False
     store: str = ""
     job_id: str = ""
+    cached: Mapping[str, str] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)
     opened: Opened = field(default_factory=Opened)
 
@@ -231,6 +233,9 @@ class TaskRuntimeContext(RuntimeContext):
 
     def get_metrics_group(self) -> MetricGroup:
         return MetricGroup(self._context.metrics)
+
+    def get_distributed_cache(self) -> DistributedCache:
+        return DistributedCache(self._context.cached)
 
     def _state(self) -> KeyedBackend:
         if self._backend is None:

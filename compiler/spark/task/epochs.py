@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from compat.compiler.spark.connectors.splits import CacheDamaged
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
@@ -29,7 +30,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
-from compat.state.serializers import key_codec_of
+from compat.state.serializers import dump, key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
@@ -42,6 +43,7 @@ class EpochSpec:
     """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
 
     ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
+    Work is sealed on its way (:func:`sealed`).
     """
 
     job_id: str
@@ -54,17 +56,23 @@ class EpochSpec:
     options: Mapping[str, str]
     now: int = 0
     runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
-    work: Mapping[tuple[int, int], WorkOfSubtask] = field(default_factory=dict)
+    work: Mapping[tuple[int, int], WorkOfSubtask | bytes] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clock: Callable[[], int] | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where a host keeps what it has of the job."""
+        return os.path.join(self.replicas, self.job_id)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
     """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
 
-    ``lost`` is True where not the program failed, but those who ran it were lost.
+    ``lost`` is True where not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
+    records are damaged, if that is what it failed on.
     """
 
     task: str
@@ -74,6 +82,7 @@ class TaskFailure:
     vertex: int | None = None
     subtask: int | None = None
     lost: bool = False
+    cache: int | None = None
 
 
 Parcel = Buffer | TaskReport | TaskFailure
@@ -98,6 +107,11 @@ class PackedPlan:
     lasting: frozenset[int]
     batch: bool = False
 
+    @property
+    def outline(self) -> PackedPlan:
+        """The plan without what is in it of the program's own."""
+        return replace(self, tasks=tuple(replace(task, operators=(), gates={}) for task in self.tasks), payloads={})
+
     def partitions_after(self, level: int) -> int:
         """How many partitions the next stage has; what the last one gives is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
@@ -108,6 +122,28 @@ class PackedPlan:
         if buffer.level == level + 1:
             return self.stages[buffer.level].partition_of(slot)
         return slot % self.partitions_after(level)
+
+
+def sealed(spec: EpochSpec) -> EpochSpec:
+    """The epoch with work that can travel through processes in which there are no modules of the program's."""
+    from pyspark import cloudpickle
+
+    dumps: Any = cloudpickle.dumps
+    return replace(spec, work={place: dumps(work) for place, work in spec.work.items()})
+
+
+def seal(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
+    """The same for what leaves the job with a report."""
+    if isinstance(report, TaskReport) and report.published:
+        report.sealed, report.published = dump(report.published), []
+    return report
+
+
+def opened(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
+    """A report that was sealed, as the driver reads it."""
+    if isinstance(report, TaskReport) and report.sealed:
+        report.sealed, report.published = b"", pickle.loads(report.sealed)
+    return report
 
 
 class EpochRunner(Protocol):
@@ -206,8 +242,9 @@ def run_partition(
 class Subtasks:
     """Runs subtasks of a plan in this process, and keeps open what is to stay open."""
 
-    def __init__(self, plan: PackedPlan) -> None:
+    def __init__(self, plan: PackedPlan, cached: Mapping[str, str] | None = None) -> None:
         self._plan = plan
+        self._cached = cached or {}
         self._levels = {task.vertex: task.level for task in plan.tasks}
         self._open: dict[tuple[int, int], OpenTask] = {}
 
@@ -254,6 +291,7 @@ class Subtasks:
         stateful = task.vertex in self._plan.stateful
         replica: Replica
         replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), None)
+        work = spec.work.get((task.vertex, subtask))
         try:
             environment = TaskEnvironment(
                 subtask=subtask,
@@ -265,10 +303,11 @@ class Subtasks:
                 runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
                 floors=spec.floors,
                 described=spec.described,
-                work=spec.work.get((task.vertex, subtask)),
+                work=pickle.loads(work) if isinstance(work, bytes) else work,
                 batch=self._plan.batch,
                 store=spec.store,
                 job_id=spec.job_id,
+                cached=self._cached,
             )
             stream_task = StreamTask(task, environment, open_task, made.append)
             changes = Changes()
@@ -297,7 +336,7 @@ class Subtasks:
 
 def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
     name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
-    replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
+    replica = LmdbReplica(os.path.join(spec.folder, name))
     try:
         try:
             return replica, _caught_up(replica, task, spec, subtask)
@@ -350,6 +389,8 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
         return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    if isinstance(error, CacheDamaged):
+        return TaskFailure(name, None, None, str(error), task.vertex, subtask, cache=error.cache)
     if isinstance(error, StoreError):  # it says all there is to say
         return TaskFailure(name, None, None, str(error), task.vertex, subtask)
     cause = "".join(traceback.format_exception(error)).rstrip()
@@ -387,10 +428,14 @@ class InProcessRunner:
             following: dict[int, list[Parcel]] = {}
             for partition in range(stage.partitions):
                 incoming = parcels.get(partition, [])
-                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
+                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self.run_subtask):
                     following.setdefault(target, []).append(parcel)
             parcels = following
-        return [parcel for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
+        return [opened(parcel) for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
+
+    def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+        """Run one, in this process."""
+        return self._subtasks.run(spec, vertex, subtask, buffers)
 
     def cancel(self) -> None:
         """Nothing: what runs in this process cannot be interrupted."""

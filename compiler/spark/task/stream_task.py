@@ -74,13 +74,15 @@ class TaskEnvironment:
     batch: bool = False
     store: str = ""
     job_id: str = ""
+    cached: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskReport:
     """The report of a subtask at the barrier.
 
-    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none.
+    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
+    stands for ``published`` on the way through processes in which there are no modules of the program's.
     """
 
     vertex: int
@@ -99,6 +101,7 @@ class TaskReport:
     replica: str | None = None
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sealed: bytes = b""
 
 
 class StreamTask:
@@ -278,6 +281,7 @@ class StreamTask:
             batch=environment.batch,
             store=environment.store,
             job_id=environment.job_id,
+            cached=environment.cached,
             metrics=self._open_task.metrics.setdefault(spec.node, Metrics()),
             floor=MIN_TIMESTAMP if environment.runtime is not None else environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),

@@ -8,16 +8,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
 
 
 class StandaloneCluster:
-    """Starts the processes; ``url`` is the master's. They listen on the loopback address only."""
+    """Starts the processes; ``url`` is the master's. They listen on the loopback address only.
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    Workers do not see the folders ``hidden``, as if they were on other machines.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2, hidden: Sequence[Path] = ()) -> None:
         self._folder = folder
+        self._elsewhere: tuple[str, ...] = ()
+        if hidden:
+            mounts = "; ".join(f"mount -t tmpfs tmpfs '{path}'" for path in hidden)
+            self._elsewhere = ("unshare", "-m", "sh", "-c", f'set -e; {mounts}; exec "$@"', "sh")
         self._processes: list[subprocess.Popen[bytes]] = []
         try:
             self._start_all(workers)
@@ -51,11 +59,10 @@ class StandaloneCluster:
             "SPARK_LOG_LEVEL": "INFO",
             "SPARK_DAEMON_JAVA_OPTS": "-Dlog4j2.rootLogger.level=info",
         }
+        command = [*(self._elsewhere if name != "master" else ()), script, main, *arguments]
         with open(self._folder / f"{name}.log", "wb") as log:
             self._processes.append(
-                subprocess.Popen(
-                    [script, main, *arguments], stdout=log, stderr=log, env=environment, start_new_session=True
-                )
+                subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
             )
 
     def _find(self, name: str, pattern: str, timeout: float = 300) -> str:
