@@ -18,7 +18,7 @@ from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.common.serialization import Encoder
 from compat.compiler.datastream.connectors.delta import DeltaSink
 from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
-from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.state.inspection import state_rows
@@ -35,6 +35,13 @@ STARTS = 60
 """More starts of the driver than a schedule has faults: a job that needs them makes no progress."""
 _LAST = 10**12
 _worlds: list[World] = []
+
+
+class Scatter(MapFunction):
+    """Sends each record to any lane: another run of the task sends it elsewhere."""
+
+    def map(self, value: Any) -> Any:
+        return _worlds[-1].random.randrange(4), value
 
 
 class Count(KeyedProcessFunction):
@@ -111,8 +118,13 @@ class Schedule:
         with simulated(self.world), _current(self.world):
             while not self._finished and self.starts < STARTS:
                 self._driver()
-            self._late()
-        wrong = tuple(self._wrong()) if self._finished else ("The job does not end, although no fault happens any more.",)
+            left = [file.name for file in self.folder.glob("files/.*.inprogress")]
+            self._late()  # nobody can tidy up behind these
+        wrong = (
+            tuple(self._wrong(left))
+            if self._finished
+            else ("The job does not end, although no fault happens any more.",)
+        )
         return Result(seed=self.world.seed, wrong=wrong, trace=tuple(self.world.trace), starts=self.starts)
 
     def _driver(self) -> None:
@@ -132,15 +144,15 @@ class Schedule:
     def _program(self) -> None:
         shape = self.shape
         options = RunOptions(program="job.py", epoch_records=shape.epoch_records, replicas="/replicas")
-        executor = SimulatedExecutor(
-            self.world, str(self.folder / "store"), options=options, printer=lambda line: None
-        )
+        executor = SimulatedExecutor(self.world, str(self.folder / "store"), options=options, printer=lambda line: None)
         program.start(program.Program(executor))
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(shape.parallelism)
         env.enable_checkpointing(100)
         env.configure(_restarts())
         numbers = env.from_collection(list(range(shape.records)), Types.INT())
+        lanes = numbers.map(Scatter(), Types.TUPLE([Types.INT(), Types.INT()])).key_by(lambda p: p[0], Types.INT())
+        numbers = lanes.map(lambda p: p[1], Types.INT())
         counted = numbers.key_by(lambda n: n % KEYS, Types.INT()).process(Count(), PAIR).uid("count")
         files = FileSink.for_row_format(str(self.folder / "files"), Encoder.simple_string_encoder())
         files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
@@ -188,7 +200,7 @@ class Schedule:
 
     # The results
 
-    def _wrong(self) -> Iterator[str]:
+    def _wrong(self, left: list[str]) -> Iterator[str]:
         """What is not as it has to be."""
         sizes = Counter(number % KEYS for number in range(self.shape.records))
         expected = Counter((key, count) for key, size in sizes.items() for count in (*range(1, size + 1), -size))
@@ -203,7 +215,11 @@ class Schedule:
             rows = DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
             yield from _compared("table", expected, Counter((row["key"], row["count"]) for row in rows))
         jobs = list((self.folder / "store" / "jobs").iterdir())
-        begun = [job for job in jobs if DeltaTable.is_deltatable(str(job / "state")) and SnapshotLog.open(job / "state").epoch]
+        begun = [
+            job
+            for job in jobs
+            if DeltaTable.is_deltatable(str(job / "state")) and SnapshotLog.open(job / "state").epoch
+        ]
         if len(begun) != 1:
             yield f"{len(begun)} jobs have state"
             return
@@ -211,7 +227,7 @@ class Schedule:
         found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
         if found != dict(sizes):
             yield f"state: {found} in place of {dict(sizes)}"
-        if left := [file.name for file in (self.folder / "files").iterdir() if file.name.endswith(".inprogress")]:
+        if left:
             yield f"left behind: {left}"
 
 

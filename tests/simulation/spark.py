@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks
-from compat.compiler.spark.task.hosts import HostLost
+from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, seal
+from compat.compiler.spark.task.hosts import HostLoad, HostLost
 from tests.simulation.world import HostKilled, World
 
 Work = Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]
@@ -125,7 +126,10 @@ class Data:
         """Run the rest with a first half of the tasks fetching what a second run of a task replaces for the others."""
         again = self.world.random.choice(sorted(results))
         second = {**results, again: self._task(number, work, again, given[again])}
-        both = [[results[partition] for partition in sorted(results)], [second[partition] for partition in sorted(second)]]
+        both = [
+            [results[partition] for partition in sorted(results)],
+            [second[partition] for partition in sorted(second)],
+        ]
         made: list[list[tuple[int, Any]]] = []
         for partitions, following in self.stages[number + 1 :]:
             made = [
@@ -144,9 +148,11 @@ class Data:
         if world.chance("an attempt goes on for long", world.rate / 2):
             machine = world.random.choice(world.machines)
             world.zombies.append(lambda: self._late(work, partition, pairs, machine))
-        home = world.machines[partition % len(world.machines)]
+        machine = world.machines[partition % len(world.machines)]
+        if world.random.random() < 0.2:
+            machine = world.random.choice(world.machines)
         try:
-            return self._run(work, partition, pairs, home if world.random.random() < 0.8 else world.random.choice(world.machines))
+            return self._run(work, partition, pairs, machine)
         except HostKilled:
             world.dying = False
             raise TaskLost(f"task {partition} of stage {stage} was lost") from None
@@ -175,21 +181,21 @@ class HostDouble:
 
     world: World
 
-    def __init__(self, plan_id: str, slot: int, load: Any) -> None:
+    def __init__(self, plan_id: str, slot: int, load: HostLoad, folder: str = "") -> None:
         self._place = (plan_id, slot)
         self._load = load
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Any]) -> Ran:
         """Run a subtask there. Raises HostLost."""
-        import pickle
-
         hosts = self.world.here.hosts
         if self._place not in hosts:
-            hosts[self._place] = Subtasks(pickle.loads(self._load[1]))
+            hosts[self._place] = Subtasks(pickle.loads(self._load.plan))
         spec, buffers = pickle.loads(pickle.dumps((spec, buffers)))  # as they travel
         try:
-            return pickle.loads(pickle.dumps(hosts[self._place].run(spec, vertex, subtask, buffers)))
+            made, report = hosts[self._place].run(spec, vertex, subtask, buffers)
         except HostKilled:
             self.world.dying = False
             hosts.pop(self._place, None)
             raise HostLost("killed") from None
+        ran: Ran = pickle.loads(pickle.dumps((made, seal(report))))
+        return ran

@@ -40,6 +40,7 @@ class World:
     def __init__(self, seed: int, folder: Path, *, faults: int, rate: float, machines: int = 2) -> None:
         self.seed = seed
         self.random = random.Random(seed)
+        self._ids = random.Random(-1 - seed)
         self.folder = folder
         self.faults, self.rate = faults, rate
         self.trace: list[str] = []
@@ -76,7 +77,7 @@ class World:
 
     def uuid(self) -> uuid.UUID:
         """What ``uuid.uuid4`` gives."""
-        return uuid.UUID(int=self.random.getrandbits(128), version=4)
+        return uuid.UUID(int=self._ids.getrandbits(128), version=4)
 
     def chance(self, what: str, rate: float | None = None) -> bool:
         """Whether a fault happens here."""
