@@ -411,3 +411,59 @@ def test_the_drivers_clock_decides(cluster: Any, monkeypatch: Any, skew: float) 
     assert abs(at - began) < 2000
     assert 0 <= late < 2000
     assert sum(event["event"] == "checkpoint" for event in cluster.events) < 10
+
+
+class Slow(KeyedProcessFunction):
+    """Takes its time over each record; the first one sets a timer that is due meanwhile."""
+
+    again = False
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value == 1:
+            now = ctx.timer_service().current_processing_time()
+            ctx.timer_service().register_processing_time_timer(now + 20)
+        time.sleep(0.05)
+        yield ("record", value)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ("timer", ctx.get_current_key())
+        if not self.again:
+            self.again = True
+            ctx.timer_service().register_processing_time_timer(timestamp)  # behind the clock: it fires at once
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_processing_time_timers_fire_between_the_records_of_an_epoch(cluster: Any, chained: bool) -> None:
+    env = cluster.environment(1)
+    numbers = env.from_collection([1, 2, 3, 4], Types.INT())
+    parted = numbers if chained else numbers.rebalance()
+    made = list(parted.key_by(lambda n: n, Types.INT()).process(Slow()).execute_and_collect())
+    assert [each for each in made if each[0] == "record"] == [("record", n) for n in (1, 2, 3, 4)]
+    assert made[:3] == [("record", 1), ("timer", 1), ("timer", 1)]
+
+
+class Patient(OneRecord):
+    """Gives one record, and knows that it has no other."""
+
+    def create_enumerator(self, parallelism: int) -> Any:
+        return PatientSplit()
+
+
+class PatientSplit(OneSplit):
+    def ready(self, split: Split) -> bool:
+        return not split["next"]
+
+
+def test_an_idle_job_wakes_for_its_timers_after_a_restore(cluster: Any) -> None:
+    """There is no input that would start an epoch: only the state knows of the timer."""
+
+    def made(**options: Any) -> Any:
+        env = cluster.environment(1, **options)
+        return env.from_source(Patient(), NONE, "one").key_by(lambda value: 0, Types.INT()).process(Later())
+
+    (asked,) = made(epochs=1).execute_and_collect()
+    assert asked[0] == "asked"
+    with made(savepoint=cluster.last.master.savepoint).execute_and_collect() as records:
+        fired, late = next(records)
+    assert fired == "fired"
+    assert 0 <= late < 5000
