@@ -467,3 +467,42 @@ def test_an_idle_job_wakes_for_its_timers_after_a_restore(cluster: Any) -> None:
         fired, late = next(records)
     assert fired == "fired"
     assert 0 <= late < 5000
+
+
+class Registering(KeyedProcessFunction):
+    """Sets timers in on_timer: behind the watermark, and among those that are due with it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        for due in (value[1] - 1000,) if self.what == "late" else (value[1], value[1] + 5):
+            ctx.timer_service().register_event_time_timer(due)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield timestamp
+        if self.what == "chain" and timestamp < 300:
+            ctx.timer_service().register_event_time_timer(timestamp + 100)
+        if self.what == "back" and timestamp > 50:
+            ctx.timer_service().register_event_time_timer(timestamp - 51)
+        if self.what == "between" and timestamp % 10 == 0:
+            ctx.timer_service().register_event_time_timer(timestamp + 2)
+
+
+FIRED = {
+    "chain": [time + more for time in (10, 20, 100, 110, 120, 200, 210, 220, 300, 310, 320) for more in (0, 5)],
+    "back": [10, 15, 20, 25, 100, 49, 105, 54, 3, 200, 149, 98, 47, 205, 154, 103, 52, 1],
+    "between": [10, 12, 15, 20, 22, 25, 100, 102, 105, 200, 202, 205],
+    "late": [-990, -980, -900, -800],
+}
+"""What PyFlink 2.3 prints in thread mode, which is what Java's Flink does. In process mode, the timers that on_timer sets
+are known to Flink only when a bundle is finished: there the order, and how often equal timers fire, follow the size of
+bundles (python.fn-execution.bundle.size)."""
+
+
+@pytest.mark.parametrize("what", FIRED)
+def test_timers_that_on_timer_sets_fire_in_the_order_of_time(cluster: Any, what: str) -> None:
+    env = cluster.environment(1)
+    values = env.from_collection([("a", time) for time in (10, 20, 100, 200)], PAIR)
+    keyed = values.key_by(lambda value: value[0], Types.STRING())
+    assert list(keyed.process(Registering(what), Types.LONG()).execute_and_collect()) == FIRED[what]
