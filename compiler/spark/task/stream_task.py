@@ -126,7 +126,7 @@ class StreamTask:
         restored = (self._environment.runtime or {}).get("operators", {})
         marks = (self._environment.runtime or {}).get("marks", {})
         for spec in reversed(self.spec.operators):
-            output = outputs[spec.node] = Output()
+            output = outputs[spec.node] = Output(tagged=spec.tagged)
             for edge in spec.outputs:
                 if edge.vertex is None:
                     consumer: Any = link(self._nodes[edge.target][0], edge.input)

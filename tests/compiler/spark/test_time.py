@@ -497,7 +497,7 @@ FIRED = {
 }
 """What PyFlink 2.3 prints in thread mode, which is what Java's Flink does. In process mode, the timers that on_timer sets
 are known to Flink only when a bundle is finished: there the order, and how often equal timers fire, follow the size of
-bundles (python.fn-execution.bundle.size)."""
+bundles (python.fn-execution.bundle.size), and in bundles of one they are lost at the end of the input."""
 
 
 @pytest.mark.parametrize("what", FIRED)
