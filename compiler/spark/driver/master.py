@@ -199,6 +199,10 @@ class JobMaster:
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
         self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         self.coordinator.restore(exact=self._before is not None)
+        if restoration is not None or self._before is not None:
+            self._next_timer = (
+                MIN_TIMESTAMP  # tasks know their timers: the first epoch asks them, be there input or not
+            )
         if restoration is not None and restoration.snapshot.is_savepoint:
             self.coordinator.pending.clear()  # published before it was taken
         if self._plan_json is not None:
@@ -334,10 +338,15 @@ class JobMaster:
         return True
 
     def _wait_for_work(self) -> bool:
-        if self._drain or (self._next_timer is not None and self._next_timer <= self._now()):
+        if self._drain:
             return True
-        if time.monotonic() >= self._rests and next_epoch.is_due(self.coordinator):
-            return True
+        timer = self._next_timer is not None and self._next_timer <= self._now()
+        if timer or time.monotonic() >= self._rests:
+            due = next_epoch.is_due(
+                self.coordinator
+            )  # in any case: a source whose splits are not known yet is not at its end
+            if due or timer:
+                return True
         time.sleep(_TICK)
         return False
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
@@ -44,6 +45,7 @@ class SparkRunner:
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
+        self._places: Places | None = None
 
     def prepare(self) -> None:
         try:
@@ -69,13 +71,18 @@ class SparkRunner:
         if context is not self._known:
             self._plan = context.broadcast(self._packed)
             first = self._stages[0].partitions
-            self._base = context.parallelize(range(first), first)
+            self._base = context.parallelize(list(range(first)), first)
+            self._places = None if self._spark.local else Places(context, _same)
+            if self._places is not None:
+                self._base = self._base.persist()  # its tasks go where it is kept
             self._known = context
         context.setJobGroup(self._id, "an epoch", interruptOnCancel=True)
         stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
         for level in range(1, len(self._stages)):
-            partitions = self._stages[level].partitions
-            stage = stage.partitionBy(partitions, _same).mapPartitionsWithIndex(self._level(spec, level))
+            stage = stage.partitionBy(self._stages[level].partitions, _same)
+            if self._places is not None:
+                stage = self._places.kept(stage)
+            stage = stage.mapPartitionsWithIndex(self._level(spec, level))
         return stage.values()
 
     def cancel(self) -> None:
@@ -94,6 +101,9 @@ class SparkRunner:
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
                     context.parallelize(range(tasks), tasks).foreachPartition(_clearing(self._id, folder))
             self._plan.unpersist()
+            if self._places is not None:
+                self._base.unpersist()
+                self._places.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +142,7 @@ def _level(
             for _, parcel in pairs:
                 if isinstance(parcel, _Runs):
                     runs.update(parcel.runs)
-                else:
+                elif parcel is not None:
                     yield parcel
 
         plan: PackedPlan = _plans[plan_id]

@@ -73,9 +73,13 @@ class OperatorContext:
 
 
 class Output:
-    """Where an operator's records go: the main stream, and side outputs by tag."""
+    """Where an operator's records go: the main stream, and side outputs by tag.
 
-    def __init__(self) -> None:
+    Where it is not ``tagged``, pairs with a tag are records of the main stream.
+    """
+
+    def __init__(self, *, tagged: bool = True) -> None:
+        self.tagged = tagged
         self.main: list[Consumer] = []
         self.side: dict[str, list[Consumer]] = {}
 
@@ -286,11 +290,15 @@ class Emitter:
         self.times: list[int | None] = []
 
     def take(self, results: Iterable[Any] | None, timestamp: int | None) -> None:
-        """Emit the results of a call; a result (tag, value) goes to the side."""
+        """Emit the results of a call; a result (tag, value) goes to the side.
+
+        Where no side output of the operator is read at all, it is a record like any other, as PyFlink has it.
+        """
         if results is None:
             return
+        tagged = self._output.tagged
         for result in results:
-            if type(result) is tuple and result and type(result[0]) is OutputTag:
+            if tagged and type(result) is tuple and result and type(result[0]) is OutputTag:
                 self.to_side(result[0].tag_id, result[1], timestamp)
             else:
                 self.values.append(result)

@@ -139,7 +139,7 @@ class StreamTask:
         restored = (self._environment.runtime or {}).get("operators", {})
         marks = (self._environment.runtime or {}).get("marks", {})
         for spec in reversed(self.spec.operators):
-            output = outputs[spec.node] = Output()
+            output = outputs[spec.node] = Output(tagged=spec.tagged)
             for edge in spec.outputs:
                 if edge.vertex is None:
                     consumer: Any = link(self._nodes[edge.target][0], edge.input)
@@ -191,12 +191,9 @@ class StreamTask:
             operator.open()
 
     def process_input(self, buffers: list[Buffer]) -> int:
-        """Run sources, fire timers of the clock, and process the buffers of the epoch; gives the number of records."""
+        """Run sources, fire timers as they are due, and process the buffers of the epoch; gives the number of records."""
         count = 0
-        now = self._environment.clock()
-        if not self.ended:
-            for operator in self._in_order:
-                operator.advance_processing_time(now)
+        self._advance_processing_time()
         for spec in self.spec.operators:
             head = self._nodes[spec.node][0]
             if isinstance(head, (SourceOperator, IterationHead)) and self._environment.work is not None:
@@ -208,6 +205,8 @@ class StreamTask:
                     head.run(work)
         inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
         for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
+            if not self._environment.batch:
+                self._advance_processing_time()
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
             for element in decode_elements(buffer.payload):
                 if isinstance(element, Records):
@@ -219,11 +218,19 @@ class StreamTask:
                     self._input_head.process_latency(element)
                 else:
                     self._status(input, channel, element.idle)
+        if not self._environment.batch:
+            self._advance_processing_time()
         for operator in self._in_order:
             if isinstance(operator, TimestampsAndWatermarks):
                 operator.emit_periodically()
         self._finish_if_ended()
         return count
+
+    def _advance_processing_time(self) -> None:
+        if not self.ended:
+            now = self._environment.clock()
+            for operator in self._in_order:
+                operator.advance_processing_time(now)
 
     def snapshot_state(self, changes: Changes) -> bytes:
         """Write what changed; gives what the task goes on with in the next epoch."""

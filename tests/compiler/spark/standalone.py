@@ -17,11 +17,13 @@ import pyspark
 class StandaloneCluster:
     """Starts the processes; ``url`` is the master's. They listen on the loopback address only.
 
-    Workers do not see the folders ``hidden``, as if they were on other machines.
+    Workers do not see the folders ``hidden``, as if they were on other machines, whose addresses are ``hosts``.
     """
 
-    def __init__(self, folder: Path, workers: int = 2, hidden: Sequence[Path] = ()) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path, workers: int = 2, hidden: Sequence[Path] = (), hosts: Sequence[str] = ("127.0.0.1",)
+    ) -> None:
+        self._folder, self._hosts = folder, hosts
         self._elsewhere: tuple[str, ...] = ()
         if hidden:
             mounts = "; ".join(f"mount -t tmpfs tmpfs '{path}'" for path in hidden)
@@ -38,7 +40,17 @@ class StandaloneCluster:
         self._start("master", main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         self.url = self._find("master", r"Starting Spark master at (spark://\S+)")
         for number in range(workers):
-            arguments = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.url)
+            arguments = (
+                "--host",
+                self._hosts[number % len(self._hosts)],
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--webui-port",
+                "0",
+                self.url,
+            )
             work = ("--work-dir", str(self._folder / f"work-{number}"))
             self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *work, *arguments)
         for number in range(workers):
