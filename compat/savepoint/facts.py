@@ -15,10 +15,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from compat.plan.claims import partners
+from compat.plan.connectors import Connector
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
 from compat.plan.recorded_states import RecordedState, kept_by_flink
 from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.savepoint.connectors import KafkaSplits, KafkaWriters
 from compat.savepoint.evidence import Evidence, judge
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
@@ -139,7 +141,18 @@ class _Translation:
             chained_outputs=0,
             inputs=(),
             source=None,
+            connector=self.connector(),
         )
+
+    def connector(self) -> Connector | None:
+        """The source or sink of Kafka that left its state behind."""
+        new = None if self.partner is None else self.partner.connector
+        match self.recorded.kafka:
+            case KafkaSplits() as splits:
+                return splits.source(new)
+            case KafkaWriters() as writers:
+                return writers.sink(new)
+        return None
 
     def detail(self, *, unnamed: bool) -> Detail:
         recorded, partner = self.recorded, self.partner
