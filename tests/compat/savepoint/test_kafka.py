@@ -1,4 +1,4 @@
-"""What the state of Kafka's source and sink tells of them in a savepoint, from the bytes that each version of the connector wrote."""
+"""Kafka's source and sink in a savepoint: what the bytes tell that each version of the connector wrote."""
 
 from __future__ import annotations
 
