@@ -65,7 +65,7 @@
     if (state.at && !state.at.vertex) wanted.push(section.boxOf(layer, state.at.side, state.at.index));
     if (state.at && state.at.vertex) wanted.push(section.layers[layer].boxes.findIndex((box) => box[state.at.side] === state.at.index));
     for (const finding of section.findings) {
-      for (const side of view.SIDES) if (finding[side] !== null) wanted.push(section.boxOf(layer, side, finding[side]));
+      for (const side of view.SIDES) wanted.push(...finding.concerned[side].map((operator) => section.boxOf(layer, side, operator)));
     }
     return wanted.filter((place) => place !== undefined && place >= 0);
   }
