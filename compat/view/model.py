@@ -18,7 +18,10 @@ from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
 from compat.report.json_report import as_dict
+from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
+from compat.view.names import shortened
+from compat.view.order import ranks, rows_in_order
 from compat.view.sides import Json, side_values, source_values
 
 Places = Mapping[str, int]
@@ -51,21 +54,26 @@ def check_section(
 def document_section(document: Json, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
     """One check as the page shows it, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
+    layers = joint_layers(old, new)
     return {
         **_section("check", document["verdict"], VERDICT_WORDS[document["verdict"]]),
         "title": visible(f"{old.program.name} → {new.program.name}"),
-        "sentence": _sentence(document),
+        **_sentence(document),
         "tally": _tally(document["counts"]),
         "next": _next(next_step),
         "notes": [visible(note) for note in document["notes"]],
-        "sides": {"old": side_values(old, context), "new": side_values(new, context)},
-        "layers": joint_layers(old, new),
+        "sides": {
+            "old": side_values(old, context, ranks(document, "old")),
+            "new": side_values(new, context, ranks(document, "new")),
+        },
+        "layers": layers,
+        "changed": changed_boxes(document, layers["stream"], old, new),
         "findings": [_finding(finding, context, places) for finding in document["findings"]],
         "suppressed": [
             {"rule": finding["rule"], "title": visible(finding["title"]), "reason": visible(finding["ignored"] or "")}
             for finding in document["suppressed"]
         ],
-        "mapping": [_row(row, places) for row in document["mapping"]],
+        "mapping": [_row(row, places) for row in rows_in_order(document["mapping"])],
     }
 
 
@@ -76,7 +84,9 @@ def plan_section(program: Program, plan: Plan | None, context: ReportContext) ->
     return {
         **_section("plan", None, "Plan"),
         "title": visible(program.name),
-        "sentence": visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}"),
+        **dict.fromkeys(
+            ("sentence", "told"), visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}")
+        ),
         "sides": {"old": None, "new": values},
         "layers": joint_layers(None, side),
     }
@@ -89,7 +99,7 @@ def failure_section(document: Json, next_step: str) -> Json:
     return {
         **_section("failure", "failed", "Not decided"),
         "title": visible(names or failures[0]["program"]),
-        "sentence": _sentence(document),
+        **_sentence(document),
         "next": _next(next_step),
         "failures": [
             {
@@ -109,7 +119,7 @@ def failure_section(document: Json, next_step: str) -> Json:
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
     """The fields that all sections share."""
-    lists = ("notes", "findings", "suppressed", "mapping", "failures")
+    lists = ("notes", "findings", "suppressed", "mapping", "failures", "changed")
     return {
         "kind": kind,
         "verdict": verdict,
@@ -122,9 +132,13 @@ def _section(kind: str, verdict: str | None, words: str) -> Json:
     }
 
 
-def _sentence(document: Json) -> str:
-    """The sentence without the verdict before it, which has a sign of its own."""
-    return visible(document["sentence"].partition(": ")[2])
+def _sentence(document: Json) -> Json:
+    """The sentence without the verdict before it, which has a sign of its own: with short names, and as it was told."""
+    text = document["sentence"].partition(": ")[2]
+    short = text
+    for name in sorted({document[side]["name"] for side in ("old", "new") if document[side]}, key=len, reverse=True):
+        short = short.replace(name, shortened(name))
+    return {"sentence": visible(short), "told": visible(text)}
 
 
 def _tally(counts: Mapping[str, int]) -> str:

@@ -12,6 +12,7 @@ from compat.report.frames import frame
 from compat.report.json_report import plain
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, key_groups_of_subtask
 from compat.view.layers import Side
+from compat.view.order import groups_in_order, problems_first
 
 Json = dict[str, Any]
 
@@ -29,10 +30,13 @@ KIND_WORDS = {
 }
 
 
-def side_values(side: Side, context: ReportContext) -> Json:
-    """The program of one side, plain."""
+def side_values(side: Side, context: ReportContext, ranks: Mapping[str, tuple[int, int]] | None = None) -> Json:
+    """The program of one side, plain. ``order`` and ``vertex_order`` are the indices of its operators and vertices in the
+    order in which tables list them, by :func:`~compat.view.order.ranks`."""
     program = side.program
-    places = {member: index for index, members in enumerate(side.vertex_members()) for member in members}
+    groups = side.vertex_members()
+    places = {member: index for index, members in enumerate(groups) for member in members}
+    order = problems_first(program.operators, ranks or {})
     return {
         "name": visible(program.name),
         "kind": KIND_WORDS.get(program.kind, program.kind),
@@ -44,6 +48,8 @@ def side_values(side: Side, context: ReportContext) -> Json:
             _operator(operator, places.get(index), context) for index, operator in enumerate(program.operators)
         ],
         "vertices": _vertices(side),
+        "order": order,
+        "vertex_order": groups_in_order(groups, order) if ranks else list(range(len(groups))),
     }
 
 
