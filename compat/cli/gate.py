@@ -22,6 +22,7 @@ from compat.cli.remote import Server, job_path
 from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
 from compat.loader.inputs import Input, InputKind
+from compat.loader.lines import carrying_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def record(
             "/checks",
             {
                 "old": {"job": job, "version": old.number},
-                "new": {"plan": new_plan, "label": comparison.new},
+                "new": {"plan": new_plan and carrying_from(new_plan, result.sources), "label": comparison.new},
                 "options": {
                     "allow_non_restored_state": comparison.allow_non_restored,
                     "flink": comparison.load.flink,

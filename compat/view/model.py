@@ -22,7 +22,8 @@ from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
 from compat.view.names import shortened
 from compat.view.order import ranks, rows_in_order
-from compat.view.sides import Json, side_values, source_values
+from compat.view.sides import Json, side_values
+from compat.view.sources import Sources
 
 Places = Mapping[str, int]
 """The index of each operator of a program, by id."""
@@ -55,6 +56,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
     """One check as the page shows it, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
     layers = joint_layers(old, new)
+    sources = Sources(old, context), Sources(new, context)
     return {
         **_section("check", document["verdict"], VERDICT_WORDS[document["verdict"]]),
         "title": visible(f"{old.program.name} → {new.program.name}"),
@@ -63,12 +65,12 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
         "next": _next(next_step),
         "notes": [visible(note) for note in document["notes"]],
         "sides": {
-            "old": side_values(old, context, ranks(document, "old")),
-            "new": side_values(new, context, ranks(document, "new")),
+            "old": side_values(old, sources[0], ranks(document, "old")),
+            "new": side_values(new, sources[1], ranks(document, "new")),
         },
         "layers": layers,
         "changed": changed_boxes(document, layers["stream"], old, new),
-        "findings": [_finding(finding, context, places) for finding in document["findings"]],
+        "findings": [_finding(finding, sources, places) for finding in document["findings"]],
         "suppressed": [
             {"rule": finding["rule"], "title": visible(finding["title"]), "reason": visible(finding["ignored"] or "")}
             for finding in document["suppressed"]
@@ -80,7 +82,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
 def plan_section(program: Program, plan: Plan | None, context: ReportContext) -> Json:
     """One program as the page shows it: the same layers, one side."""
     side = Side(program, plan)
-    values = side_values(side, context)
+    values = side_values(side, Sources(side, context))
     return {
         **_section("plan", None, "Plan"),
         "title": visible(program.name),
@@ -165,7 +167,7 @@ def _row(row: Json, places: Sequence[Places]) -> Json:
     }
 
 
-def _finding(finding: Json, context: ReportContext, places: Sequence[Places]) -> Json:
+def _finding(finding: Json, sources: Sequence[Sources], places: Sequence[Places]) -> Json:
     return {
         "rule": finding["rule"],
         "name": finding["name"],
@@ -178,19 +180,19 @@ def _finding(finding: Json, context: ReportContext, places: Sequence[Places]) ->
         "state": None if finding["state"] is None else visible(finding["state"]),
         "old": _index(finding["old"], places[0]),
         "new": _index(finding["new"], places[1]),
-        "old_source": source_values(_line(finding["old_line"]), context),
-        "new_source": source_values(_line(finding["new_line"]), context),
+        "old_source": sources[0].at(_line(finding["old_line"])),
+        "new_source": sources[1].at(_line(finding["new_line"])),
         "related": [{"text": visible(item["text"]), "place": _place(item["line"])} for item in finding["related"]],
-        "fixes": [_fix(fix, context) for fix in finding["fixes"]],
+        "fixes": [_fix(fix, sources[1]) for fix in finding["fixes"]],
     }
 
 
-def _fix(fix: Json, context: ReportContext) -> Json:
+def _fix(fix: Json, sources: Sources) -> Json:
     code = fix["call"] or fix.get("code")
     return {
         "text": visible(fix["text"]),
         "call": None if code is None else visible(code),
-        "source": source_values(_line(fix["at"]), context, fix["call"]),
+        "source": sources.at(_line(fix["at"]), fix["call"]),
     }
 
 

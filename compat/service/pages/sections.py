@@ -17,7 +17,7 @@ from compat.view.layers import Side
 from compat.view.model import document_section, failure_section, plan_section
 
 CONTEXT = ReportContext(sources={})
-"""The service holds plans, not programs: it tells the lines and shows none."""
+"""The service holds plans, not programs: what it shows of them are the lines that the plans carry."""
 
 
 def version_page(version: Version, logged_in: bool) -> str:

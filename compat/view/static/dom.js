@@ -24,7 +24,8 @@ window.compatView = window.compatView || {};
       view.el("span", { class: line.added ? "added" : line.mark ? "mark" : "line" },
         view.el("i", {}, line.added ? "+" : line.number === null ? "" : String(line.number)), `${line.text}\n`));
     return view.el("figure", { class: "source" },
-      view.el("figcaption", {}, view.el("code", { title: source.place }, view.shortened(source.place))),
+      view.el("figcaption", {}, view.el("code", { title: source.place }, view.shortened(source.place)),
+        source.method ? [" in ", view.el("code", {}, source.method)] : null),
       lines.length ? view.el("pre", { tabindex: 0, "aria-label": "Source lines" }, lines) : null);
   };
 
