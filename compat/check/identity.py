@@ -21,7 +21,30 @@ from compat.plan.facts import Operator, Program
 from compat.plan.families import family
 from compat.plan.queries import of_query
 
+WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
+"""Kinds of operators that a program cannot give a user hash."""
+
 _LOOK_AT = 16
+
+
+def hidden(operator: Operator) -> bool:
+    """True for an operator that PyFlink puts in by itself and that no call of the program can name."""
+    return operator.name.partition(", ")[0].startswith("_")
+
+
+def takes_user_hash(operator: Operator) -> bool:
+    """True for an operator that a call of the program can tie to a recorded id."""
+    return not hidden(operator) and operator.kind not in WITHOUT_USER_HASH
+
+
+def named_before(operator: Operator, program: Program) -> Operator | None:
+    """The operator itself, or the nearest one before it that takes a uid and whose id its own depends on."""
+    while hidden(operator):
+        before = program.by_id.get(operator.inputs[0]) if operator.inputs else None
+        if before is None or before.uid is not None:
+            return None
+        operator = before
+    return operator
 
 
 def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:

@@ -8,6 +8,7 @@ is escaped where it is written.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from compat.check.findings import Fate, Report
@@ -55,13 +56,14 @@ def check_section(
 def document_section(document: Json, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
     """One check as the page shows it, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
+    groups = _by_cause(document)
     layers = joint_layers(old, new)
     sources = Sources(old, context), Sources(new, context)
     return {
         **_section("check", document["verdict"], VERDICT_WORDS[document["verdict"]]),
         "title": visible(f"{old.program.name} → {new.program.name}"),
         **_sentence(document),
-        "tally": _tally(document["counts"]),
+        "tally": _tally(groups, document["counts"]["suppressed"]),
         "next": _next(next_step),
         "notes": [visible(note) for note in document["notes"]],
         "sides": {
@@ -70,7 +72,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
         },
         "layers": layers,
         "changed": changed_boxes(document, layers["stream"], old, new),
-        "findings": [_finding(finding, sources, places) for finding in document["findings"]],
+        "findings": [_finding(group, sources, places) for group in groups],
         "suppressed": [
             {"rule": finding["rule"], "title": visible(finding["title"]), "reason": visible(finding["ignored"] or "")}
             for finding in document["suppressed"]
@@ -143,11 +145,21 @@ def _sentence(document: Json) -> Json:
     return {"sentence": visible(short), "told": visible(text)}
 
 
-def _tally(counts: Mapping[str, int]) -> str:
+def _by_cause(document: Json) -> list[list[Json]]:
+    """The findings as a person reads them: those of one cause together, unless an explanation was asked for."""
+
+    def cause(finding: Json) -> tuple[object, ...] | None:
+        return None if document.get("story") else (finding["rule"], finding["level"], finding.get("cause"))
+
+    return summary.of_one_cause(document["findings"], cause)
+
+
+def _tally(groups: Sequence[Sequence[Json]], suppressed: int) -> str:
+    counts = Counter(str(group[0]["level"]) for group in groups) + Counter(suppressed=suppressed)
     parts = [
         f"{count} {noun}" if count == 1 or level == "suppressed" else f"{count} {noun}s"
         for level, count in counts.items()
-        if count and (noun := LEVEL_WORDS.get(level, level))
+        if (noun := LEVEL_WORDS.get(level, level))
     ]
     return ", ".join(parts) or "no findings"
 
@@ -167,24 +179,46 @@ def _row(row: Json, places: Sequence[Places]) -> Json:
     }
 
 
-def _finding(finding: Json, sources: Sequence[Sources], places: Sequence[Places]) -> Json:
+def _finding(group: Sequence[Json], sources: Sequence[Sources], places: Sequence[Places]) -> Json:
+    """Findings of one cause as one: the first, with the operators of all, their places and their edits."""
+    finding, *others = group
+    title = summary.group_title(len(group), finding["cause"]) if others else finding["title"]
+    every = _all(group, "fixes")
+    fixes = [fix for number, fix in enumerate(every) if fix not in every[:number]]
     return {
         "rule": finding["rule"],
         "name": finding["name"],
         "level": finding["level"],
         "level_words": LEVEL_WORDS.get(finding["level"], finding["level"]),
-        "title": visible(finding["title"]),
+        "title": visible(title),
         "consequence": visible(finding["consequence"]),
         "reason": [visible(line) for line in finding["reason"].splitlines()],
         "silent": finding["silent"],
         "state": None if finding["state"] is None else visible(finding["state"]),
         "old": _index(finding["old"], places[0]),
         "new": _index(finding["new"], places[1]),
+        "concerned": {"old": _indices(group, "old", places[0]), "new": _indices(group, "new", places[1])},
         "old_source": sources[0].at(_line(finding["old_line"])),
         "new_source": sources[1].at(_line(finding["new_line"])),
-        "related": [{"text": visible(item["text"]), "place": _place(item["line"])} for item in finding["related"]],
-        "fixes": [_fix(fix, sources[1]) for fix in finding["fixes"]],
+        "related": [
+            {"text": visible(item["text"]), "place": _place(item["line"])}
+            for item in (*_all(group[:1], "related"), *map(_whom, others))
+        ],
+        "fixes": [_fix(fix, sources[1]) for fix in fixes],
     }
+
+
+def _all(group: Sequence[Json], field: str) -> list[Json]:
+    return [item for finding in group for item in finding[field]]
+
+
+def _whom(finding: Json) -> Json:
+    return {"text": finding["title"], "line": finding["new_line"] or finding["old_line"]}
+
+
+def _indices(group: Sequence[Json], side: str, places: Places) -> list[int]:
+    found = (_index(finding[side], places) for finding in group)
+    return list(dict.fromkeys(index for index in found if index is not None))
 
 
 def _fix(fix: Json, sources: Sources) -> Json:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.plan.facts import Program, facts_of
+from compat.check.findings import Fix
+from compat.plan.facts import Program, SourceLine, facts_of
 from compat.plan.model import Settings
 from compat.plan.reading import PlanError
+from compat.report import summary
 from compat.report.context import ReportContext
 from compat.service import worker
 from compat.service.pages.rendering import render
@@ -39,7 +41,7 @@ def _section(registry: Registry, check: Check, report: dict[str, Any]) -> dict[s
         return failure_section(report, "")
     new = _side(registry, check.new, report["new"])
     old = _side(registry, check.old, report["old"], new.program)
-    return document_section(report, old, new, CONTEXT, _next_step(report))
+    return document_section(report, old, new, CONTEXT, _next_step(report, new.program))
 
 
 def _side(registry: Registry, side: CheckSide, told: dict[str, Any], new: Program | None = None) -> Side:
@@ -69,9 +71,13 @@ def _missing(name: str, told: dict[str, Any]) -> Program:
     )
 
 
-def _next_step(report: dict[str, Any]) -> str:
-    """The first edit that repairs what blocks."""
-    for finding in report["findings"]:
-        if finding["level"] in ("error", "unknown"):
-            return next((str(fix["text"]) for fix in finding["fixes"]), "")
-    return ""
+def _next_step(report: dict[str, Any], new: Program) -> str:
+    """All edits that repair what blocks."""
+    blocking = [finding["fixes"] for finding in report["findings"] if finding["level"] in ("error", "unknown")]
+    return "; ".join(summary.repairs([[_fix(fix) for fix in fixes] for fixes in blocking], new))
+
+
+def _fix(told: dict[str, Any]) -> Fix:
+    place = told["at"]
+    at = None if place is None else SourceLine(place["file"], place["line"] or 0)
+    return Fix(text=told["text"], call=told["call"], at=at, operator_id=told["operator_id"])

@@ -141,7 +141,7 @@
   function seeds(section, layer, state) {
     const wanted = selected(section, layer, state);
     for (const finding of section.findings) {
-      for (const side of view.SIDES) if (finding[side] !== null) wanted.push(section.boxOf(layer, side, finding[side]));
+      for (const side of view.SIDES) wanted.push(...finding.concerned[side].map((operator) => section.boxOf(layer, side, operator)));
     }
     return wanted.filter((place) => place !== undefined);
   }

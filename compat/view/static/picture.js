@@ -102,10 +102,11 @@
   function starting(section, canvas) {
     for (const finding of section.findings) {
       for (const side of ["new", "old"]) {
-        if (finding[side] === null) continue;
-        const { vertex } = section.operator(side, finding[side]);
-        const node = canvas.querySelector(`[data-at="${side}:${finding[side]}"]`) || canvas.querySelector(`[data-at="${side}:v${vertex}"]`);
-        if (node) return node;
+        for (const index of finding.concerned[side]) {
+          const { vertex } = section.operator(side, index);
+          const node = canvas.querySelector(`[data-at="${side}:${index}"]`) || canvas.querySelector(`[data-at="${side}:v${vertex}"]`);
+          if (node) return node;
+        }
       }
     }
     return null;

@@ -54,7 +54,7 @@
   function showFinding(section, before) {
     for (const article of section.element.querySelectorAll("[data-finding]")) {
       const is = Number(article.dataset.finding) === state.finding;
-      const about = state.at && !state.at.vertex && section.findings[Number(article.dataset.finding)][state.at.side] === state.at.index;
+      const about = state.at && !state.at.vertex && section.findings[Number(article.dataset.finding)].concerned[state.at.side].includes(state.at.index);
       article.classList.toggle("selected", is);
       article.classList.toggle("about", Boolean(about));
       if (is && before.finding !== state.finding) {
