@@ -107,13 +107,11 @@ class Check:
         if self.left_behind is None:
             lost = (old for old in self.mapping.lost if old.id not in self.mapping.guessed)
             owners |= {old.id: new for old in lost if (new := self.successor(old)) is not None}
-        return {
-            id: Pair(self.old.by_id[id], new, BY_USER_HASH) for id, new in owners.items() if takes_user_hash(new)
-        }
+        return {id: Pair(self.old.by_id[id], new, BY_USER_HASH) for id, new in owners.items() if takes_user_hash(new)}
 
     @cached_property
     def leaving(self) -> frozenset[str]:
-        """Operators of NEW, by id, that an edit takes off the id of the state they get, or of which it is open what they get."""
+        """Operators of NEW, by id, that edits take off the id of the state they get, or of which it is open what they get."""
         taking = {pair.new.id for pair in self.mapping.stateful_pairs() if pair.old.id in self.doubtful}
         return frozenset(taking - {pair.new.id for pair in self.tied.values()})
 
@@ -151,9 +149,7 @@ class Check:
         wrong = (pair.new for pair in self.mapping.stateful_pairs() if pair.old.id in self.wrong_hands)
         tied = {pair.new.id for pair in self.tied.values()}
         named = [named_before(new, self.new) for new in wrong if new.id not in tied]
-        named += [
-            pair.new for pair in self.tied.values() if self.recorded_otherwise(pair.old, pair.new) is not None
-        ]
+        named += [pair.new for pair in self.tied.values() if self.recorded_otherwise(pair.old, pair.new) is not None]
         return frozenset().union(*(self.moved_by(operator) for operator in named if operator is not None))
 
     def recorded_otherwise(self, old: Operator, new: Operator) -> int | None:

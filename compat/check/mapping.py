@@ -65,7 +65,9 @@ class StateMapping:
         return (pair for pair in self.pairs if pair.old.has_state)
 
 
-def map_state(old: Program, new: Program, tied: Mapping[str, str] | None = None, moved: frozenset[str] = frozenset()) -> StateMapping:
+def map_state(
+    old: Program, new: Program, tied: Mapping[str, str] | None = None, moved: frozenset[str] = frozenset()
+) -> StateMapping:
     """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would.
 
     ``tied`` gives operators of NEW, by id, the user hash that an edit would give them; those in ``moved`` get other ids of

@@ -27,9 +27,7 @@ def _find(check: Check) -> Iterator[Finding]:
         yield _finding(pair, rightful.get(pair.old.id), pinned, causes[pair.old.id], check)
 
 
-def _finding(
-    pair: Pair, rightful: Operator | None, pinned: set[str], cause: str, check: Check
-) -> Finding:
+def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str, check: Check) -> Finding:
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:
