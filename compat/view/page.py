@@ -30,6 +30,7 @@ SCRIPTS = (
     "boxes.js",
     "picture.js",
     "drawer.js",
+    "panel.js",
     "search.js",
     "keys.js",
     "view.js",

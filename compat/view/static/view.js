@@ -197,15 +197,19 @@
     }, { passive: false });
   }
 
+  // Draws the picture anew where its scale follows from the room that it has.
+  function refit() {
+    if (here().drawn && typeof here().layout.scale === "string") view.zoom(here(), here().layout.scale);
+  }
+
   for (const section of sections) {
     if (!section.drawn) continue;
     view.startSearch(section, (hit) => goTo(hit));
+    view.startPanel(section, refit);
     for (const article of section.element.querySelectorAll("[data-finding]")) expand(article, article.dataset.finding === "0");
   }
   view.startKeys(actions);
   window.addEventListener("hashchange", show);
-  window.addEventListener("resize", () => {
-    if (here().drawn && typeof here().layout.scale === "string") view.zoom(here(), here().layout.scale);
-  });
+  window.addEventListener("resize", refit);
   show();
 })(window.compatView);
