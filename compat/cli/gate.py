@@ -2,14 +2,14 @@
 
 The program is compiled here, and OLD is the plan that the server keeps. The check is made twice: here, where the sources are,
 so that every option, format, comment and source line works as without a server; and there, whose verdict counts too. What was
-let pass here (comments, settings, a baseline) is told to the server with its reason, and is kept with the check.
+let pass here (comments, settings, a baseline) is told to the server with its reason: from an admin it is accepted, and kept.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
@@ -17,11 +17,14 @@ from typing import Any
 
 import click
 
-from compat.check.findings import Report
-from compat.cli.remote import Server, job_path
+from compat.check.findings import Finding, Report
+from compat.check.ignores import NO_REASON
+from compat.cli.remote import Server, ServerError, job_path
 from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
 from compat.loader.inputs import Input, InputKind
+
+FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +61,43 @@ def record(
     for outcome, (_, new_plan) in zip(result.outcomes, result.plans, strict=False):
         if not isinstance(outcome, Report):
             continue
-        answer = server.post(
-            "/checks",
-            {
-                "old": {"job": job, "version": old.number},
-                "new": {"plan": new_plan, "label": comparison.new},
-                "options": {
-                    "allow_non_restored_state": comparison.allow_non_restored,
-                    "flink": comparison.load.flink,
-                    "accept": [
-                        {"fingerprint": finding.fingerprint, "reason": finding.ignored or "in the baseline"}
-                        for finding in outcome.suppressed
-                    ],
-                },
-                "record": server.token is not None,
-                **origin,
-            },
-        )
-        passed &= _tell(server, answer, outcome)
+        request = {
+            "old": {"job": job, "version": old.number},
+            "new": {"plan": new_plan, "label": comparison.new},
+            "record": server.token is not None,
+            **origin,
+        }
+        options = {"allow_non_restored_state": comparison.allow_non_restored, "flink": comparison.load.flink}
+        passed &= _tell(server, _made(server, request, options, outcome.suppressed), outcome)
     return passed
+
+
+def _made(
+    server: Server, request: dict[str, Any], options: dict[str, Any], passed: Sequence[Finding]
+) -> dict[str, Any]:
+    """The server's check. What was let pass here passes there if the token is an admin's, or an admin accepted it before."""
+    accept = [
+        {"fingerprint": finding.fingerprint, "reason": finding.ignored}
+        for finding in passed
+        if finding.ignored not in (None, NO_REASON)
+    ]
+    if len(accept) < len(passed):
+        click.echo(
+            f"{len(passed) - len(accept)} findings are let pass here without a reason, and not there: "
+            "write it behind the comment, as in '# compat: ignore[CMP402] reason'.",
+            err=True,
+        )
+    try:
+        return server.post("/checks", {**request, "options": {**options, "accept": accept}})
+    except ServerError as error:
+        if error.status != FORBIDDEN or not accept:
+            raise
+    click.echo(
+        f"{len(accept)} findings that are let pass here pass there only once an admin accepted them: "
+        "the same command with an admin's token does.",
+        err=True,
+    )
+    return server.post("/checks", {**request, "options": options})
 
 
 def _tell(server: Server, answer: dict[str, Any], outcome: Report) -> bool:

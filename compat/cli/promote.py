@@ -46,6 +46,8 @@ def promote(**options: Any) -> None:
     promotion = answer["promotion"]
     forced = " (forced)" if promotion["forced"] else ""
     click.echo(f"{visible(str(promotion['job']))}@{promotion['number']} runs now{forced}.")
+    for each in promotion["accepted"]:
+        click.echo(visible(f"  let pass: {each['rule']} {each['title']} ({each['reason']}; {each['by']})"))
 
 
 def _findings(report: Any) -> list[str]:

@@ -102,7 +102,7 @@ def _refused(url: str, error: HTTPError) -> ServerError:
     if not isinstance(document, dict):
         document = {}
     detail = visible(str(document.get("detail") or f"{url} answers with status {error.code}."))
-    if error.code in (401, 403):
+    if error.code == 401:
         detail += " The token is taken from COMPAT_TOKEN or --token-file."
     return ServerError(detail, error.code, document)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
@@ -56,8 +56,22 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A finding between two plans of a job that an admin let pass: by its fingerprint, in words, why, and who, by token."""
+
+    fingerprint: str
+    rule: str
+    title: str
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced."""
+    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced.
+
+    ``accepted`` are the findings of the check that were let pass.
+    """
 
     id: int
     job: str
@@ -67,6 +81,7 @@ class Promotion:
     check: int | None
     forced: bool
     reason: str | None
+    accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +97,10 @@ class CheckSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took."""
+    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took.
+
+    ``options`` is the key of what was asked (:class:`compat.service.options.Options`), None for a check of an older server.
+    """
 
     id: int
     job: str | None
@@ -97,6 +115,7 @@ class Check:
     by: str
     at: float
     seconds: float
+    options: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -186,7 +205,13 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
         "check": promotion.check,
         "forced": promotion.forced,
         "reason": promotion.reason,
+        "accepted": [acceptance_json(accepted) for accepted in promotion.accepted],
     }
+
+
+def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
+    """What was let pass as the API gives it."""
+    return asdict(accepted)
 
 
 def side_json(side: CheckSide) -> dict[str, Any]:

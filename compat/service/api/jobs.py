@@ -22,7 +22,9 @@ from compat.service.context import (
     raw,
     service,
 )
+from compat.service.options import Accepted, Options
 from compat.service.records import (
+    Acceptance,
     Check,
     Identity,
     Job,
@@ -35,7 +37,6 @@ from compat.service.records import (
 )
 from compat.service.registry import NotFound
 from compat.service.requests import PromoteRequest, promote_request
-from compat.service.untrusted import read_json
 
 SMALL_BODY = 64 * 1024
 """The largest body of a request without a plan, in bytes."""
@@ -112,12 +113,12 @@ async def promote(request: Request) -> Response:
     body = await read_body(request, parts.settings)
     if len(body) > SMALL_BODY:
         raise BodyRefused(413, f"A promotion has at most {SMALL_BODY} bytes.")
-    asked = promote_request(read_json(body, parts.settings.max_depth))
+    asked = promote_request(body)
     if asked.force:
         require(request, Role.ADMIN)
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
-    check = await _gate(parts, job, wanted, identity)
+    check, accepted = await _gate(parts, job, wanted, identity)
     if check is not None and not check.passed and not asked.force:
         parts.metrics.promoted.labels("refused").inc()
         report = await blocking(parts.registry.checks.report_text, check.id)
@@ -130,6 +131,7 @@ async def promote(request: Request) -> Response:
         by=identity.name,
         check=None if check is None else check.id,
         reason=asked.reason if asked.force else None,
+        accepted=accepted,
     )
     parts.metrics.promoted.labels("forced" if asked.force else "promoted").inc()
     return answer({"promotion": promotion_json(promotion), "check": None if check is None else check_json(check)})
@@ -144,18 +146,29 @@ async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
     return newest[0]
 
 
-async def _gate(parts: Service, job: Job, wanted: Version, identity: Identity) -> Check | None:
-    """The check that decides: the newest of these two plans, or one made now. None where there is nothing to restore."""
+async def _gate(
+    parts: Service, job: Job, wanted: Version, identity: Identity
+) -> tuple[Check | None, tuple[Acceptance, ...]]:
+    """The check that decides, and what was let pass in it. No check where there is nothing to restore.
+
+    It is the newest that was asked what the gate asks, or one made now; what others asked of the same plans decides nothing.
+    """
     if job.current is None or job.current.plan.digest == wanted.plan.digest:
-        return None
-    known = await blocking(parts.registry.checks.between, job.name, job.current.plan.digest, wanted.plan.digest)
+        return None, ()
+    plans = job.current.plan.digest, wanted.plan.digest
+    accepted = await blocking(parts.registry.acceptances.between, job.name, *plans)
+    options = Options(
+        flink=wanted.plan.flink, accept=tuple(Accepted(each.fingerprint, each.reason) for each in accepted)
+    )
+    known = await blocking(parts.registry.checks.between, job.name, *plans, options)
     if known is not None:
-        return known
+        return known, accepted
     size = max(job.current.plan.size, wanted.plan.size)
     checked = await parts.pools.run(
         worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
     )
-    return await record(parts, checked, identity)
+    made = await record(parts, checked, identity)
+    return made, await blocking(parts.registry.acceptances.between, job.name, *plans)
 
 
 def _refusal(check: Check) -> bytes:

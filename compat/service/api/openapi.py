@@ -14,7 +14,7 @@ from compat import schemas
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.schema import components
 from compat.service.context import raw
-from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, SAVEPOINT_ID
+from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
 
 Json = dict[str, Any]
 
@@ -203,7 +203,9 @@ def _schemas() -> dict[str, Json]:
             check=_or_null(_NUMBER),
             forced={"type": "boolean"},
             reason=text,
+            accepted={"type": "array", "items": _reference("Acceptance")},
         ),
+        "Acceptance": _object(fingerprint=_TEXT, rule=_TEXT, title=_TEXT, reason=_TEXT, by=_TEXT),
         "Check": _object(
             id=_NUMBER,
             job=_or_null(name),
@@ -270,7 +272,15 @@ def _schemas() -> dict[str, Json]:
                 [],
                 allow_non_restored_state={"type": "boolean"},
                 flink={"enum": list(FLINK_VERSIONS)},
-                accept={"type": "array", "items": _exactly(["fingerprint", "reason"], fingerprint=_TEXT, reason=_TEXT)},
+                accept={
+                    "type": "array",
+                    "maxItems": MOST_ACCEPTED,
+                    "items": _exactly(
+                        ["fingerprint", "reason"],
+                        fingerprint={"type": "string", "minLength": 1, "maxLength": LONGEST_LABEL},
+                        reason={"type": "string", "pattern": r"\S", "maxLength": LONGEST_LABEL},
+                    ),
+                },
             ),
             record={"type": "boolean", "default": True},
             commit=label,
