@@ -51,7 +51,7 @@ def require(request: Request, role: Role) -> Identity:
     identity: Identity = request.state.identity
     if identity.role >= role:
         return identity
-    if identity.name == _ANONYMOUS:
+    if not identity.known:
         raise HTTPException(
             401, f"Send a token with the role {role.name.lower()}.", headers={"WWW-Authenticate": "Bearer"}
         )
@@ -65,7 +65,7 @@ class AccessControl:
         self._app = app
         self._registry = registry
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
-        self._anonymous = Identity(_ANONYMOUS, Role.READ if settings.anonymous_read else Role.NONE)
+        self._anonymous = Identity(_ANONYMOUS, Role.READ if settings.anonymous_read else Role.NONE, known=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

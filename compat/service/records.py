@@ -19,10 +19,11 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The sender of a request: the name of a token, or ``anonymous``."""
+    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``."""
 
     name: str
     role: Role
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +166,12 @@ class Token:
     created_at: float
 
 
-def moment(seconds: float) -> str:
-    """A time as ISO 8601, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def moment(seconds: float) -> str | None:
+    """A time as ISO 8601, in UTC; None for one that no calendar has: files and clocks may say anything."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:

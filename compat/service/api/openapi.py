@@ -167,7 +167,7 @@ def _operation(
 def _schemas() -> dict[str, Json]:
     text, name = _or_null(_TEXT), {"type": "string", "pattern": JOB_NAME}
     label = _or_null({"type": "string", "maxLength": LONGEST_LABEL})
-    moment = {"type": "string", "format": "date-time"}
+    moment = _or_null({"type": "string", "format": "date-time"})
     role_of_side = _object(label=_TEXT, kind=_TEXT, digest=text, version=_or_null(_NUMBER), savepoint=text)
     return {
         "Problem": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Double,
@@ -65,7 +66,7 @@ savepoints = Table(
     Column("job", Text),
     Column("status", String(20), nullable=False),
     Column("error", Text),
-    Column("checkpoint", Integer),
+    Column("checkpoint", BigInteger),
     Column("operators", Integer),
     Column("bytes", Double),
     Column("modified_at", Double, nullable=False),

@@ -1,4 +1,4 @@
-"""What was let pass, by whom; what a check was asked."""
+"""What was let pass, by whom; what a check was asked; large checkpoints."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,6 +11,8 @@ def upgrade() -> None:
     """Add the columns and the table. Of older checks nobody knows what they were asked: they decide nothing."""
     op.add_column("checks", sa.Column("options", sa.String(64)))
     op.add_column("promotions", sa.Column("accepted", sa.Text))
+    with op.batch_alter_table("savepoints") as savepoints:
+        savepoints.alter_column("checkpoint", type_=sa.BigInteger)  # Flink's are of 64 bits
     op.create_table(
         "acceptances",
         sa.Column("job", sa.Integer, sa.ForeignKey("jobs.id"), primary_key=True),
