@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from compat.service.settings import ServiceSettings
+from compat.service.shares import Shares, client_of_scope
 
 _READ_ON = 4
 """Up to so many times the largest body is read and thrown away: a client that still writes does not hear why it is refused."""
@@ -22,34 +23,32 @@ class BodyRefused(Exception):
 
 
 class BodyLimit:
-    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory.
+    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory, those of a client half of it.
 
     Of one body at most ``largest`` bytes count: what is beyond that is thrown away.
     """
 
     def __init__(self, app: ASGIApp, most: int, largest: int) -> None:
         self._app = app
-        self._most = most
         self._largest = largest
-        self._held = 0
+        self._shares = Shares(most, max(largest, most // 2))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held = 0
+        held, client = 0, client_of_scope(scope)
 
         async def counted() -> Message:
             nonlocal held
             message = await receive()
             size = min(len(message.get("body", b"")), self._largest - held)
-            held += size
-            self._held += size
-            if size and self._held > self._most:
+            if size and not self._shares.take(client, size):
                 raise BodyRefused(503, "The server holds as many large requests as it can. Try again in a few seconds.")
+            held += size
             return message
 
         try:
             await self._app(scope, counted, send)
         finally:
-            self._held -= held
+            self._shares.give(client, held)
 
 
 async def read_body(request: Request, settings: ServiceSettings, json: bool = True) -> bytes:

@@ -7,6 +7,8 @@ back to the server.
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -31,6 +33,9 @@ from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference, check_request, may_ask, push_request
 from compat.service.snapshots import accepted, snapshot_program
 from compat.service.untrusted import RefusedBody, read_json
+
+PR_SET_PDEATHSIG = 1
+"""The number of Linux's request for a signal when the parent ends."""
 
 MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
 """How many programs a worker keeps in memory, and the bytes of plan from which on it keeps none."""
@@ -94,9 +99,23 @@ def start(settings: WorkerSettings) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
+    _end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (settings.memory, settings.memory))
     _Worker.settings = settings
     _Worker.registry = Registry(Database(settings.database, settings.database_timeout, connections=1))
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the server is gone, whatever it does then; elsewhere than on Linux, nothing."""
+    import ctypes
+    import signal
+    import sys
+
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        parent = multiprocessing.parent_process()
+        if parent is not None and parent.pid != os.getppid():
+            os._exit(0)  # it was gone before
 
 
 def registry() -> Registry:

@@ -11,7 +11,7 @@ from compat.check.findings import Finding
 from compat.service import worker
 from compat.service.access import require
 from compat.service.body import read_body
-from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service
+from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service, work
 from compat.service.records import Acceptance, Check, Identity, Role, check_json
 from compat.service.registry.checks import NewCheck
 from compat.service.requests import RoleNeeded, check_request, job_name, may_ask
@@ -23,7 +23,7 @@ async def create(request: Request) -> Response:
     identity = require(request, Role.READ)
     body = await read_body(request, parts.settings)
     try:
-        checked = await _checked(parts, body, identity.role)
+        checked = await _checked(request, body, identity.role)
     except RoleNeeded as error:
         require(request, error.role)
         raise
@@ -34,13 +34,13 @@ async def create(request: Request) -> Response:
     return raw(with_report(check, checked.report), 201)
 
 
-async def _checked(parts: Service, body: bytes, role: Role) -> worker.Checked:
+async def _checked(request: Request, body: bytes, role: Role) -> worker.Checked:
     """The check that a body asks for. Whether ``role`` may ask for it is told before anything is made of the plans."""
-    if len(body) >= parts.settings.heavy_body:
-        return await parts.pools.run(worker.check_body, body, role, size=len(body))
+    if len(body) >= service(request).settings.heavy_body:
+        return await work(request, worker.check_body, body, role, size=len(body))
     asked = check_request(body)
     may_ask(asked, role)
-    return await parts.pools.run(worker.check_request_of, asked, size=len(body))
+    return await work(request, worker.check_request_of, asked, size=len(body))
 
 
 async def record(parts: Service, checked: worker.Checked, identity: Identity) -> Check:

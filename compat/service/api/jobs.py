@@ -21,6 +21,7 @@ from compat.service.context import (
     query_number,
     raw,
     service,
+    work,
 )
 from compat.service.options import Accepted, Options
 from compat.service.records import (
@@ -90,7 +91,7 @@ async def push(request: Request) -> Response:
     identity = require(request, Role.PUSH)
     job = path_job(request)
     body = await read_body(request, parts.settings)
-    given = await parts.pools.run(worker.push, body, size=len(body))
+    given = await work(request, worker.push, body, size=len(body))
     pushed = await blocking(
         parts.registry.jobs.push, job, given.packed, commit=given.commit, author=given.author, by=identity.name
     )
@@ -118,7 +119,7 @@ async def promote(request: Request) -> Response:
         require(request, Role.ADMIN)
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
-    check, accepted = await _gate(parts, job, wanted, identity)
+    check, accepted = await _gate(request, job, wanted, identity)
     if check is not None and not check.passed and not asked.force:
         parts.metrics.promoted.labels("refused").inc()
         report = await blocking(parts.registry.checks.report_text, check.id)
@@ -147,7 +148,7 @@ async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
 
 
 async def _gate(
-    parts: Service, job: Job, wanted: Version, identity: Identity
+    request: Request, job: Job, wanted: Version, identity: Identity
 ) -> tuple[Check | None, tuple[Acceptance, ...]]:
     """The check that decides, and what was let pass in it. No check where there is nothing to restore.
 
@@ -155,6 +156,7 @@ async def _gate(
     """
     if job.current is None or job.current.plan.digest == wanted.plan.digest:
         return None, ()
+    parts = service(request)
     plans = job.current.plan.digest, wanted.plan.digest
     accepted = await blocking(parts.registry.acceptances.between, job.name, *plans)
     options = Options(
@@ -164,8 +166,8 @@ async def _gate(
     if known is not None:
         return known, accepted
     size = max(job.current.plan.size, wanted.plan.size)
-    checked = await parts.pools.run(
-        worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
+    checked = await work(
+        request, worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
     )
     made = await record(parts, checked, identity)
     return made, await blocking(parts.registry.acceptances.between, job.name, *plans)

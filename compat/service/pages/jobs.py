@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_job, path_number, service
+from compat.service.context import blocking, path_job, path_number, service, work
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.registry import NotFound
@@ -55,5 +55,5 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    text = await parts.pools.run(sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
+    text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
     return HTMLResponse(text)
