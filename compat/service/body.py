@@ -10,6 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from compat.service.settings import ServiceSettings
 from compat.service.shares import Shares, client_of_scope
 
+SMALL_BODY = 64 * 1024
+"""The largest body of a request without a plan, in bytes."""
+
 _READ_ON = 4
 """Up to so many times the largest body is read and thrown away: a client that still writes does not hear why it is refused."""
 
@@ -51,8 +54,14 @@ class BodyLimit:
             self._shares.give(client, held)
 
 
-async def read_body(request: Request, settings: ServiceSettings, json: bool = True) -> bytes:
-    """The body of a request. Raises BodyRefused for one that is too large or comes too slowly, or is not JSON."""
+async def read_body(
+    request: Request, settings: ServiceSettings, *, json: bool = True, most: int | None = None
+) -> bytes:
+    """The body of a request, of at most ``most`` bytes, or as many as any may have.
+
+    Raises BodyRefused for one that is too large or comes too slowly, or is not JSON.
+    """
+    most = min(most or settings.max_body, settings.max_body)
     if json and request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise BodyRefused(415, "Send JSON, with the header Content-Type: application/json.")
     chunks, size = [], 0
@@ -60,7 +69,7 @@ async def read_body(request: Request, settings: ServiceSettings, json: bool = Tr
         async with asyncio.timeout(settings.body_timeout):
             async for chunk in request.stream():
                 size += len(chunk)
-                if size <= settings.max_body:
+                if size <= most:
                     chunks.append(chunk)
                 elif size > _READ_ON * settings.max_body:
                     break
@@ -68,6 +77,6 @@ async def read_body(request: Request, settings: ServiceSettings, json: bool = Tr
         raise BodyRefused(408, f"The body did not come within {settings.body_timeout:g} seconds.") from None
     except ClientDisconnect:
         raise BodyRefused(400, "The client went away.") from None
-    if size > settings.max_body:
-        raise BodyRefused(413, f"A body has at most {settings.max_body} bytes.")
+    if size > most:
+        raise BodyRefused(413, f"A body has at most {most} bytes here.")
     return b"".join(chunks)

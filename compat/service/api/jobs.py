@@ -10,7 +10,7 @@ from starlette.responses import Response
 from compat.service import worker
 from compat.service.access import require
 from compat.service.api.checks import record
-from compat.service.body import BodyRefused, read_body
+from compat.service.body import SMALL_BODY, read_body
 from compat.service.context import (
     Service,
     answer,
@@ -37,16 +37,18 @@ from compat.service.records import (
     version_json,
 )
 from compat.service.registry import NotFound
-from compat.service.requests import PromoteRequest, promote_request
-
-SMALL_BODY = 64 * 1024
-"""The largest body of a request without a plan, in bytes."""
+from compat.service.requests import PromoteRequest, job_name, promote_request
 
 
 async def listing(request: Request) -> Response:
-    """All jobs, by name."""
-    found = await blocking(service(request).registry.jobs.all)
-    return answer({"jobs": [job_json(job) for job in found]})
+    """Jobs, by name."""
+    after = request.query_params.get("after")
+    jobs = await blocking(
+        service(request).registry.jobs.all,
+        limit=page_size(request),
+        after=None if after is None else job_name(after),
+    )
+    return answer({"jobs": [job_json(job) for job in jobs]})
 
 
 async def get(request: Request) -> Response:
@@ -111,10 +113,7 @@ async def promote(request: Request) -> Response:
     parts = service(request)
     identity = require(request, Role.PUSH)
     name = path_job(request)
-    body = await read_body(request, parts.settings)
-    if len(body) > SMALL_BODY:
-        raise BodyRefused(413, f"A promotion has at most {SMALL_BODY} bytes.")
-    asked = promote_request(body)
+    asked = promote_request(await read_body(request, parts.settings, most=SMALL_BODY))
     if asked.force:
         require(request, Role.ADMIN)
     job = await blocking(parts.registry.jobs.get, name)

@@ -75,7 +75,14 @@ def _paths() -> dict[str, Json]:
                 refusals=(404, 422),
             )
         },
-        "/jobs": {"get": _operation("All jobs, by name", {"200": _list("jobs", "Job")})},
+        "/jobs": {
+            "get": _operation(
+                "Jobs, by name; the next page is after the last name of this one",
+                {"200": _list("jobs", "Job")},
+                [page[0], _query("after", {"type": "string", "pattern": JOB_NAME})],
+                refusals=(422,),
+            )
+        },
         "/jobs/{job}": {"get": _operation("One job", {"200": _reference("Job")}, job, refusals=(404, 422))},
         "/jobs/{job}/versions": {
             "get": _operation(

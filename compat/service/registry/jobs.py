@@ -32,10 +32,16 @@ class Jobs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self) -> list[Job]:
-        """All jobs, by name."""
+    def all(self, limit: int | None = None, after: str | None = None) -> list[Job]:
+        """All jobs, by name; or the next ``limit``, those behind the name ``after``."""
+        if limit is None:
+            found: list[Job] = []
+            while page := self.all(1000, found[-1].name if found else after):
+                found += page
+            return found
+        query = select(jobs).order_by(jobs.c.name).limit(limit)
         with self._database.read() as connection:
-            return _jobs(connection, select(jobs).order_by(jobs.c.name))
+            return _jobs(connection, query if after is None else query.where(jobs.c.name > after))
 
     def get(self, name: str) -> Job:
         """A job. Raises NotFound."""

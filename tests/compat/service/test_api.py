@@ -248,6 +248,22 @@ def test_lists_go_by_pages(service, job):
     assert [one["number"] for one in (*first, *rest)] == [5, 4, 3, 2, 1]
 
 
+def test_jobs_go_by_pages(service, job):
+    for number in range(3):
+        service.push(f"{job} {number}", *OLD)
+    client = service.client("read")
+
+    def names(**query):
+        return [one["name"] for one in client.get("/jobs", params=query).json()["jobs"]]
+
+    assert names(limit=2, after=f"{job} 0") == [f"{job} 1", f"{job} 2"][:2]
+    assert names(limit=1, after=job) == [f"{job} 0"]
+    assert client.get("/jobs", params={"after": "a/b"}).status_code == 422
+    page = httpx.get(service.url, params={"after": f"{job} 1"}).text
+    assert f"{job} 2" in page
+    assert f"{job} 0" not in page.partition("Latest checks")[0]
+
+
 def test_the_catalogue(service):
     listed = service.client(None).get("/rules").json()["rules"]
     assert [rule["id"] for rule in listed] == list(RULES)
