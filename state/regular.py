@@ -6,6 +6,7 @@ without an end.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import BinaryIO
@@ -25,11 +26,29 @@ def open_regular(path: str | os.PathLike[str], *, links: bool = True) -> BinaryI
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise NotRegular(f"{kind_of(mode)}, not a file")
+            raise NotRegular(errno.EINVAL, f"it is {kind_of(mode)}, not a file")
         return open(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
+    """What is in the regular file at ``path``, of at most ``most`` bytes. Raises OSError, also for one that is larger."""
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return content
+
+
+def why_not_regular(path: str | os.PathLike[str]) -> str | None:
+    """What stands at ``path`` where that is something, and neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else kind_of(mode)
 
 
 def kind_of(mode: int) -> str:

@@ -23,6 +23,7 @@ from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.report import ReportContext, prepare, render
+from compat.state.regular import open_regular
 
 FOUND, UNDECIDED = 1, 2
 
@@ -268,7 +269,7 @@ def _pairs(command: CheckCommand) -> int:
 
 
 def _pair_lines(path: str) -> Iterator[tuple[str, str]]:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue

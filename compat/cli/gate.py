@@ -7,7 +7,6 @@ let pass here (comments, settings, a baseline) is told to the server with its re
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ import click
 
 from compat.check.findings import Finding, Report
 from compat.check.ignores import NO_REASON
+from compat.cli.answers import CheckedAnswer, PlanAnswer, VersionAnswer
 from compat.cli.remote import Server, ServerError, job_path
 from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
@@ -39,14 +39,13 @@ class Running:
 @contextmanager
 def running(server: Server, job: str) -> Iterator[Running]:
     """The version of a job that runs, as long as the context lasts. Raises ServerError."""
-    version = server.get(f"{job_path(job)}/versions/current")
-    number = int(version["number"])
-    plan = server.get(f"{job_path(job)}/versions/{number}/plan")
+    number = server.get(f"{job_path(job)}/versions/current", VersionAnswer).number
+    plan = server.get(f"{job_path(job)}/versions/{number}/plan", PlanAnswer)
     label = f"{job}@{number}"
     with TemporaryDirectory(prefix="compat-") as folder:
         path = os.path.join(folder, "old.plan.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(plan, file)
+        with open(path, "wb") as file:
+            file.write(bytes(plan))
         yield Running(label, number, Input(label, path, InputKind.PLAN))
 
 
@@ -72,9 +71,7 @@ def record(
     return passed
 
 
-def _made(
-    server: Server, request: dict[str, Any], options: dict[str, Any], passed: Sequence[Finding]
-) -> dict[str, Any]:
+def _made(server: Server, request: dict[str, Any], options: dict[str, Any], passed: Sequence[Finding]) -> CheckedAnswer:
     """The server's check. What was let pass here passes there if the token is an admin's, or an admin accepted it before."""
     accept = [
         {"fingerprint": finding.fingerprint, "reason": finding.ignored}
@@ -88,7 +85,7 @@ def _made(
             err=True,
         )
     try:
-        return server.post("/checks", {**request, "options": {**options, "accept": accept}})
+        return server.post("/checks", {**request, "options": {**options, "accept": accept}}, CheckedAnswer)
     except ServerError as error:
         if error.status != FORBIDDEN or not accept:
             raise
@@ -97,16 +94,16 @@ def _made(
         "the same command with an admin's token does.",
         err=True,
     )
-    return server.post("/checks", {**request, "options": options})
+    return server.post("/checks", {**request, "options": options}, CheckedAnswer)
 
 
-def _tell(server: Server, answer: dict[str, Any], outcome: Report) -> bool:
-    check, verdict = answer["check"], str(answer["report"]["verdict"])
+def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> bool:
+    check, verdict = answer.check, answer.report.verdict
     if verdict != outcome.verdict.value:
-        version = visible(str(answer["report"]["tool"]["version"]))
-        click.echo(f"The server (compat {version}) says otherwise: {visible(answer['report']['sentence'])}", err=True)
+        version = visible(answer.report.tool.version)
+        click.echo(f"The server (compat {version}) says otherwise: {visible(answer.report.sentence)}", err=True)
     if check is None:
         click.echo("Not recorded: there is no token (COMPAT_TOKEN or --token-file).", err=True)
     else:
-        click.echo(f"Recorded as check {int(check['id'])}: {server.page('/checks/')}{int(check['id'])}", err=True)
+        click.echo(f"Recorded as check {check.id}: {server.page('/checks/')}{check.id}", err=True)
     return verdict in (outcome.verdict.value, "compatible", "compatible-with-migration")
