@@ -6,10 +6,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_job, path_number, service
+from compat.service.context import blocking, path_job, path_number, service, work
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.registry import NotFound
+from compat.service.requests import job_name
+
+PAGE = 100
+"""Jobs on a page."""
 
 MOST = 50
 """Of a job's versions and checks the newest so many are on its page."""
@@ -17,12 +21,15 @@ MOST = 50
 
 @page
 async def index(request: Request) -> Response:
-    """All jobs with their last verdict."""
+    """Jobs with their last verdict."""
     registry = service(request).registry
+    after = request.query_params.get("after")
+    found = await blocking(registry.jobs.all, limit=PAGE + 1, after=None if after is None else job_name(after))
     return respond(
         request,
         "jobs.html",
-        jobs=await blocking(registry.jobs.all),
+        jobs=found[:PAGE],
+        after=found[PAGE - 1].name if len(found) > PAGE else None,
         checks=await blocking(registry.checks.list, limit=10),
         folders=bool(service(request).settings.folders),
     )
@@ -55,5 +62,5 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    text = await parts.pools.run(sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
+    text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
     return HTMLResponse(text)

@@ -23,6 +23,9 @@ from compat.view.page import HEAD_SCRIPT, SCRIPTS, STYLES, environment
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+LARGEST = 1e24
+"""Bytes that no store has: whatever says so is wrong."""
+
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -76,6 +79,8 @@ def size(number: int | float | None) -> str:
     """Bytes as a person reads them."""
     if number is None:
         return "–"
+    if not -LARGEST < number < LARGEST:
+        return "no size"
     scaled, unit = float(number), 0
     while abs(scaled) >= 1000 and unit < len(_SIZES) - 1:
         scaled, unit = scaled / 1000, unit + 1
@@ -88,8 +93,9 @@ def count(number: int | float) -> str:
 
 
 def when(seconds: float) -> str:
-    """A time to the second, in UTC."""
-    return moment(seconds)[:19].replace("T", " ")
+    """A time to the second, in UTC; of one that no calendar has, that."""
+    told = moment(seconds)
+    return f"no date ({seconds:.3g} s)" if told is None else told[:19].replace("T", " ")
 
 
 def short_path(path: str) -> str:

@@ -7,14 +7,15 @@ from starlette.responses import HTMLResponse, Response
 
 from compat.service import discovery, worker
 from compat.service.access import COOKIE
-from compat.service.context import blocking, service
+from compat.service.context import blocking, service, work
 from compat.service.pages import contents, running
 from compat.service.pages.rendering import page, render, respond
+from compat.service.pool import Size
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound
 
 MANY = 200
-"""Savepoints of more operators are rendered where large checks are made."""
+"""Savepoints of more operators are rendered where files are read."""
 
 
 @page
@@ -31,8 +32,9 @@ async def savepoint(request: Request) -> Response:
     parts = service(request)
     found = await blocking(parts.registry.savepoints.get, request.path_params["id"])
     heavy = found.kind != discovery.FLINK or (found.operators or 0) > MANY
-    size = parts.settings.heavy_body if heavy else 0
-    return HTMLResponse(await parts.pools.run(savepoint_page, found, COOKIE in request.cookies, size=size))
+    size, timeout = (Size.FILES, parts.settings.files_timeout) if heavy else (Size.SMALL, None)
+    logged_in = COOKIE in request.cookies
+    return HTMLResponse(await work(request, savepoint_page, found, logged_in, size=size, timeout=timeout))
 
 
 def savepoint_page(found: Savepoint, logged_in: bool) -> str:
@@ -53,5 +55,5 @@ def savepoint_page(found: Savepoint, logged_in: bool) -> str:
         operators=contents.operators(inside),
         metrics=contents.metrics(inside),
         history=history,
-        missing=[str(name) for name in inside.get("missing_files") or ()],
+        missing=contents.missing(inside),
     )
