@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 from compat.loader.inputs import Input, InputKind
 from compat.plan.lines import with_lines
@@ -13,10 +12,8 @@ from compat.plan.model import Plan, Refused
 LARGEST = 4_000_000
 """Files of more bytes are not read for the sake of a few lines."""
 
-AnyPlan = TypeVar("AnyPlan", bound=Plan | Refused)
 
-
-def carrying(plan: AnyPlan, given: Input) -> AnyPlan:
+def carrying(plan: Plan | Refused, given: Input) -> Plan | Refused:
     """The plan of an input with the lines of the program that it names, as far as they are at hand.
 
     A plan that was read from a file keeps those that it has. Those of a jar's classes are not there to be read.
@@ -26,9 +23,12 @@ def carrying(plan: AnyPlan, given: Input) -> AnyPlan:
     return with_lines(plan, lambda file: read_lines(_path(file, given)))
 
 
-def carrying_from(plan: AnyPlan, sources: Mapping[str, Sequence[str]]) -> AnyPlan:
-    """The plan with the lines that it names, out of texts that were read already, or out of files; what it has it keeps."""
-    if not isinstance(plan, Plan) or plan.lines:
+def carrying_from(plan: Plan | Refused, sources: Mapping[str, Sequence[str]]) -> Plan | Refused:
+    """The plan with the lines that it names, out of texts that were read already, or out of files.
+
+    What it has it keeps. What a plan calls the files of a jar says nothing of where they are.
+    """
+    if not isinstance(plan, Plan) or plan.lines or plan.language == "java":
         return plan
     return with_lines(plan, lambda file: sources.get(file) or read_lines(file))
 

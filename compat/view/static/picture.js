@@ -209,11 +209,11 @@
   view.zoom = (section, scale) => {
     const canvas = section.element.querySelector(".canvas");
     const sheet = canvas.querySelector(".sheet");
+    section.layout.scale = scale; // what is not drawn yet is drawn so
     if (!sheet) return;
     const { width, height } = section.layout;
     const fitting = Math.min(1, (canvas.clientWidth - 34) / width);
     const used = { fit: fitting, start: Math.max(canvas.clientWidth < NARROW ? 0.85 : 0.5, fitting) }[scale] ?? Math.max(0.05, Math.min(2.5, scale));
-    section.layout.scale = scale;
     section.layout.used = used;
     Object.assign(sheet.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${used})` });
     Object.assign(sheet.parentElement.style, { width: `${width * used}px`, height: `${height * used}px` });

@@ -153,7 +153,7 @@ def test_tables_list_problems_first(open_page: Any, address: str) -> None:
     assert page.locator('[data-row^="old:"] .operator-link').first.text_content() in ("count 1", "count 60")
 
 
-@pytest.mark.parametrize("width", [900, 1440])
+@pytest.mark.parametrize("width", [390, 905, 1180, 1440])
 def test_tables_do_not_clip(open_page: Any, small: str, width: int) -> None:
     page = open_page(small + "#/0/tables/job", width=width)
     inside = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)"
