@@ -253,6 +253,10 @@ class Refusal(Record, frozen=True, kw_only=True):
     source: SourceLine | None = written(None)
 
 
+Line = tuple[Index, str]
+"""A line of a program: its number, from 1, and its text."""
+
+
 class Statement(Record, frozen=True, kw_only=True):
     """A statement of a job in SQL, and where it stands."""
 
@@ -275,7 +279,8 @@ class Plan(_Job, frozen=True, kw_only=True):
 
     Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
     goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
-    gave. Of a topology file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
+    gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
+    ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
     for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
     ``empty_savepoint`` is the ``_metadata`` that a job of Flink's own making would write before its first record: its states
     with Flink's serializers, and not one value.
@@ -298,6 +303,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     transformations: dict[str, Int] | None = None
     stream_plan: str | None = None
     empty_savepoint: bytes | None = None
+    lines: dict[str, tuple[Line, ...]] = {}
     nodes: Index | None = None
     vertices: Index | None = None
     vertex_ids: tuple[Id, ...] | None = None

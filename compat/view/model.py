@@ -19,8 +19,12 @@ from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
 from compat.report.json_report import as_dict
+from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
-from compat.view.sides import Json, side_values, source_values
+from compat.view.names import shortened
+from compat.view.order import ranks, rows_in_order
+from compat.view.sides import Json, side_values
+from compat.view.sources import Sources
 
 Places = Mapping[str, int]
 """The index of each operator of a program, by id."""
@@ -53,32 +57,40 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
     """One check as the page shows it, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
     groups = _by_cause(document)
+    layers = joint_layers(old, new)
+    sources = Sources(old, context), Sources(new, context)
     return {
         **_section("check", document["verdict"], VERDICT_WORDS[document["verdict"]]),
         "title": visible(f"{old.program.name} → {new.program.name}"),
-        "sentence": _sentence(document),
+        **_sentence(document),
         "tally": _tally(groups, document["counts"]["suppressed"]),
         "next": _next(next_step),
         "notes": [visible(note) for note in document["notes"]],
-        "sides": {"old": side_values(old, context), "new": side_values(new, context)},
-        "layers": joint_layers(old, new),
-        "findings": [_finding(group, context, places) for group in groups],
+        "sides": {
+            "old": side_values(old, sources[0], ranks(document, "old")),
+            "new": side_values(new, sources[1], ranks(document, "new")),
+        },
+        "layers": layers,
+        "changed": changed_boxes(document, layers["stream"], old, new),
+        "findings": [_finding(group, sources, places) for group in groups],
         "suppressed": [
             {"rule": finding["rule"], "title": visible(finding["title"]), "reason": visible(finding["ignored"] or "")}
             for finding in document["suppressed"]
         ],
-        "mapping": [_row(row, places) for row in document["mapping"]],
+        "mapping": [_row(row, places) for row in rows_in_order(document["mapping"])],
     }
 
 
 def plan_section(program: Program, plan: Plan | None, context: ReportContext) -> Json:
     """One program as the page shows it: the same layers, one side."""
     side = Side(program, plan)
-    values = side_values(side, context)
+    values = side_values(side, Sources(side, context))
     return {
         **_section("plan", None, "Plan"),
         "title": visible(program.name),
-        "sentence": visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}"),
+        **dict.fromkeys(
+            ("sentence", "told"), visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}")
+        ),
         "sides": {"old": None, "new": values},
         "layers": joint_layers(None, side),
     }
@@ -91,7 +103,7 @@ def failure_section(document: Json, next_step: str) -> Json:
     return {
         **_section("failure", "failed", "Not decided"),
         "title": visible(names or failures[0]["program"]),
-        "sentence": _sentence(document),
+        **_sentence(document),
         "next": _next(next_step),
         "failures": [
             {
@@ -111,7 +123,7 @@ def failure_section(document: Json, next_step: str) -> Json:
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
     """The fields that all sections share."""
-    lists = ("notes", "findings", "suppressed", "mapping", "failures")
+    lists = ("notes", "findings", "suppressed", "mapping", "failures", "changed")
     return {
         "kind": kind,
         "verdict": verdict,
@@ -124,9 +136,13 @@ def _section(kind: str, verdict: str | None, words: str) -> Json:
     }
 
 
-def _sentence(document: Json) -> str:
-    """The sentence without the verdict before it, which has a sign of its own."""
-    return visible(document["sentence"].partition(": ")[2])
+def _sentence(document: Json) -> Json:
+    """The sentence without the verdict before it, which has a sign of its own: with short names, and as it was told."""
+    text = document["sentence"].partition(": ")[2]
+    short = text
+    for name in sorted({document[side]["name"] for side in ("old", "new") if document[side]}, key=len, reverse=True):
+        short = short.replace(name, shortened(name))
+    return {"sentence": visible(short), "told": visible(text)}
 
 
 def _by_cause(document: Json) -> list[list[Json]]:
@@ -163,7 +179,7 @@ def _row(row: Json, places: Sequence[Places]) -> Json:
     }
 
 
-def _finding(group: Sequence[Json], context: ReportContext, places: Sequence[Places]) -> Json:
+def _finding(group: Sequence[Json], sources: Sequence[Sources], places: Sequence[Places]) -> Json:
     """Findings of one cause as one: the first, with the operators of all, their places and their edits."""
     finding, *others = group
     title = summary.group_title(len(group), finding["cause"]) if others else finding["title"]
@@ -182,13 +198,13 @@ def _finding(group: Sequence[Json], context: ReportContext, places: Sequence[Pla
         "old": _index(finding["old"], places[0]),
         "new": _index(finding["new"], places[1]),
         "concerned": {"old": _indices(group, "old", places[0]), "new": _indices(group, "new", places[1])},
-        "old_source": source_values(_line(finding["old_line"]), context),
-        "new_source": source_values(_line(finding["new_line"]), context),
+        "old_source": sources[0].at(_line(finding["old_line"])),
+        "new_source": sources[1].at(_line(finding["new_line"])),
         "related": [
             {"text": visible(item["text"]), "place": _place(item["line"])}
             for item in (*_all(group[:1], "related"), *map(_whom, others))
         ],
-        "fixes": [_fix(fix, context) for fix in fixes],
+        "fixes": [_fix(fix, sources[1]) for fix in fixes],
     }
 
 
@@ -205,12 +221,12 @@ def _indices(group: Sequence[Json], side: str, places: Places) -> list[int]:
     return list(dict.fromkeys(index for index in found if index is not None))
 
 
-def _fix(fix: Json, context: ReportContext) -> Json:
+def _fix(fix: Json, sources: Sources) -> Json:
     code = fix["call"] or fix.get("code")
     return {
         "text": visible(fix["text"]),
         "call": None if code is None else visible(code),
-        "source": source_values(_line(fix["at"]), context, fix["call"]),
+        "source": sources.at(_line(fix["at"]), fix["call"]),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from compat.check.findings import Fix
@@ -19,7 +21,7 @@ from compat.view.layers import Side
 from compat.view.model import document_section, failure_section, plan_section
 
 CONTEXT = ReportContext(sources={})
-"""The service holds plans, not programs: it tells the lines and shows none."""
+"""The service holds plans, not programs: what it shows of them are the lines that the plans carry."""
 
 
 def version_page(version: Version, logged_in: bool) -> str:
@@ -29,6 +31,13 @@ def version_page(version: Version, logged_in: bool) -> str:
     return render("version.html", logged_in=logged_in, version=version, sections=[plan_section(program, plan, CONTEXT)])
 
 
+def compare_page(old: Version, new: Version, versions: Sequence[Version], logged_in: bool) -> str:
+    """The page of a check of two versions that is made now; ``versions`` can be chosen from."""
+    checked = worker.check_versions(new.job, old.number, new.number, new.plan.flink)
+    section = _section(worker.registry(), checked, json.loads(checked.report))
+    return render("compare.html", logged_in=logged_in, old=old, new=new, versions=versions, sections=[section])
+
+
 def check_page(check: Check, logged_in: bool) -> str:
     """The page of a check, from its report and what of the plans is still kept."""
     registry = worker.registry()
@@ -36,7 +45,7 @@ def check_page(check: Check, logged_in: bool) -> str:
     return render("check.html", logged_in=logged_in, check=check, sections=[_section(registry, check, report)])
 
 
-def _section(registry: Registry, check: Check, report: dict[str, Any]) -> dict[str, Any]:
+def _section(registry: Registry, check: Check | worker.Checked, report: dict[str, Any]) -> dict[str, Any]:
     if report["failures"]:
         return failure_section(report, "")
     new = _side(registry, check.new, report["new"])

@@ -22,7 +22,7 @@
         this.partner.old.set(box.old, box.new);
         this.partner.new.set(box.new, box.old);
       }
-      this.layout = { scale: null };
+      this.layout = { scale: "start" };
     }
 
     get drawn() {
