@@ -138,6 +138,7 @@ Detail = TypedDict(
         "input_numbers": list[Index],
         "join_bounds": tuple[Long, Long],
         "asynchronous": bool,
+        "uid_drawn": str,
         "holding": Holding,
         "pattern": Pattern,
         "origins": list[str],

@@ -180,7 +180,8 @@ class Node(Struct, frozen=True, kw_only=True):
     """A StreamNode, with the id that its operator has in the JobGraph.
 
     ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
-    the JobVertex that runs it, ``source`` the line of the user's code that made it.
+    the JobVertex that runs it, ``source`` the line of the user's code that made it. ``drawn`` is the method that gives its
+    uid, if that is another one at each start.
     """
 
     id: int
@@ -212,6 +213,7 @@ class Node(Struct, frozen=True, kw_only=True):
     coordinator: bool
     inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
+    drawn: str | None = None
     states: States = States()
     traits: Traits = Traits()
     connector: Connector | None = None

@@ -160,6 +160,8 @@ def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> mod
         detail["holding"] = node.states.holding
     if traits.timers is not None:
         detail["timers"] = traits.timers
+    if node.drawn is not None:
+        detail["uid_drawn"] = node.drawn
     if traits.asynchronous:
         detail["asynchronous"] = True
     if traits.bounds is not None:

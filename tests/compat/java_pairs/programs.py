@@ -426,6 +426,58 @@ MORE = [
     ),
 ]
 
+_COUNT_UID = '  end(s.keyBy(new Mod(3)).process(new Count("a")).{});'
+_DRAWN = {
+    "uuid": ('uid("count-" + UUID.randomUUID())', ""),
+    "clock_in_a_field": ("uid(RUN)", 'static final String RUN = "run " + System.currentTimeMillis();'),
+    "random_by_a_helper": (
+        "uid(uid(5))",
+        "static String uid(int size) { Random random = new Random(); "
+        "return new StringBuilder().append(size * random.nextLong()).toString(); }",
+    ),
+    "date": ('uid(String.valueOf(java.time.LocalDate.now()) + "x")', ""),
+}
+DRAWN = [
+    *(
+        JavaPair(
+            name=f"uid_drawn_{name}",
+            old=_COUNT_UID.format(call),
+            new=_COUNT_UID.format(call),
+            classes=classes,
+            verdict=WRONG,
+            rules=("CMP108",) if name == "date" else ("CMP102", "CMP108"),
+        )
+        for name, (call, classes) in _DRAWN.items()
+    ),
+    JavaPair(
+        name="uid_drawn_in_a_method_that_sets_it",
+        old='  end(named(s.keyBy(new Mod(3)).process(new Count("a")), "n" + System.nanoTime()));',
+        new='  end(named(s.keyBy(new Mod(3)).process(new Count("a")), "n" + System.nanoTime()));',
+        classes="static <T> SingleOutputStreamOperator<T> named(SingleOutputStreamOperator<T> of, String id) "
+        "{ return of.uid(id); }",
+        verdict=WRONG,
+        rules=("CMP102", "CMP108"),
+    ),
+    JavaPair(
+        name="hash_drawn",
+        old=_COUNT_UID.format('setUidHash(UUID.randomUUID().toString().replace("-", ""))'),
+        new=_COUNT_UID.format('setUidHash(UUID.randomUUID().toString().replace("-", ""))'),
+    ),
+    JavaPair(
+        name="uid_computed",
+        old=_COUNT_UID.format('uid(new Random(7).nextInt(9) + "-" + name(3))'),
+        new=_COUNT_UID.format('uid(new Random(7).nextInt(9) + "-" + name(3))'),
+        classes='static String name(int n) { return "count " + n; }',
+    ),
+    JavaPair(
+        name="uid_beside_what_is_drawn",
+        old='  long now = System.nanoTime(); String id = "count " + s.getParallelism();\n'
+        + _COUNT_UID.format("name(id + now).uid(id)"),
+        new='  long now = System.nanoTime(); String id = "count " + s.getParallelism();\n'
+        + _COUNT_UID.format("name(id + now).uid(id)"),
+    ),
+]
+
 STATES = [
     JavaPair(
         name="state_names_exchanged",
@@ -653,9 +705,10 @@ PATTERNS = [
     ),
 ]
 
-JAVA_PAIRS = [*IDENTITY, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
+JAVA_PAIRS = [*IDENTITY, *DRAWN, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
 
 JAVA_NEAR_MISSES = {
+    "CMP108": ("uid_drawn_random_by_a_helper", "uid_computed"),
     "CMP113": ("connect_exchanged", "connect_kept"),
     "CMP115": ("function_replaced", "class_renamed"),
     "CMP423": ("state_names_exchanged", "fields_renamed"),
