@@ -14,6 +14,7 @@ from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 from compat.loader.jvm.places import Places
 from compat.loader.jvm.traits import given_of, traits_of
+from compat.loader.jvm.udfs import functions_of
 from compat.loader.jvm.usercode import classes_of, code_of
 
 _YIELDING = (
@@ -92,6 +93,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         factory=class_name(factory) or "",
         operator=class_name(operator) or class_name(factory) or "",
         function=None if (given := given_of(factory, operator)) is None else code_of(given),
+        called=functions_of(factory, operator),
         state_keys=len(node.getStatePartitioners() or ()),
         key_selectors=tuple(
             selector_of(one, records, node.getStateKeySerializer())

@@ -132,6 +132,7 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         detail=detail,
         connector=node.connector,
         function=node.function,
+        called=node.called,
         key_selectors=node.key_selectors,
         key=node.states.key,
     )
