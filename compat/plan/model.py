@@ -138,6 +138,7 @@ Detail = TypedDict(
         "input_numbers": list[Index],
         "join_bounds": tuple[Long, Long],
         "asynchronous": bool,
+        "uid_drawn": str,
         "holding": Holding,
         "pattern": Pattern,
         "origins": list[str],
@@ -167,7 +168,8 @@ class Operator(Record, frozen=True, kw_only=True):
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
     ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
     known of the user's classes in the key, in a job that Flink built.
-    ``connector`` is what a source or sink was set to.
+    ``connector`` is what a source or sink was set to, and ``called`` are the user's functions that an operator of a query
+    calls.
     """
 
     id: Id = field(name="operator_id")
@@ -193,6 +195,7 @@ class Operator(Record, frozen=True, kw_only=True):
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None
     function: UserCode | None = None
+    called: tuple[UserCode, ...] = ()
     key_selectors: tuple[UserCode | None, ...] = ()
     key: Key | None = None
     connector: Connector | None = None
