@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compat.compiler.ours import is_machinery, namesake
+from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
 from compat.loader.main_module import prepare, run_as_main
@@ -65,7 +66,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
     except StoreError as error:
         narrator.failed(None, str(error))
         return REFUSED
-    prepare(executor, run.options, run.parallelism)
+    prepare(executor, run.options, run.parallelism, run.flink or LATEST_FLINK)
     code = 0
     try:
         try:
@@ -133,7 +134,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=worker_setup(folder),
+            worker_setup=worker_setup(folder, flink=run.flink or LATEST_FLINK),
             worker_folders=(folder,),
         ),
         listener=narrator.tell,

@@ -264,20 +264,32 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, begin(given, options, side).finish(side).plans, side)
+    try:
+        loading = begin(given, options, side)
+    except InputError as error:
+        raise InputError(telling_where(error.failure, outcome)) from error
+    return proved(given, outcome, loading.finish(side).plans, side)
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
     """True for a program in Python that PyFlink itself has to build: it needs more than we have, or is to be proved."""
-    return (isinstance(outcome, Loaded) and outcome.needs_pyflink) or options.exact
+    return (isinstance(outcome, Loaded) and outcome.needs_pyflink is not None) or options.exact
+
+
+def telling_where(failure: Failure, outcome: Outcome) -> Failure:
+    """Why PyFlink could not build a program, with the line that asked for PyFlink."""
+    if not isinstance(outcome, Loaded) or outcome.needs_pyflink is None:
+        return failure
+    asked = outcome.needs_pyflink
+    last = asked.frames[-1] if asked.frames else None
+    return replace(
+        failure,
+        source=None if last is None else SourceLine(last.file, last.line),
+        traceback="\n".join([*_frames(asked), asked.message]),
+    )
 
 
 def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
-    lines = []
-    for frame in crash.frames:
-        lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
-        lines += [f"    {frame.text.strip()}"] if frame.text else []
-    lines.append(f"{crash.type}: {crash.message}")
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
@@ -285,9 +297,17 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         name=given.argument,
         side=side,
         source=None if last is None else SourceLine(last.file, last.line),
-        traceback="\n".join(lines),
+        traceback="\n".join([*_frames(crash), f"{crash.type}: {crash.message}"]),
         hint=crash.hint,
     )
+
+
+def _frames(crash: Crash) -> list[str]:
+    lines = []
+    for frame in crash.frames:
+        lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
+        lines += [f"    {frame.text.strip()}"] if frame.text else []
+    return lines
 
 
 def _plan_of_snapshot(argument: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from compat.compiler.datastream.served import serve
 from compat.compiler.driver import Compilation
 
 Listener = Callable[[dict[str, Any]], None]
@@ -44,7 +45,7 @@ class RunOptions:
     plan_of: PlanOf | None = None
     check: Check | None = None
     clock: Callable[[], int] | None = None
-    worker_setup: Callable[[], None] | None = None
+    worker_setup: Callable[[], None] = serve
     worker_folders: tuple[str, ...] = ()
     flink: str | None = None
 
