@@ -255,20 +255,28 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
     if given.kind is InputKind.PLAN:
         return (read_plan(given, side),)
     if given.kind.built_by_flink:
-        from compat.loader.jvm.loading import begin
-
-        return begin(given, options, side).finish().plans
+        return _built_by_flink(given, options, side)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
         return plans_of(given, outcome, side)
-    from compat.loader.jvm.loading import begin
     from compat.loader.jvm.pyflink.proof import proved
 
-    try:
-        loading = begin(given, options, side)
-    except InputError as error:
-        raise InputError(telling_where(error.failure, outcome)) from error
-    return proved(given, outcome, loading.finish(side).plans, side)
+    return proved(given, outcome, _built_by_flink(given, options, side, outcome), side)
+
+
+def _built_by_flink(
+    given: Input, options: LoadOptions, side: Side | None, outcome: Outcome | None = None
+) -> tuple[Plan | Refused, ...]:
+    """The plans that Flink itself makes; ``outcome`` is what came of a program in Python without it."""
+    from compat.loader.jvm.loading import begin
+    from compat.loader.jvm.warm import WarmJvms
+
+    with WarmJvms() as jvms:
+        try:
+            loading = begin(given, options, jvms, side)
+        except InputError as error:
+            raise InputError(error.failure if outcome is None else telling_where(error.failure, outcome)) from error
+        return loading.finish(side).plans
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
