@@ -257,7 +257,7 @@ def _cell(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([*_<>\[\]`])", r"\\\1", text)
+    return re.sub(r"([*_\[\]`])", r"\\\1", text.replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def _block(text: str) -> str:
