@@ -129,6 +129,10 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
             )
         )
     message = error.msg if isinstance(error, SyntaxError) else str(error)
+    if isinstance(error, TypeError):
+        from compat.compiler.datastream.served import without_inner_names
+
+        message = without_inner_names(message)
     return Crash(type=type(error).__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
 
 

@@ -7,6 +7,7 @@ program lacks is refused as PyFlink refuses it, and classes go by the module tha
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK, pyflink_versi
 _OURS = "compat.compiler.datastream"
 _ROOTS = {"pyflink.common": f"{_OURS}.common", "pyflink.datastream": _OURS, "pyflink.metrics": f"{_OURS}.metrics"}
 _STATE = "compat.state."
+_CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
 _ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
 """Modules that we have and PyFlink has not: connectors of jobs on Spark."""
@@ -124,6 +126,18 @@ def serve(flink: str = LATEST_FLINK) -> None:
         sys.meta_path.insert(0, _Namer())
     for name in [name for name in sys.modules if name.startswith(_OURS)]:
         _name_classes(sys.modules[name])
+
+
+def without_inner_names(message: str) -> str:
+    """What Python says of a wrong call, without the names of classes that only we have: the method's alone is left."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(f"{_OURS}.")]
+    inner = {
+        name
+        for module in modules
+        for name, value in list(vars(module).items())
+        if isinstance(value, type) and value.__module__.startswith(_OURS)
+    }
+    return _CALLED.sub(lambda found: "" if found[1] in inner else found[0], message)
 
 
 class _Namer:

@@ -112,6 +112,31 @@ def test_names_of_another_version_are_refused(tmp_path: Path, source: str, flink
         assert "compat." not in loaded.crash.message
 
 
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("E.get_execution_environment().from_collection()", "from_collection() missing 1 required positional argument"),
+        ("E.get_execution_environment().from_collection([1]).sink_to()", "sink_to() missing 1 required"),
+        ("E.get_execution_environment().from_collection([1]).map()", "DataStream.map() missing 1 required"),
+        ("SlidingEventTimeWindows(1)", "__init__() missing 2 required positional arguments"),
+        ("Mine.take()", "Mine.take() missing 1 required positional argument"),
+    ],
+)
+def test_a_wrong_call_is_told_without_names_of_ours(tmp_path: Path, call: str, says: str) -> None:
+    """Names of the program's own stay."""
+    path = tmp_path / "job.py"
+    source = (
+        "from pyflink.datastream import StreamExecutionEnvironment as E\n"
+        "from pyflink.datastream.window import SlidingEventTimeWindows\n"
+        "class Mine:\n    def take(self): ...\n"
+    )
+    path.write_text(source + call, encoding="utf-8")
+    loaded = load_one(Request(path=str(path), shown="job.py"))
+    assert isinstance(loaded, Loaded)
+    assert loaded.crash is not None
+    assert loaded.crash.message.startswith(says)
+
+
 def test_the_version_is_that_of_the_program_s_flink(tmp_path: Path) -> None:
     path = tmp_path / "job.py"
     path.write_text(
