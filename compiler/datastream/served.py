@@ -79,16 +79,18 @@ class Served(ModuleType):
 
     def __init__(self, name: str, names: Names | None) -> None:
         super().__init__(name, "Served by compat in the place of PyFlink.")
-        self.__spec__ = ModuleSpec(name, None)
-        self._names = names
+        self._known = names
+
+    def _names(self) -> Names:
+        if self._known is None:
+            exported = import_module(ours(self.__name__)).__all__
+            self._known = Names(dict.fromkeys(exported, self.__name__), exported)
+        return self._known
 
     def __getattr__(self, name: str) -> Any:
-        names: Names | None = self.__dict__["_names"]
-        if names is None:
-            return getattr(import_module(ours(self.__name__)), name)
         if name == "__all__":
-            return list(names.exported)
-        home = names.homes.get(name)
+            return list(self._names().exported)
+        home = self._names().homes.get(name)
         if home is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if home != self.__name__:
@@ -102,8 +104,7 @@ class Served(ModuleType):
             ) from None
 
     def __dir__(self) -> list[str]:
-        names: Names | None = self.__dict__["_names"]
-        return [*self.__dict__, *(() if names is None else names.homes)]
+        return [*self.__dict__, *self._names().homes]
 
 
 def serve(flink: str = LATEST_FLINK) -> None:
@@ -118,6 +119,7 @@ def serve(flink: str = LATEST_FLINK) -> None:
     served: dict[str, ModuleType] = {"pyflink": root, "pyflink.version": version, **made}
     sys.modules |= served
     for name, module in served.items():
+        module.__spec__ = ModuleSpec(name, None)
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], child, module)
