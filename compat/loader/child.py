@@ -219,6 +219,9 @@ def _import_ahead(programs: bool) -> None:
         import compat.compiler.datastream.data_stream
         import compat.compiler.datastream.state
         import compat.compiler.datastream.stream_execution_environment  # noqa: F401
+        from compat.loader.imports import serve_pyflink
+
+        serve_pyflink()
 
 
 def _serve(request: Request, result_end: int, errors_end: int) -> None:
