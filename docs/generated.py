@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,17 @@ def rule_page(rule: Rule) -> str:
             f"NEW:\n\n{_block(rule.new)}" if rule.new != rule.old else "NEW is the same.",
             "## What to do",
             _escaped(rule.fix),
-            "How it is shown that Flink does so: [the pairs](../proof.md).",
+            "## Shown by",
+            _shown_by(rule),
         ]
     )
+
+
+def _shown_by(rule: Rule) -> str:
+    """The pairs of programs that the rule speaks of."""
+    rows = [(f"`{pair.name}`", pair.verdict, _done(pair)) for pair in _pairs() if rule.id in pair.rules]
+    shown = table(("pair", "verdict", "what Flink did"), rows) + "\n\n" if rows else ""
+    return shown + "All of them, and jobs in Java and SQL: [How every claim is proven](../proof.md)."
 
 
 def rules(_: str) -> str:
@@ -184,21 +193,31 @@ def _type(known: Mapping[str, Any]) -> str:
 
 def python_pairs(_: str) -> str:
     """The pairs of PyFlink programs, the verdict, and what Flink did."""
+    rows = [(f"`{pair.name}`", pair.verdict, _rules(pair.rules), _done(pair)) for pair in _pairs()]
+    return _counted(rows) + table(("pair", "verdict", "rules that speak", "what Flink did"), rows)
+
+
+@cache
+def _pairs() -> list[Any]:
     sys.path.insert(0, str(ROOT))
     try:
         from tests.compat.pairs.table import PAIRS
     finally:
         sys.path.remove(str(ROOT))
-    restores = json.loads((ROOT / "tests/compat/pairs/restores.json").read_text(encoding="utf-8"))
-    rows = []
-    for pair in PAIRS:
-        known = restores.get(pair.name)
-        did = pair.unrecorded or "not recorded" if known is None else _restore(known)
-        rows.append((f"`{pair.name}`", pair.verdict, _rules(pair.rules), did))
-    return _counted(rows) + table(("pair", "verdict", "rules that speak", "what Flink did"), rows)
+    return list(PAIRS)
 
 
-def _restore(known: Mapping[str, Any]) -> str:
+@cache
+def _restores() -> Mapping[str, Any]:
+    restores: Mapping[str, Any] = json.loads((ROOT / "tests/compat/pairs/restores.json").read_text(encoding="utf-8"))
+    return restores
+
+
+def _done(pair: Any) -> str:
+    """What Flink did with a pair, or why that is not recorded."""
+    known = _restores().get(pair.name)
+    if known is None:
+        return f"not recorded: {pair.unrecorded}"
     if known["outcome"] == "restored":
         return {"kept": "restored, state kept", "lost": "restored without a word, state lost"}.get(
             str(known["state"]), f"restored; state {known['state']}"
