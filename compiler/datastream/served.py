@@ -130,6 +130,12 @@ def serve(flink: str = LATEST_FLINK) -> None:
         _name_classes(sys.modules[name])
 
 
+def served() -> None:
+    """See to it that this process has PyFlink's modules, of any version: objects travel between processes by their names."""
+    if not isinstance(sys.modules.get("pyflink.datastream"), Served):
+        serve()
+
+
 def without_inner_names(message: str) -> str:
     """What Python says of a wrong call, without the names of classes that only we have: the method's alone is left."""
     modules = [module for name, module in list(sys.modules.items()) if name.startswith(f"{_OURS}.")]

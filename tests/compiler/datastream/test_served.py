@@ -12,14 +12,14 @@ import pytest
 
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.program import Program, running
-from compat.compiler.datastream.served import recorded, serve, versions_with, without_inner_names
+from compat.compiler.datastream.served import recorded, serve, served, versions_with, without_inner_names
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.datastream.window import TimeWindow
 from compat.state.rows import RowKind
 
 
 @pytest.fixture(autouse=True)
-def served() -> Iterator[None]:
+def latest() -> Iterator[None]:
     """The latest PyFlink before each test and after it."""
     serve()
     yield
@@ -33,6 +33,16 @@ def test_the_modules_are_those_of_the_version() -> None:
     serve("2.3")
     assert "pyflink.datastream.time_characteristic" not in sys.modules
     assert "pyflink.datastream.async_data_stream" in sys.modules
+
+
+def test_modules_that_are_there_stay() -> None:
+    serve("1.20")
+    served()
+    assert "pyflink.datastream.time_characteristic" in sys.modules
+    del sys.modules["pyflink.datastream"]
+    served()
+    assert "pyflink.datastream.time_characteristic" not in sys.modules
+    assert "pyflink.datastream" in sys.modules
 
 
 def test_a_record_is_read_with_homes_of_names() -> None:
