@@ -116,9 +116,9 @@ def serve(flink: str = LATEST_FLINK) -> None:
     root = ModuleType("pyflink", "Served by compat in the place of PyFlink.")
     version = ModuleType("pyflink.version", root.__doc__)
     version.__version__ = root.__version__ = pyflink_version(flink)  # type: ignore[attr-defined]
-    served: dict[str, ModuleType] = {"pyflink": root, "pyflink.version": version, **made}
-    sys.modules |= served
-    for name, module in served.items():
+    modules: dict[str, ModuleType] = {"pyflink": root, "pyflink.version": version, **made}
+    sys.modules |= modules
+    for name, module in modules.items():
         module.__spec__ = ModuleSpec(name, None)
         parent, _, child = name.rpartition(".")
         if parent:
