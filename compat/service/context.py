@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from compat.service.body import BodyRefused
+from compat.service.caches import Kept
+from compat.service.decisions import Decisions
 from compat.service.pool import Pools, Size
 from compat.service.registry import Registry
 from compat.service.requests import LARGEST_NUMBER, job_name
@@ -26,12 +28,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Service:
-    """The parts of a running service; ``app.state.service``."""
+    """The parts of a running service; ``app.state.service``. ``pages`` are those that never change, by what they show."""
 
     settings: ServiceSettings
     registry: Registry
     metrics: Metrics
     pools: Pools
+    decisions: Decisions
+    pages: Kept[str]
     ready: bool = False
 
 

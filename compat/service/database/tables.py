@@ -104,6 +104,7 @@ checks = Table(
     Column("options", String(64)),
     Index("checks_by_job", "job", "id"),
     Index("checks_by_old_plan", "old_plan"),
+    Index("checks_by_what_was_asked", "old_plan", "new_plan", "options"),
     Index("checks_by_new_plan", "new_plan"),
 )
 """``report`` is the JSON of ``compat schema report``, deflated; ``options`` the key of what was asked."""

@@ -30,9 +30,15 @@ async def check(request: Request) -> Response:
     """One check."""
     parts = service(request)
     found = await blocking(parts.registry.checks.get, path_number(request, "id"))
+    key = ("check", found.id, COOKIE in request.cookies)
+    known = parts.pages.get(key)
+    if known is not None:
+        return HTMLResponse(known)
     digests = [side.digest for side in (found.old, found.new) if side.digest is not None]
     size = sum([await blocking(_size, parts.registry.plans, digest) for digest in digests])
     text = await work(request, sections.check_page, found, COOKIE in request.cookies, size=size)
+    if len(digests) == 2:  # what a savepoint holds may change
+        parts.pages.put(key, text, len(text))
     return HTMLResponse(text)
 
 

@@ -62,5 +62,9 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
+    key = ("version", found.id, COOKIE in request.cookies)
+    text = parts.pages.get(key)
+    if text is None:
+        text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
+        parts.pages.put(key, text, len(text))
     return HTMLResponse(text)

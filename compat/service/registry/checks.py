@@ -92,6 +92,19 @@ class Checks:
             raise NotFound(f"There is no check {id}.")
         return unpack(packed)
 
+    def decided(self, old: CheckSide, new: CheckSide, options: Options) -> tuple[Check, bytes] | None:
+        """A check of two plans under the same names, of whatever job, that was asked the same; with its deflated report."""
+        query = _CHECKS.add_columns(checks.c.report).where(
+            checks.c.old_plan == old.digest,
+            checks.c.new_plan == new.digest,
+            checks.c.old_label == old.label,
+            checks.c.new_label == new.label,
+            checks.c.options == options.key,
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query.limit(1)).first()
+        return None if row is None else (_check(row), row.report)
+
     def list(self, job: str | None = None, limit: int = 100, before: int | None = None) -> list[Check]:
         """Checks, newest first: of one job or of all; those with an id below ``before``."""
         query = _CHECKS.order_by(checks.c.id.desc()).limit(limit)

@@ -10,6 +10,7 @@ down_revision = "0001"
 def upgrade() -> None:
     """Add the columns and the table. Of older checks nobody knows what they were asked: they decide nothing."""
     op.add_column("checks", sa.Column("options", sa.String(64)))
+    op.create_index("checks_by_what_was_asked", "checks", ["old_plan", "new_plan", "options"])
     op.add_column("promotions", sa.Column("accepted", sa.Text))
     with op.batch_alter_table("savepoints") as savepoints:
         savepoints.alter_column("checkpoint", type_=sa.BigInteger)  # Flink's are of 64 bits
