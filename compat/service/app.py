@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.service import api, health, login
 from compat.service.access import AccessControl
+from compat.service.backing_up import keep_backing_up
 from compat.service.body import BodyLimit
 from compat.service.caches import Kept
 from compat.service.context import Service
@@ -75,15 +76,16 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     parts: Service = app.state.service
     await parts.pools.start()
     parts.ready = True
-    scanning = asyncio.create_task(keep_scanning(parts))
+    tasks = [asyncio.create_task(task(parts)) for task in (keep_scanning, keep_backing_up)]
     log("ready", folders=[str(folder.path) for folder in parts.settings.folders])
     try:
         yield
     finally:
         parts.ready = False
-        scanning.cancel()
-        with suppress(asyncio.CancelledError):
-            await scanning
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         await asyncio.to_thread(parts.pools.close)
         parts.registry.database.close()
         log("stopped")

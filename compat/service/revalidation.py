@@ -15,7 +15,7 @@ from compat.service.database import Database
 KEPT, LARGEST = 32 * 1024 * 1024, 1024 * 1024
 """Bytes of answers in memory, and of the largest that is kept."""
 
-_PREFIX = "/api/v1/"
+_PREFIX, _FOR_ADMINS = "/api/v1/", "/api/v1/audit"
 _PAGES = ("/", "/checks", "/savepoints")
 _BELOW = ("/jobs/", "/checks/")
 """Pages that show what the database holds and nothing else; that of a savepoint looks into files."""
@@ -33,7 +33,7 @@ class _Answer:
 
 
 class Revalidation:
-    """ASGI middleware; see the module. Who may ask was decided before: answers do not depend on who does."""
+    """ASGI middleware; see the module. Whoever may look was let in before, and what is kept does not depend on who looks."""
 
     def __init__(self, app: ASGIApp, database: Database) -> None:
         self._app = app
@@ -103,4 +103,6 @@ async def _send(answer: _Answer, known: str, send: Send) -> None:
 
 
 def _is_kept(path: str) -> bool:
+    if path == _FOR_ADMINS:
+        return False
     return path in _PAGES or path.startswith((_PREFIX, *_BELOW))

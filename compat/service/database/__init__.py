@@ -54,6 +54,14 @@ class Database:
             yield connection
 
     @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A transaction that reads everything as it was at its start, however long it takes."""
+        with self._engine.connect() as bare:
+            connection = bare if self.sqlite else bare.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that changes something: all of it on leaving, or nothing."""
         if self._writes is not None:

@@ -139,6 +139,18 @@ promotions = Table(
 )
 """``accepted`` is a JSON list of what was let pass."""
 
+audit = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("action", String(20), nullable=False),
+    Column("job", String(200)),
+    Column("detail", Text, nullable=False),
+)
+"""``detail`` is a JSON object; entries are added and stay."""
+
 tokens = Table(
     "tokens",
     METADATA,

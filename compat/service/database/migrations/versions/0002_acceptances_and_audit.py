@@ -1,4 +1,4 @@
-"""What was let pass, by whom; what a check was asked; large checkpoints."""
+"""What was let pass, by whom; the audit log; what a check was asked; large checkpoints."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -25,4 +25,13 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text, nullable=False),
         sa.Column("by", sa.Text, nullable=False),
         sa.Column("at", sa.Double, nullable=False),
+    )
+    op.create_table(
+        "audit",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("by", sa.Text, nullable=False),
+        sa.Column("action", sa.String(20), nullable=False),
+        sa.Column("job", sa.String(200)),
+        sa.Column("detail", sa.Text, nullable=False),
     )
