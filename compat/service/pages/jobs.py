@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_job, path_number, service, work
+from compat.service.context import blocking, page_of, path_job, path_number, service
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.registry import NotFound
@@ -62,9 +62,7 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    key = ("version", found.id, COOKIE in request.cookies)
-    text = parts.pages.get(key)
-    if text is None:
-        text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
-        parts.pages.put(key, text, len(text))
-    return HTMLResponse(text)
+    logged_in = COOKIE in request.cookies
+    key = ("version", found.id, logged_in)
+    size = found.plan.size
+    return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import threading
 import time
 from contextlib import closing
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -15,9 +17,11 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from compat.service import decisions, worker
 from compat.service.caches import Kept
+from compat.service.context import page_of
 from compat.service.database import Database
 from compat.service.database.group import GroupCommit
 from compat.service.options import Options
+from compat.service.pool import WorkFailed
 from compat.service.registry import Registry
 from compat.service.requests import check_request
 from tests.compat.service.running import OLD, RENUMBERED, plan
@@ -189,6 +193,44 @@ def test_what_was_kept_is_shown_only_to_those_who_may_look(tmp_path_factory):
 def test_nothing_that_fails_or_counts_is_kept(service):
     for path in ("/livez", "/readyz", "/metrics", "/api/v1/jobs/nobody", "/jobs/nobody", "/login"):
         assert "etag" not in httpx.get(service.url + path).headers
+
+
+def test_a_page_is_made_once_for_all_who_ask_at_once():
+    made = []
+
+    async def story():
+        ready = asyncio.Event()
+
+        async def run(function, *arguments, size, client):
+            text = function(*arguments)
+            made.append(text)
+            await ready.wait()
+            if text == "broken":
+                raise WorkFailed(text)
+            return text
+
+        parts = SimpleNamespace(pages=Kept(1000), underway={}, pools=SimpleNamespace(run=run))
+        app = SimpleNamespace(state=SimpleNamespace(service=parts))
+        request = SimpleNamespace(app=app, scope={"client": ("10.0.0.1", 1)})
+
+        def asked(key, text, **more):
+            return asyncio.create_task(page_of(request, key, str, text, size=0, **more))
+
+        many = [asked("a", "page") for _ in range(5)] + [asked("b", "broken") for _ in range(2)]
+        await asyncio.sleep(0)
+        many[0].cancel()  # the first who asked leaves
+        await asyncio.sleep(0)
+        ready.set()
+        told = await asyncio.gather(*many, return_exceptions=True)
+        assert [type(one) for one in told] == [asyncio.CancelledError, *[str] * 4, *[WorkFailed] * 2]
+        assert await asked("a", "page") == "page"
+        assert made == ["page", "broken"]
+        for _ in range(2):
+            assert await asked("c", "changing", kept=False) == "changing"
+        assert made == ["page", "broken", "changing", "changing"]
+        assert not parts.underway
+
+    asyncio.run(story())
 
 
 def test_what_is_kept_has_a_size():
