@@ -23,6 +23,7 @@ from compat.cli.remote import Server, ServerError, job_path
 from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
 from compat.loader.inputs import Input, InputKind
+from compat.loader.lines import carrying_from
 
 FORBIDDEN = 403
 
@@ -62,7 +63,7 @@ def record(
             continue
         request = {
             "old": {"job": job, "version": old.number},
-            "new": {"plan": new_plan, "label": comparison.new},
+            "new": {"plan": new_plan and carrying_from(new_plan, result.sources), "label": comparison.new},
             "record": server.token is not None,
             **origin,
         }

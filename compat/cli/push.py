@@ -12,6 +12,7 @@ from compat.cli.options import load_options, loading, origin_options, server_opt
 from compat.cli.remote import ServerError, job_path, origin, server_of
 from compat.escaping import visible
 from compat.loader.inputs import InputError, load, opened
+from compat.loader.lines import carrying
 
 if TYPE_CHECKING:
     from compat.plan.model import Plan, Refused
@@ -37,7 +38,7 @@ def push(program: str, **options: Any) -> None:
     settings = load_options(options)
     try:
         with opened(program, split(options["arguments"])) as given:
-            plan = plan_of_job(load(given, settings), options["job"], program)
+            plan = carrying(plan_of_job(load(given, settings), options["job"], program), given)
         sent = {"plan": plan, **origin(program, options["commit"], options["author"])}
         version = server.post(f"{job_path(options['job'])}/versions", sent, VersionAnswer)
     except InputError as error:

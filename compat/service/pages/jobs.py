@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, page_of, path_job, path_number, service
+from compat.service.context import blocking, page_of, path_job, path_number, query_number, service, work
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
+from compat.service.pages.runs import RUNNING, SAVEPOINTS
+from compat.service.records import Job, Version
 from compat.service.registry import NotFound
 from compat.service.requests import job_name
 
@@ -39,22 +43,47 @@ async def index(request: Request) -> Response:
 async def job(request: Request) -> Response:
     """One job: what runs, its versions, checks, promotions and savepoints; of one that nobody pushed, the savepoints."""
     registry, name = service(request).registry, path_job(request)
-    savepoints = await blocking(registry.savepoints.list, job=name, limit=MOST)
+    savepoints = await blocking(registry.savepoints.list, job=name, limit=MOST, kinds=SAVEPOINTS)
+    running = await blocking(registry.savepoints.list, job=name, limit=MOST, kinds=RUNNING)
     try:
         found = await blocking(registry.jobs.get, name)
     except NotFound:
-        if not savepoints:
+        if not (savepoints or running):
             raise
-        return respond(request, "unregistered.html", name=name, savepoints=savepoints)
+        return respond(request, "unregistered.html", name=name, savepoints=savepoints, running=running)
+    versions = await blocking(registry.jobs.versions, name, limit=MOST)
     return respond(
         request,
         "job.html",
         job=found,
-        versions=await blocking(registry.jobs.versions, name, limit=MOST),
+        versions=versions,
+        compared=_compared(found, versions),
         checks=await blocking(registry.checks.list, job=name, limit=MOST),
         promotions=await blocking(registry.jobs.promotions, name, limit=MOST),
         savepoints=savepoints,
+        running=running,
     )
+
+
+def _compared(job: Job, versions: Sequence[Version]) -> tuple[int, int]:
+    """The versions that one would compare: the one that runs with the newest, or the newest with the one before."""
+    newest = [version.number for version in versions[:2]]
+    if job.current is not None and job.current.number not in newest[:1]:
+        return job.current.number, newest[0]
+    return (newest[-1], newest[0]) if newest else (0, 0)
+
+
+@page
+async def compare(request: Request) -> Response:
+    """Whether one version of a job restores another one's state: any two, checked now and not kept."""
+    registry, name = service(request).registry, path_job(request)
+    numbers = query_number(request, "old", None), query_number(request, "new", None)
+    old, new = [await blocking(registry.jobs.version, name, number) for number in numbers]
+    listed = {version.number: version for version in await blocking(registry.jobs.versions, name, limit=MOST)}
+    versions = sorted({**listed, old.number: old, new.number: new}.values(), key=lambda version: -version.number)
+    size = max(old.plan.size, new.plan.size)
+    logged_in = COOKIE in request.cookies
+    return HTMLResponse(await work(request, sections.compare_page, old, new, versions, logged_in, size=size))
 
 
 @page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache, wraps
 from pathlib import PurePosixPath
@@ -25,6 +26,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 LARGEST = 1e24
 """Bytes that no store has: whatever says so is wrong."""
+
+_IN_BRACKETS = re.compile(r"<[^<>\s]*@[^<>\s]*>")
+_ADDRESS = re.compile(r"([^\s<>@,;:]+)@[\w-]+(?:\.[\w-]+)*")
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -70,7 +74,8 @@ def templates() -> jinja2.Environment:
     """The templates of the service and of the view, with the filters and tests of the pages."""
     loader = jinja2.ChoiceLoader([jinja2.PackageLoader("compat.service"), jinja2.PackageLoader("compat.view")])
     found = environment().overlay(loader=loader)
-    found.filters.update(size=size, moment=moment, when=when, count=count, visible=visible, short_path=short_path)
+    found.filters.update(size=size, moment=moment, when=when, count=count)
+    found.filters.update(visible=visible, short_path=short_path, person=person)
     found.tests["job_name"] = is_job_name
     return found
 
@@ -101,6 +106,11 @@ def when(seconds: float) -> str:
 def short_path(path: str) -> str:
     """The last two parts of a path: what a person tells savepoints apart by."""
     return "/".join(PurePosixPath(path).parts[-2:])
+
+
+def person(text: str) -> str:
+    """Who somebody is, without an e-mail address: the name beside it, or what stands before the @."""
+    return _ADDRESS.sub(r"\1", _IN_BRACKETS.sub("", text)).strip() or "somebody"
 
 
 def duration(seconds: float) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from compat.service import discovery, worker
 from compat.service.access import COOKIE
 from compat.service.context import blocking, service, work
 from compat.service.pages import contents, running
 from compat.service.pages.rendering import page, render, respond
+from compat.service.pages.runs import RUNNING, SAVEPOINTS
 from compat.service.pool import Size
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound
@@ -22,15 +23,17 @@ MANY = 200
 async def index(request: Request) -> Response:
     """All savepoints, newest first."""
     parts = service(request)
-    found = await blocking(parts.registry.savepoints.list)
+    found = await blocking(parts.registry.savepoints.list, kinds=SAVEPOINTS)
     return respond(request, "savepoints.html", savepoints=found, folders=parts.settings.folders)
 
 
 @page
 async def savepoint(request: Request) -> Response:
-    """One savepoint: operators, states, key groups and sizes; of a job on Spark its epochs as well."""
+    """One savepoint: operators, states, key groups and sizes."""
     parts = service(request)
     found = await blocking(parts.registry.savepoints.get, request.path_params["id"])
+    if found.kind in RUNNING:
+        return RedirectResponse(f"/running/{found.id}", status_code=303)
     heavy = found.kind != discovery.FLINK or (found.operators or 0) > MANY
     size, timeout = (Size.FILES, parts.settings.files_timeout) if heavy else (Size.SMALL, None)
     logged_in = COOKIE in request.cookies
@@ -43,9 +46,8 @@ def savepoint_page(found: Savepoint, logged_in: bool) -> str:
         inside = worker.registry().savepoints.inspection(found.id)
     except NotFound:
         inside = {}
-    history = None
     if found.kind != discovery.FLINK and found.status == "ok":
-        history, measured = running.look_into(found.path, found.kind == discovery.DELTA_JOB)
+        _, measured = running.look_into(found.path, is_job=False)
         inside = {**inside, "operators": measured or inside.get("operators")}
     return render(
         "savepoint.html",
@@ -54,6 +56,5 @@ def savepoint_page(found: Savepoint, logged_in: bool) -> str:
         facts=contents.facts(inside),
         operators=contents.operators(inside),
         metrics=contents.metrics(inside),
-        history=history,
         missing=contents.missing(inside),
     )

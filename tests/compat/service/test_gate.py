@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import shutil
@@ -10,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -102,6 +105,21 @@ def test_the_workflow_runs_commands_that_there_are():
     for command in commands:
         options = {option for option in command if option.startswith("--")}
         assert options <= set(re.findall(r"--[a-z-]+", CliRunner().invoke(main, [command[1], "--help"]).output))
+
+
+def test_the_page_of_a_check_shows_the_lines_of_both_programs(service, job):
+    running_word_count(service, job)
+    result = compat(service, "check", "--job", job, V2)
+    number = re.search(r"/checks/(\d+)", result.stderr)[1]
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        page = html.unescape(client.get(f"/checks/{number}").text)
+    finding = json.loads(re.search(r'id="view-data">(.*?)</script>', page, re.DOTALL)[1])["sections"][0]["findings"][0]
+    for side, program in (("old", V1), ("new", V2)):
+        source = finding[f"{side}_source"]
+        line = int(source["place"].rpartition(":")[2])
+        shown = next(each["text"] for each in source["lines"] if each["number"] == line)
+        assert shown.strip() == program.read_text().splitlines()[line - 1].strip()
+        assert shown in page
 
 
 def test_a_check_is_recorded_with_commit_and_author(service, job):

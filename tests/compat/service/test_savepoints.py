@@ -178,16 +178,17 @@ def test_whatever_stands_in_a_description_is_kept_and_shown(registry, told, plan
     kept = registry.savepoints.get(seen.id)
     assert savepoint_json(kept)["status"] in ("ok", "unreadable")
     inside = {} if seen.inspection is None else registry.savepoints.inspection(seen.id)
-    render(
-        "savepoint.html",
-        savepoint=kept,
-        facts=contents.facts(inside),
-        operators=contents.operators(inside),
-        metrics=contents.metrics(inside),
-        history=None,
-        missing=contents.missing(inside),
-    )
-    render("savepoints.html", savepoints=[kept], folders=())
+    told_inside = {
+        "facts": contents.facts(inside),
+        "operators": contents.operators(inside),
+        "metrics": contents.metrics(inside),
+    }
+    if job:
+        render("running.html", job=kept, history=None, seconds=5, **told_inside)
+        render("runnings.html", jobs=[kept], folders=(), seconds=5)
+    else:
+        render("savepoint.html", savepoint=kept, missing=contents.missing(inside), **told_inside)
+        render("savepoints.html", savepoints=[kept], folders=())
 
 
 @pytest.fixture(scope="module")
