@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_job, path_number, query_number, service, work
+from compat.service.context import blocking, page_of, path_job, path_number, query_number, service, work
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.pages.runs import RUNNING, SAVEPOINTS
@@ -91,5 +91,7 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
-    return HTMLResponse(text)
+    logged_in = COOKIE in request.cookies
+    key = ("version", found.id, logged_in)
+    size = found.plan.size
+    return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))
