@@ -16,15 +16,13 @@ from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader import shown
-from compat.loader.descendants import end_all_below
+from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.main_module import prepare, run_as_main
 from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
 
 MOST_OF_A_LINE = 500
-PR_SET_CHILD_SUBREAPER = 36
-"""The number of Linux's request to become the parent of all processes below that lose theirs."""
 
 
 class _Recorder:
@@ -199,19 +197,11 @@ def main(arguments: list[str]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     os.close(2)  # it is the first program's, which must see the end of it
-    _keep_orphans()
+    keep_orphans()  # nobody waits for this: the programs run already
     for pid in pids:
         os.waitpid(pid, 0)
     end_all_below(os.getpid())
     os._exit(0)
-
-
-def _keep_orphans() -> None:
-    """Stay the ancestor of what programs leave behind, so that it ends with us. Nobody waits for this: programs run already."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _import_ahead(programs: bool) -> None:
