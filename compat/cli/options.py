@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -71,6 +72,24 @@ def loading(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colours (default: auto, on a terminal; NO_COLOR and FORCE_COLOR count).",
+)
+"""The option of commands that print in colours."""
+
+
+def colored(choice: str) -> bool:
+    """Whether standard output gets colours: as was chosen, else as the environment says, else on a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def local_path(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -18,6 +18,7 @@ from compat.fix.model import refused_all
 Files = dict[Path, bytes]
 
 _MOST_ROUNDS = 8
+_NOTHING = "Nothing to fix: no finding has an edit that is safe to make.\n"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -60,8 +61,18 @@ def repair(
     for refusal in refused:
         show(visible(f"not fixed: {refusal}") + "\n")
     if not originals and not refused:
-        show("Nothing to fix: no finding has an edit that is safe to make.\n")
+        show(_NOTHING)
     return best
+
+
+def preview(results: Sequence[Outcomes], new: str, fails: Callable[[Level], bool], show: Callable[[str], None]) -> None:
+    """Show the edits that :func:`repair` begins with, and write nothing. What they uncover shows only once they are made."""
+    changes, refused = _changes(results, new, fails)
+    for path, (before, after) in changes.items():
+        show(_difference(path, before, after))
+    for refusal in refused:
+        show(visible(f"not fixed: {refusal}") + "\n")
+    show("Nothing was written: leave --diff out for that.\n\n" if changes else _NOTHING)
 
 
 def _count(results: Sequence[Outcomes], fails: Callable[[Level], bool]) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """The commands of the README, on the shipped examples."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -48,17 +49,49 @@ def test_a_program_is_compatible_with_itself_and_with_its_snapshot(tmp_path):
 
 
 @pytest.mark.parametrize("example", ["word_count", "window_word_count"])
-def test_what_next_names_is_all_that_is_needed(example, tmp_path):
+def test_the_edits_that_are_shown_are_all_that_is_needed(example, tmp_path):
     old, new = EXAMPLES / example / "v1.py", tmp_path / "v2.py"
     lines = (EXAMPLES / example / "v2.py").read_text(encoding="utf-8").splitlines()
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (step,) = [line for line in run("check", str(old), str(new)).output.splitlines() if line.startswith("Next: ")]
-    for call, line in re.findall(rf"(\.\w+\([^)]*\)) at {re.escape(str(new))}:(\d+)", step):
-        lines[int(line) - 1] += call
+    number = 0
+    for line in run("check", str(old), str(new)).output.splitlines():
+        if shown := re.match(r" +(\d+) \| ", line):
+            number = int(shown[1])
+        elif added := re.match(r" +\+ \| +(\S.*)", line):
+            lines[number - 1] += added[1]
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = run("check", str(old), str(new))
     assert result.exit_code == 0, result.output
     assert result.output.startswith("COMPATIBLE")
+
+
+def test_the_first_check_of_the_readme_is_short_and_what_follows_works_when_pasted(tmp_path):
+    new = tmp_path / "my job.py"
+    new.write_text(Path(NEW).read_text(encoding="utf-8"), encoding="utf-8")
+    lines = run("check", OLD, str(new)).output.splitlines()
+    assert len(lines) <= 27  # 25, and a long path of the folder
+    assert lines[-1].startswith("Next: compat check ")
+    beside = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", lines[-1].removeprefix("Next: ")], capture_output=True, text=True, env=beside, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "COMPATIBLE" in done.stdout
+    assert ".set_uid_hash(" in new.read_text(encoding="utf-8")
+
+
+def test_one_warning_takes_few_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("v1.py").write_text(program(f"{PLAIN}.COUNTED.uid('a').print()"), encoding="utf-8")
+    Path("v2.py").write_text(program(f"{PLAIN}.COUNTED.uid('a').COUNTED.uid('b').name('b').print()"), encoding="utf-8")
+    lines = run("check", "v1.py", "v2.py").output.splitlines()
+    assert lines[0].startswith("COMPATIBLE")
+    assert len([line for line in lines if line.startswith("warning")]) == 1
+    assert len(lines) <= 6
+    assert lines[-2:] == [
+        'Next: flink run -s "$SAVEPOINT" -py v2.py',
+        '  or: compat run v2.py -s "$SAVEPOINT"',
+    ]
 
 
 def test_explain_tells_where_it_began():
