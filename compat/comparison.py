@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
     from compat.loader.jvm.model import Restore
+    from compat.loader.jvm.warm import WarmJvms
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
@@ -97,10 +98,13 @@ class Outcomes:
     plans: tuple[tuple[Plan | Refused | None, Plan | Refused | None], ...] = ()
 
 
-def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = None) -> Outcomes:
+def compare(
+    comparison: Comparison, meanwhile: Callable[[], object] | None = None, jvms: WarmJvms | None = None
+) -> Outcomes:
     """Load both sides and check them. What fails is an outcome too.
 
-    ``meanwhile`` is called while the programs run: the place to import what a report needs.
+    ``meanwhile`` is called while the programs run: the place to import what a report needs. ``jvms`` are for callers that have
+    several comparisons.
     """
     with ExitStack() as stack:
         inputs: dict[Side, Input] = {}
@@ -118,7 +122,7 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
             return Outcomes((_undecided(comparison, failures),), {})
         if (unfit := _unfit(inputs, comparison)) is not None:
             return Outcomes((_undecided(comparison, [unfit]),), {})
-        sides, answers = _load_all(inputs, comparison, failures, meanwhile)
+        sides, answers = _load_all(inputs, comparison, failures, meanwhile, jvms=jvms)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
@@ -209,6 +213,7 @@ def _load_all(
     failures: list[Failure],
     meanwhile: Callable[[], object] | None,
     olds: Sequence[Savepoint] = (),
+    jvms: WarmJvms | None = None,
 ) -> tuple[dict[Side, Old], list[Mapping[int, Answers]]]:
     """The sides, loaded, and what Flink made of OLD's state (or of that of each of ``olds``) in NEW, by job.
 
@@ -216,7 +221,7 @@ def _load_all(
     """
     sides: dict[Side, Old] = {}
     answers: list[Mapping[int, Answers]] = []
-    flink = _begin_all(inputs, comparison, failures)
+    flink = _begin_all(inputs, comparison, failures, jvms)
     try:
         kinds = (InputKind.PLAN, InputKind.SAVEPOINT)
         running = [side for side, one in inputs.items() if one.kind not in kinds and not one.kind.built_by_flink]
@@ -227,7 +232,7 @@ def _load_all(
         if meanwhile is not None:
             meanwhile()
         first = dict(zip(running, finish(batch), strict=True)) if batch else {}
-        _begin_with_pyflink({side: inputs[side] for side in first}, first, flink, comparison, failures)
+        _begin_with_pyflink({side: inputs[side] for side in first}, first, flink, comparison, failures, jvms)
         again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, comparison)
         for side in sorted(inputs, key=lambda one: one is Side.NEW):
             given = inputs[side]
@@ -277,9 +282,9 @@ def _failed(failures: Sequence[Failure]) -> set[Side | None]:
 
 
 def _begin_all(
-    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure]
+    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms | None
 ) -> dict[Side, FlinkLoading]:
-    """The sides that Flink's own classes build, begun: each in a process of its own."""
+    """The sides that Flink's own classes build, begun: each in another process."""
     if not any(given.kind.built_by_flink for given in inputs.values()):
         return {}
     from compat.loader.jvm.loading import begin
@@ -288,7 +293,7 @@ def _begin_all(
     for side, given in inputs.items():
         if given.kind.built_by_flink:
             try:
-                begun[side] = begin(given, comparison.loading(side), side)
+                begun[side] = begin(given, comparison.loading(side), side, jvms)
             except InputError as error:
                 failures.append(error.failure)
     return begun
@@ -300,6 +305,7 @@ def _begin_with_pyflink(
     begun: dict[Side, FlinkLoading],
     comparison: Comparison,
     failures: list[Failure],
+    jvms: WarmJvms | None,
 ) -> None:
     """Begin the programs in Python that PyFlink itself has to build."""
     for side, given in inputs.items():
@@ -308,7 +314,7 @@ def _begin_with_pyflink(
             from compat.loader.jvm.loading import begin
 
             try:
-                begun[side] = begin(given, load, side)
+                begun[side] = begin(given, load, side, jvms)
             except InputError as error:
                 failures.append(error.failure)
 
