@@ -15,6 +15,7 @@ from compat.check.findings import Level
 from compat.cli.fixing import is_source
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import jars, load_options_of_old, parse_definitions, split
+from compat.cli.project import complete
 from compat.cli.rehearsal import limit_of
 from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
@@ -90,6 +91,7 @@ class CheckCommand:
 
 def command_of(context: click.Context) -> CheckCommand:
     """The record of a command line. Raises usage errors for what cannot be, or would have no effect."""
+    complete(context)
     mode = mode_of(context)
     given = context.params
     files = tuple(path for path in (given["old"], given["new"], *given["more"]) if path is not None)
@@ -119,6 +121,10 @@ _ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "for
 """The options of ``compat check`` that are about this call alone, by their parameters' names: they are not repeated."""
 
 
+_TAKE_FIX = (Mode.COMPARE, Mode.SERVER, Mode.AGAINST)
+"""The ways of which the next command can be one with ``--fix``."""
+
+
 def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
     """What of a command line the next commands repeat."""
     quoted = [shlex.quote(file) for file in files]
@@ -129,10 +135,12 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
 
         pushed = " ".join(["compat push", *_written(context, {str(one.name) for one in push.params}), *quoted])
     every = {str(one.name) for one in context.command.params}
+    options = list(_written(context, every - _ONCE - {"against"}))
     return Typed(
-        check=" ".join(["compat check", *quoted, *_written(context, every - _ONCE)]),
+        check=None if mode is Mode.AGAINST else " ".join(["compat check", *quoted, *options]),
+        options=" ".join(options),
         push=pushed,
-        fixable=mode in (Mode.COMPARE, Mode.SERVER) and is_source(files[-1]),
+        fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
         arguments=" ".join(map(shlex.quote, split(given["new_args"]))),
         main_class=given["main_class"],
         definitions=tuple(map(shlex.quote, given["definitions"])),

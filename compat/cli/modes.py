@@ -15,6 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from compat.cli.project import from_settings
 from compat.loader.inputs import InputError, InputKind, opened
 
 
@@ -137,7 +138,7 @@ def mode_of(context: click.Context) -> Mode:
 
     A server that is only named by the environment is asked where nothing else says what OLD is.
     """
-    asked = [mode for mode in Mode if mode.value is not None and _given(context, mode.value)]
+    asked = [mode for mode in Mode if mode.value is not None and _chosen(context, mode.value)]
     values = context.params
     if len(asked) > 1:
         raise click.UsageError(
@@ -222,7 +223,10 @@ def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
                 f"Two programs are compared, and {files[2]} is a third one; further OLDs go with --also."
             )
         case Mode.COMPARE if len(files) < 2:
-            raise click.UsageError(f"Two programs are needed: {usage}.")
+            raise click.UsageError(
+                f'Two programs are needed: {usage}. In a project whose settings have jobs = ["jobs/*.py"] and baseline = '
+                '"git:origin/main", compat check alone checks them all.'
+            )
         case Mode.AGAINST if not files:
             raise click.UsageError(f"--against takes files: {usage}.")
         case Mode.SAVEPOINTS | Mode.SERVER if len(files) != 1:
@@ -231,6 +235,11 @@ def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
             raise click.UsageError(f"--pairs reads OLD and NEW from its file, so {files[0]} has no effect: {usage}.")
         case _:
             pass
+
+
+def _chosen(context: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line, or the project's settings have it."""
+    return _given(context, name) or from_settings(context, name)
 
 
 def _given(context: click.Context, name: str) -> bool:

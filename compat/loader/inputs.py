@@ -348,10 +348,14 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
 
     if not colon or not path or not reference or reference.startswith("-"):
         raise refuse(f"{argument!r} names no file at a revision.")
+    # git archives nothing above the folder that it is called in: a file there is exported from its own.
+    inside, path = os.path.split(path) if path.startswith("..") else ("", path)
     below = os.path.dirname(path) or "."
     try:
         result = subprocess.run(
-            ["git", "archive", "--format=tar", reference, "--", below], capture_output=True, check=False
+            ["git", "-C", inside or ".", "archive", "--format=tar", reference, "--", below],
+            capture_output=True,
+            check=False,
         )
     except OSError as error:
         raise refuse(f"git cannot be run: {error}.") from error
@@ -365,7 +369,7 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
     found = os.path.join(folder, path)
     if not os.path.isfile(found):
         raise refuse(f"There is no file {path!r} at {reference!r}.")
-    return found, f"git:{reference}:"
+    return found, f"git:{reference}:{inside and inside + '/'}"
 
 
 __all__ = [

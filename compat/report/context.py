@@ -21,12 +21,13 @@ LARGEST_SOURCE = 4_000_000
 class Typed:
     """What the user typed, for the commands that come next.
 
-    ``check`` is the command line that makes the check again, ``push`` the one that registers NEW where a registry was asked.
-    ``fixable`` says that the same command line takes ``--fix``. ``arguments`` (quoted), ``main_class`` and ``definitions``
-    (quoted ``key=value``) are how NEW is started.
+    ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
+    ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``.
+    ``arguments`` (quoted), ``main_class`` and ``definitions`` (quoted ``key=value``) are how NEW is started.
     """
 
-    check: str
+    check: str | None = None
+    options: str = ""
     push: str | None = None
     fixable: bool = False
     arguments: str = ""

@@ -61,7 +61,7 @@ def edits(report: Report, context: ReportContext) -> list[Fix]:
 
 def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     """The commands that start NEW from OLD's state, one for each place where it runs; with a registry, the registration."""
-    typed = typed or Typed(check="")
+    typed = typed or Typed()
     if typed.push is not None:
         return (typed.push,)
     new = shlex.quote(report.new.name)
@@ -95,10 +95,15 @@ def _repeated(report: Report, context: ReportContext) -> str:
 
 
 def _again(old: str | None, new: str | None, direction: Direction, context: ReportContext) -> str:
-    if context.typed is not None:
-        return context.typed.check
+    typed = context.typed or Typed()
+    if typed.check is not None:
+        return typed.check
     sides = [shlex.quote(side) for side in (old, new) if side is not None]
-    return " ".join(["compat check", *(sides if direction == "forward" else [*reversed(sides), "--rollback"])])
+    options = [typed.options] if typed.options else []
+    if direction == "rollback":
+        sides.reverse()
+        options += [] if context.typed is not None else ["--rollback"]
+    return " ".join(["compat check", *sides, *options])
 
 
 def _since_1_20(flink: str) -> bool:
