@@ -28,6 +28,7 @@ _COMMANDS = {
     "stop": ("compat.cli.jobs", "stop"),
     "cancel": ("compat.cli.jobs", "cancel"),
     "state": ("compat.cli.state", "state"),
+    "completion": ("compat.cli.completion", "completion"),
 }
 
 

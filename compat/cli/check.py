@@ -19,7 +19,16 @@ from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
 from compat.cli.fixing import fixed, previewed, require_source
 from compat.cli.modes import Mode, require_programs
-from compat.cli.options import color_option, colored, jars_of_old, loading, origin_options, server_options
+from compat.cli.options import (
+    color_option,
+    colored,
+    jars_of_old,
+    loading,
+    origin_options,
+    paths,
+    report_formats,
+    server_options,
+)
 from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
@@ -31,18 +40,19 @@ FOUND, UNDECIDED = 1, 2
 
 
 @click.command("check")
-@click.argument("old", required=False)
-@click.argument("new", required=False)
-@click.argument("more", nargs=-1, metavar="")
+@click.argument("old", required=False, shell_complete=paths)
+@click.argument("new", required=False, shell_complete=paths)
+@click.argument("more", nargs=-1, metavar="", shell_complete=paths)
 @click.option("-n", "--allow-non-restored-state", is_flag=True, default=None, help="State may be left behind.")
 @click.option(
     "--output",
     "outputs",
     multiple=True,
     metavar="FORMAT[=PATH]",
+    shell_complete=report_formats,
     help=f"A report, to a file or to standard output; repeatable. Formats: {', '.join(FORMAT_NAMES)} (default: text).",
 )
-@click.option("--format", "form", metavar="FORMAT", help="The same as --output FORMAT.")
+@click.option("--format", "form", metavar="FORMAT", shell_complete=report_formats, help="The same as --output FORMAT.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell all: source lines, reasons, ids, the table of states.")
 @color_option
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")

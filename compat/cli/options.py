@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT
+from compat.report import NAMES as FORMAT_NAMES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,6 +74,16 @@ def loading(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completion of an argument that can be a path, and other things that no shell knows."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def report_formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completion of a report's format."""
+    return [CompletionItem(name) for name in FORMAT_NAMES if name.startswith(incomplete)]
 
 
 color_option = click.option(

@@ -39,8 +39,7 @@ def complete(context: click.Context) -> None:
             )
         _fill(context, against=found.against)
     if jobs:
-        first, second, *more = (*jobs, None) if len(jobs) == 1 else jobs
-        _fill(context, old=first, new=second, more=tuple(more))
+        _fill(context, old=jobs[0], new=jobs[1] if len(jobs) > 1 else None, more=tuple(jobs[2:]))
 
 
 def from_settings(context: click.Context, name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.options import load_options, loading, origin_options, server_options, split
+from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
 from compat.loader.inputs import InputError, load, opened
 
@@ -18,7 +18,7 @@ UNDECIDED = 2
 
 
 @click.command("push")
-@click.argument("program")
+@click.argument("program", shell_complete=paths)
 @click.option("--job", required=True, metavar="NAME", help="The job that it is a version of; made if it is new.")
 @click.option("--args", "arguments", help="Arguments of the program.")
 @server_options(required=True)

@@ -100,6 +100,28 @@ def test_explain_tells_where_it_began():
     assert "->" in result.output
 
 
+@pytest.mark.parametrize("name", ["count words", "Count-Words", "COUNT", "words"])
+def test_explain_matches_names_loosely(name):
+    result = run("explain", OLD, NEW, name)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("'count words': ")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("cuont wrods", "has no operator 'cuont wrods'. Did you mean 'count words'?"),
+        ("s", "has several operators like 's': "),
+        ("zzz", "has no operator 'zzz'. It has: 'Source: numbers', "),
+        ("", "has no operator ''. It has: "),
+    ],
+)
+def test_explain_names_the_nearest(name, answer):
+    result = run("explain", OLD, NEW, name)
+    assert result.exit_code == 2
+    assert answer in " ".join(result.output.replace("│", " ").split())
+
+
 def test_explain_knows_an_operator_by_its_own_name_when_others_were_merged_into_it(tmp_path):
     for name, before in (("old.py", PLAIN), ("new.py", INSERTED)):
         text = program(f"{before}.COUNTED.name('kept').map(identity, L).print()")
