@@ -12,7 +12,7 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -24,7 +24,7 @@ from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_o
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.job_metrics import Measured
-from compat.compiler.spark.driver.options import Listener, RunOptions
+from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
     Restoration,
@@ -141,6 +141,8 @@ class JobMaster:
         self._retained = int(plan.options.get(_RETAINED, "1"))
         self._plan_json: dict[str, Any] | None = None
         self._claimed: Snapshot | None = None
+        self._source = source_of(options.program)
+        self._restored: dict[str, Any] | None = None
         self._drain = False
         self._stopping: list[Any] = []
         self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
@@ -180,6 +182,7 @@ class JobMaster:
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
+            self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
             self._claimed = restoration.snapshot if self.options.claim else None
         elif self._before is not None:
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
@@ -199,7 +202,13 @@ class JobMaster:
         try:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
-            self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
+            self._tell(
+                "started",
+                name=self.plan.job_name,
+                checkpoint=self.coordinator.epoch,
+                resumed=self._before is not None,
+                restored=self._restored,
+            )
             for option in _CHECKPOINT_DIRECTORIES:
                 if self.plan.options.get(option):
                     where = self.store.state(self.job_id)
@@ -562,6 +571,7 @@ class JobMaster:
             program=self.options.program,
             savepoint=self.options.savepoint,
             fingerprint=self.plan.fingerprint,
+            source=self._source,
             started=self._started,
             epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
             records=self.records,
