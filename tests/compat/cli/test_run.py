@@ -325,7 +325,8 @@ def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
     job = program(tmp_path / "job.py", end=10**9)
     text = Path(job).read_text()
     plain = tmp_path / "plain.py"
-    plain.write_text("import compat.pyflink\n" + text.replace(str(10**9), "90"))
+    logs = "import logging\nlogging.basicConfig(level=logging.INFO)\n"
+    plain.write_text("import compat.pyflink\n" + logs + text.replace(str(10**9), "90"))
 
     def call(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -335,6 +336,7 @@ def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
     done = call("plain.py")
     assert done.returncode == 0, done.stderr
     assert counts(done.stdout) == {"0": 30, "1": 30, "2": 30}
+    assert "py4j" not in done.stderr
     assert done.stderr.splitlines()[-1].endswith("finished: 90 records")
     begun = call("-m", "compat", "run", job, "-d", "--epoch-records", "100")
     assert begun.returncode == 0, begun.stderr
