@@ -25,6 +25,7 @@ from compat.loader.inputs import (
     read_plan,
     request_for,
 )
+from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
     from compat.loader.jvm.model import Restore
-    from compat.loader.jvm.warm import WarmJvms
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
@@ -107,6 +107,7 @@ def compare(
     several comparisons.
     """
     with ExitStack() as stack:
+        jvms = jvms or stack.enter_context(WarmJvms())
         inputs: dict[Side, Input] = {}
         failures: list[Failure] = []
         for side, argument, arguments in (
@@ -122,7 +123,7 @@ def compare(
             return Outcomes((_undecided(comparison, failures),), {})
         if (unfit := _unfit(inputs, comparison)) is not None:
             return Outcomes((_undecided(comparison, [unfit]),), {})
-        sides, answers = _load_all(inputs, comparison, failures, meanwhile, jvms=jvms)
+        sides, answers = _load_all(inputs, comparison, failures, jvms, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
@@ -162,6 +163,7 @@ def compare_savepoints(
 
     failures: list[Failure] = []
     with ExitStack() as stack:
+        jvms = stack.enter_context(WarmJvms())
         try:
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
@@ -176,7 +178,7 @@ def compare_savepoints(
             except InputError as error:
                 olds[path] = error.failure
         read = {path: old for path, old in olds.items() if isinstance(old, Savepoint)}
-        sides, answers = _load_all({Side.NEW: new}, comparison, failures, meanwhile, tuple(read.values()))
+        sides, answers = _load_all({Side.NEW: new}, comparison, failures, jvms, meanwhile, tuple(read.values()))
         if failures:
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
@@ -211,9 +213,9 @@ def _load_all(
     inputs: Mapping[Side, Input],
     comparison: Comparison,
     failures: list[Failure],
+    jvms: WarmJvms,
     meanwhile: Callable[[], object] | None,
     olds: Sequence[Savepoint] = (),
-    jvms: WarmJvms | None = None,
 ) -> tuple[dict[Side, Old], list[Mapping[int, Answers]]]:
     """The sides, loaded, and what Flink made of OLD's state (or of that of each of ``olds``) in NEW, by job.
 
@@ -282,9 +284,9 @@ def _failed(failures: Sequence[Failure]) -> set[Side | None]:
 
 
 def _begin_all(
-    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms | None
+    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms
 ) -> dict[Side, FlinkLoading]:
-    """The sides that Flink's own classes build, begun: each in another process."""
+    """The sides that Flink's own classes build, begun: NEW last, for OLD's state is restored into it."""
     if not any(given.kind.built_by_flink for given in inputs.values()):
         return {}
     from compat.loader.jvm.loading import begin
@@ -293,7 +295,7 @@ def _begin_all(
     for side, given in inputs.items():
         if given.kind.built_by_flink:
             try:
-                begun[side] = begin(given, comparison.loading(side), side, jvms)
+                begun[side] = begin(given, comparison.loading(side), jvms, side)
             except InputError as error:
                 failures.append(error.failure)
     return begun
@@ -305,7 +307,7 @@ def _begin_with_pyflink(
     begun: dict[Side, FlinkLoading],
     comparison: Comparison,
     failures: list[Failure],
-    jvms: WarmJvms | None,
+    jvms: WarmJvms,
 ) -> None:
     """Begin the programs in Python that PyFlink itself has to build."""
     for side, given in inputs.items():
@@ -314,7 +316,7 @@ def _begin_with_pyflink(
             from compat.loader.jvm.loading import begin
 
             try:
-                begun[side] = begin(given, load, side, jvms)
+                begun[side] = begin(given, load, jvms, side)
             except InputError as error:
                 failures.append(error.failure)
 

@@ -15,7 +15,7 @@ from compat.loader.jvm.failures import check_jar, failed, refused
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_of
-from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
+from compat.loader.jvm.process import JvmOptions, JvmOutcome, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
@@ -35,40 +35,26 @@ class FlinkJobs:
 
 
 class FlinkLoading:
-    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
+    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives."""
 
-    It is built in a JVM of ``jvms`` that waits, if there is one.
-    """
-
-    def __init__(
-        self,
-        given: Input,
-        program: Program,
-        setup: Setup,
-        jvms: WarmJvms | None,
-    ) -> None:
+    def __init__(self, given: Input, program: Program, setup: Setup, jvms: WarmJvms) -> None:
         self._given, self._program = given, program
         self._setup, self._jvms = setup, jvms
         self._flink, self._options = setup.flink, setup.options
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown)
         self._asked: list[Restore] = []
+        self._building = jvms.take(setup).build(program)
         self._ended = False
-        waiting = jvms.take(setup) if jvms is not None else None
-        self._building = (waiting or JvmProcess(setup)).build(program)
 
     def restore(self, wanted: Restore) -> None:
-        """Have OLD's state restored into one of the program's jobs."""
+        """Have OLD's state restored into one of the program's jobs; no other program was begun since."""
         self._asked.append(wanted)
         self._building.restore(wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
-        """The plans, and the answers to the restores. Raises InputError; no JVM is left that nobody waits for."""
+        """The plans, and the answers to the restores. Raises InputError."""
         outcome = self._outcome()
         self._ended = True
-        if self._jvms is None:
-            self._building.jvm.close()
-        else:
-            self._jvms.give_back(self._building.jvm)
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
         failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
@@ -90,16 +76,23 @@ class FlinkLoading:
             self._building.jvm.end()
 
     def _outcome(self) -> JvmOutcome:
-        """What came of the program. In a JVM that was used before, what fails may be due to that: it is tried in a new one."""
+        """What came of the program. What fails behind others in a JVM may do so because of them: it is tried in a new one."""
         outcome = self._building.outcome()
-        if self._building.jvm.builds > 1 and (outcome is None or not _went_well(outcome, len(self._asked))):
-            self._building.jvm.end()
-            self._building = JvmProcess(self._setup).build(self._program)
+        if self._building.number > 1 and (outcome is None or self._is_doubtful(outcome)):
+            self._building = self._jvms.start(self._setup).build(self._program)
             for wanted in self._asked:
                 self._building.restore(wanted)
             outcome = self._building.outcome()
         assert outcome is not None
         return outcome
+
+    def _is_doubtful(self, outcome: JvmOutcome) -> bool:
+        """Whether something failed in another way than the first program of the JVM did."""
+        return (
+            outcome.crash is not None
+            or (len(outcome.restored) < len(self._asked) and not outcome.timed_out)
+            or not _unknown(outcome) <= _unknown(self._building.jvm.first)
+        )
 
     def _answers(self, outcome: JvmOutcome) -> tuple[Answers, ...]:
         late = Restored(failure=f"The restore did not end within {self._options.timeout:g} seconds.")
@@ -119,11 +112,8 @@ class FlinkLoading:
         )
 
 
-def begin(given: Input, load: LoadOptions, side: Side | None = None, jvms: WarmJvms | None = None) -> FlinkLoading:
-    """Start to build an input by Flink's classes, in another process: one of ``jvms`` that waits, or one of its own.
-
-    Raises InputError where that cannot be.
-    """
+def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
+    """Start to build an input by Flink's classes, in one of these JVMs. Raises InputError where that cannot be."""
     try:
         if find_spec("jpype") is None:
             what = "Programs that use the Table API" if given.kind is InputKind.PROGRAM else "Jobs in Java and SQL"
@@ -141,17 +131,6 @@ def begin(given: Input, load: LoadOptions, side: Side | None = None, jvms: WarmJ
         raise InputError(refused(error, given.argument, side)) from error
     options = JvmOptions(options=dict(load.options), call_open=load.call_open, timeout=load.timeout)
     return FlinkLoading(given, program, Setup(flink, java, options), jvms)
-
-
-def _went_well(outcome: JvmOutcome, restores: int) -> bool:
-    """Whether nothing in an outcome could be due to what ran in the JVM before."""
-    states = (node.states for job in outcome.jobs for node in job.nodes)
-    return (
-        outcome.crash is None
-        and not outcome.timed_out
-        and len(outcome.restored) == restores
-        and not any(one.unknown for one in states)
-    )
 
 
 def _places(jars: FlinkJars) -> FlinkPlaces:
@@ -172,3 +151,8 @@ def _program(given: Input, jars: FlinkJars) -> Program:
     if given.kind is InputKind.SQL:
         return SqlScript(path=given.path, text=text)
     return CompiledPlan(path=given.path, text=text)
+
+
+def _unknown(outcome: JvmOutcome | None) -> set[str]:
+    """The reasons why states could not be told."""
+    return set() if outcome is None else {node.states.unknown for job in outcome.jobs for node in job.nodes} - {""}

@@ -84,9 +84,13 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True, eq=False)
 class Building:
-    """A program on its way in a JVM: :meth:`JvmProcess.build` makes it, :meth:`outcome` waits for what comes of it."""
+    """A program on its way in a JVM: :meth:`JvmProcess.build` makes it, :meth:`outcome` waits for what comes of it.
+
+    ``number`` is its place among the programs of the JVM, from 1.
+    """
 
     jvm: JvmProcess
+    number: int
     jobs: list[Job] = field(default_factory=list)
     stuck: Stuck | None = None
     ended: Ended | None = None
@@ -94,11 +98,15 @@ class Building:
 
     def restore(self, wanted: Restore) -> None:
         """Have OLD's state restored into a job of this program, which is the last that its JVM was told to build."""
+        assert self.number == self.jvm.builds
         self.jvm._tell(wanted, self)
 
     def outcome(self) -> JvmOutcome | None:
         """Wait for the program and the restores into it; None if the JVM had ended before it came to the program."""
-        return self.jvm._wait(self)
+        outcome = self.jvm._wait(self)
+        if self.number == 1:
+            self.jvm.first = outcome
+        return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +121,15 @@ class _Asked:
 class JvmProcess:
     """A child process with one JVM that holds one Flink. It takes programs until it is closed, or until one ends it.
 
-    ``builds`` counts the programs that it was told to build. Flink's classes put files that they want for a while into a
-    folder that goes with the process.
+    ``builds`` counts the programs that it was told to build; ``first`` is the outcome of the first of them.
+    Flink's classes put files that they want for a while into a folder that goes with the process.
     """
 
     def __init__(self, setup: Setup) -> None:
         flink, java, options = setup.flink, setup.java, setup.options
         self.setup = setup
         self.builds = 0
+        self.first: JvmOutcome | None = None
         self._archive = archive_for(flink, java)
         self._folder = tempfile.mkdtemp(prefix="compat-jvm-")
         self._asked: deque[_Asked] = deque()
@@ -167,7 +176,7 @@ class JvmProcess:
     def build(self, program: Program) -> Building:
         """Have a program built, behind those that it was told to build before."""
         self.builds += 1
-        building = Building(self)
+        building = Building(self, self.builds)
         self._tell(Build(program=program), building)
         return building
 

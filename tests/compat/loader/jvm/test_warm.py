@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from compat.cli import main
 from compat.loader.inputs import FlinkJars, Input, InputKind, LoadOptions
-from compat.loader.jvm import loading
+from compat.loader.jvm import process
 from compat.loader.jvm.loading import begin
 from compat.loader.jvm.process import JvmOptions, JvmProcess, build_all
 from compat.loader.jvm.warm import WarmJvms
@@ -32,7 +32,7 @@ def started(monkeypatch):
         jvms.append(JvmProcess(setup))
         return jvms[-1]
 
-    monkeypatch.setattr(loading, "JvmProcess", start)
+    monkeypatch.setattr(process, "JvmProcess", start)
     return jvms
 
 
@@ -43,7 +43,7 @@ def built(flink, java):
     def build(jvms, argument):
         given = Input("job.jar", str(PROGRAMS), InputKind.JAR, arguments=(argument,))
         load = LoadOptions(timeout=30, jars=FlinkJars(classpath=flink.classpath))
-        (plan,) = begin(given, load, jvms=jvms).finish().plans
+        (plan,) = begin(given, load, jvms).finish().plans
         assert isinstance(plan, Plan)
         return msgspec.structs.replace(plan, empty_savepoint=None)  # it has ids that no two builds share
 
@@ -78,6 +78,13 @@ def test_what_fails_after_others_is_tried_as_the_first(built, started):
     assert [jvm.builds for jvm in started] == [2, 1]
 
 
+def test_what_failed_in_the_first_program_too_is_not_tried_again(built, started):
+    with WarmJvms() as jvms:
+        plans = [built(jvms, "open-fails") for _ in range(2)]
+    assert plans[0] == plans[1]
+    assert [jvm.builds for jvm in started] == [2]
+
+
 def test_a_jvm_that_a_program_ended_is_replaced(built, started):
     with WarmJvms() as jvms:
         plans = []
@@ -102,7 +109,7 @@ def test_other_options_have_a_jvm_of_their_own(flink, built, started):
         built(jvms, "prints")
         given = Input("job.jar", str(PROGRAMS), InputKind.JAR, arguments=("prints",))
         load = LoadOptions(options={"parallelism.default": "3"}, timeout=30, jars=FlinkJars(classpath=flink.classpath))
-        (plan,) = begin(given, load, jvms=jvms).finish().plans
+        (plan,) = begin(given, load, jvms).finish().plans
         built(jvms, "prints")
     assert {operator.parallelism for operator in plan.operators} == {3}
     assert [jvm.builds for jvm in started] == [2, 1]
@@ -171,19 +178,19 @@ def check(flink, java, tmp_path, monkeypatch):
     return run
 
 
-def test_pairs_are_judged_as_alone_in_two_jvms(check, started):
+def test_pairs_are_judged_as_alone_in_one_jvm(check, started):
     Path("pairs.jsonl").write_text("\n".join(json.dumps({"old": old, "new": new}) for old, new in PAIRS))
     together = [json.loads(line) for line in check("--pairs", "pairs.jsonl").stdout.splitlines()]
-    assert len(started) == 2
+    assert len(started) == 1
     assert together == [json.loads(check(old, new, "--output", "json").stdout) for old, new in PAIRS]
-    assert [one["verdict"] for one in together] == ["incompatible", "compatible", "incompatible"]
+    assert [one["verdict"] for one in together] == ["incompatible", "incompatible", "compatible"]
 
 
-def test_files_are_held_against_a_revision_in_two_jvms(check, started):
+def test_files_are_held_against_a_revision_in_one_jvm(check, started):
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
         subprocess.run([*git, *command], check=True)
     shutil.copy("payments/v2.jar", "payments/v1.jar")
     result = check("--against", "HEAD", "payments/v1.jar", "payments/v2.jar", "--output", "json")
     assert [one["verdict"] for one in json.loads(result.stdout)["reports"]] == ["incompatible", "compatible"]
-    assert len(started) == 2
+    assert len(started) == 1
