@@ -190,10 +190,10 @@ def _gated(command: CheckCommand) -> int:
             comparison = replace(_comparison(old.label, new, command), known={old.label: old.input})
             results = _results([comparison], new, command)
             _report(results, command)
-            agreed = gate.record(
+            found = gate.record(
                 server, command.job_name, old, comparison, results[0], origin(new, command.commit, command.author)
             )
-            return max(_worst(results, command), 0 if agreed else FOUND)
+            return max(_worst(results, command), found)
     except ServerError as error:
         click.echo(str(error), err=True)
         return UNDECIDED

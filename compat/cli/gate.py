@@ -23,6 +23,8 @@ from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
 from compat.loader.inputs import Input, InputKind
 
+FOUND, UNDECIDED = 1, 2
+
 
 @dataclass(frozen=True, slots=True)
 class Running:
@@ -49,12 +51,14 @@ def running(server: Server, job: str) -> Iterator[Running]:
 
 def record(
     server: Server, job: str, old: Running, comparison: Comparison, result: Outcomes, origin: Mapping[str, str | None]
-) -> bool:
-    """Have the server make and keep the check that was made here; False if it finds more. Raises ServerError.
+) -> int:
+    """Have the server make and keep the check that was made here; the exit code if it finds more, 0 if not.
+
+    Raises ServerError.
 
     Prints, on standard error, where the check is to be seen, and the server's verdict if it is another one.
     """
-    passed = True
+    worst = 0
     for outcome, (_, new_plan) in zip(result.outcomes, result.plans, strict=False):
         if not isinstance(outcome, Report):
             continue
@@ -75,11 +79,11 @@ def record(
                 **origin,
             },
         )
-        passed &= _tell(server, answer, outcome)
-    return passed
+        worst = max(worst, _tell(server, answer, outcome))
+    return worst
 
 
-def _tell(server: Server, answer: dict[str, Any], outcome: Report) -> bool:
+def _tell(server: Server, answer: dict[str, Any], outcome: Report) -> int:
     check, verdict = answer["check"], str(answer["report"]["verdict"])
     if verdict != outcome.verdict.value:
         version = visible(str(answer["report"]["tool"]["version"]))
@@ -88,4 +92,6 @@ def _tell(server: Server, answer: dict[str, Any], outcome: Report) -> bool:
         click.echo("Not recorded: there is no token (COMPAT_TOKEN or --token-file).", err=True)
     else:
         click.echo(f"Recorded as check {int(check['id'])}: {server.page('/checks/')}{int(check['id'])}", err=True)
-    return verdict in (outcome.verdict.value, "compatible", "compatible-with-migration")
+    if verdict in (outcome.verdict.value, "compatible", "compatible-with-migration"):
+        return 0
+    return UNDECIDED if verdict == "unknown" else FOUND

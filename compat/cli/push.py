@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,9 @@ def push(program: str, **options: Any) -> None:
         _end(error.failure.message, error.failure.traceback, error.failure.hint)
     except ServerError as error:
         _end(str(error))
-    click.echo(f"{version['label']} registered. Next: compat promote --job {options['job']!r}")
+    asked = [] if os.environ.get("COMPAT_SERVER") == options["server"] else ["--server", options["server"]]
+    following = shlex.join(["compat", "promote", "--job", options["job"], *asked])
+    click.echo(f"{version['label']} registered.\nNext: {following}")
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:

@@ -41,15 +41,20 @@ def instruction(report: Report, context: ReportContext) -> str:
     """What is to be done before the next command; an empty string where nothing is."""
     if accepted(report, context):
         return ""
-    if edits(report, context):
-        failing = [finding for finding in report.findings if context.fails(finding.level)]
-        rest = not all(any(fix.call is not None for fix in finding.fixes) for finding in failing)
-        if _writes(report, context):
-            return f"--fix writes the edits, --fix --diff only shows them{'; repair the rest by hand' if rest else ''}."
-        return f"Make the edits{', repair the rest' if rest else ''}, then check again."
-    if report.verdict is Verdict.UNKNOWN:
-        return "Settle what is not known, or accept it with --allow-unknown."
-    return "Repair what is listed above, then check again."
+    unknown = "accept what is not known with --allow-unknown." if report.verdict is Verdict.UNKNOWN else ""
+    if not edits(report, context):
+        return (
+            f"Settle what is listed above, or {unknown}"
+            if unknown
+            else "Repair what is listed above, then check again."
+        )
+    failing = [finding for finding in report.findings if context.fails(finding.level)]
+    rest = not all(any(fix.call is not None for fix in finding.fixes) for finding in failing)
+    if _writes(report, context):
+        done = f"--fix writes the edits, --fix --diff only shows them{'; repair the rest by hand' if rest else ''}"
+    else:
+        done = f"Make the edits{', repair the rest' if rest else ''}, then check again"
+    return f"{done}; or {unknown}" if unknown else f"{done}."
 
 
 def edits(report: Report, context: ReportContext) -> list[Fix]:

@@ -33,7 +33,7 @@ def test_a_check_of_programs_in_python_imports_nothing_heavy():
     code = (
         "import sys\nfrom compat.cli import main\n"
         f"try: main(['check', {OLD!r}, {NEW!r}, '--output', 'json=/dev/null'])\nexcept SystemExit: pass\n"
-        "heavy = {'jpype', 'pyspark', 'pandas', 'pyarrow', 'deltalake', 'deepdiff', 'compat.loader.jvm'}\n"
+        "heavy = {'jpype', 'pyspark', 'pandas', 'pyarrow', 'deltalake', 'deepdiff', 'compat.loader.jvm.process'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -172,3 +172,26 @@ def test_what_the_check_says_of_each_example(job, code, rules):
     (row,) = [line for line in text.splitlines() if line.startswith(f"| `{job}` |")]
     assert all(rule in row for rule in rules)
     assert ("compatible" in row) == (code == 0)
+
+
+UNTOLD = """
+class Untold(Count):
+    def open(self, runtime_context):
+        raise OSError("no such model")
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--fail-on", "warning"]])
+def test_what_is_not_known_ends_with_2_whatever_else_is_found(options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    old = program("numbers.key_by(identity, L).process(Untold(), L).uid('c')", "numbers.COUNTED.name('more')")
+    Path("old.py").write_text(old.replace("env = ", UNTOLD + "\nenv = ", 1), encoding="utf-8")
+    Path("new.py").write_text(Path("old.py").read_text(encoding="utf-8"), encoding="utf-8")
+    result = run("check", "old.py", "new.py", *options)
+    assert result.output.startswith("UNKNOWN"), result.output
+    assert "warning" in result.output
+    assert result.exit_code == 2
+    assert "accept what is not known with --allow-unknown" in " ".join(result.output.split())
+    accepted = run("check", "old.py", "new.py", "--allow-unknown")
+    assert accepted.exit_code == 0
+    assert "Next: flink run -s " in accepted.output
