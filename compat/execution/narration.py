@@ -199,7 +199,7 @@ def _started(event: Event) -> str:
     """How a job begins: anew, from its last checkpoint, or with the state of a snapshot."""
     job, name, restored = event["job_id"], event["name"], event.get("restored")
     if event.get("resumed") and event["checkpoint"]:
-        return f"Job {job} resumed from checkpoint {event['checkpoint']} ({name})"
+        return f"Job {job} started ({name}), resumed from checkpoint {event['checkpoint']}"
     if restored is None:
         return f"Job {job} started ({name})"
     told = [f"{restored['keys']:,} keys, {restored['entries']:,} entries"]

@@ -201,9 +201,8 @@ class SparkExecutor:
     def _say(self, before: JobEntry, what: str) -> None:
         name = os.path.relpath(self.options.program)
         checkpoint = self._store.checkpoint(before)
-        text = (
-            f"{name} was edited since job {before.job_id} was at checkpoint {checkpoint}. {what}; --fresh starts anew."
-        )
+        ended = f"Job {before.job_id} ended at checkpoint {checkpoint}, and {name} was edited since."
+        text = f"{ended} {what}; --fresh starts anew."
         self._listener({"event": "note", "job_id": before.job_id, "text": text})
 
     def check(self) -> None:

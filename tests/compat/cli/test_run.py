@@ -461,7 +461,7 @@ def test_an_interrupted_job_is_listed_and_goes_on_from_its_checkpoint(compat: An
     assert (told["interrupted"], told["alive"]) == (True, False)
     again = compat("run", str(tmp_path / "job.py"))
     assert again.exit_code == 0
-    assert f"Job {entry.job_id} resumed from checkpoint 2 (counting " in again.stderr
+    assert f"Job {entry.job_id} started (counting ), resumed from checkpoint 2" in again.stderr
     assert "was edited" not in again.stderr
     assert counts(again.stdout) == {"0": 30, "1": 30, "2": 30}
 
@@ -504,10 +504,10 @@ def test_an_edited_program_does_not_take_the_state_silently(
 ) -> None:
     entry = interrupted(compat, program(tmp_path / "job.py"))
     again = compat("run", program(tmp_path / "job.py", **edit))
-    assert f"job.py was edited since job {entry.job_id} was at checkpoint 2. " in again.stderr
+    assert f"Job {entry.job_id} ended at checkpoint 2, and job.py was edited since. " in again.stderr
     assert "--fresh starts anew" in again.stderr
     if goes_on:
-        assert f"Job {entry.job_id} resumed from checkpoint 2" in again.stderr
+        assert f"Job {entry.job_id} started (counting ), resumed from checkpoint 2" in again.stderr
     else:
         assert "CMP402" in again.stderr
         assert again.exit_code == 2
