@@ -218,7 +218,7 @@ def test_a_new_program_that_fails_is_told_once(tmp_path):
 def test_the_commands_of_the_readme(monkeypatch):
     root = GOLDEN.parents[1]
     text = (root / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## Savepoints that Flink wrote\n")[2].partition("```console\n")[2].partition("```")[0]
+    section = text.partition("## Savepoints that Flink wrote\n")[2].split("```console\n")[2].partition("```")[0]
     monkeypatch.chdir(root)
     codes = {}
     for line in section.splitlines():
