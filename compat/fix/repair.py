@@ -12,6 +12,7 @@ from compat.check.findings import Level, Report
 from compat.comparison import Outcomes
 from compat.escaping import code_line, visible
 from compat.fix import python, topology
+from compat.fix.breaking import width_of
 from compat.fix.edits import Refusal, collect, has_edit
 from compat.fix.model import refused_all
 
@@ -107,8 +108,10 @@ def _changes(
             refused += refused_all([*calls.values(), environment], reason)
             continue
         before = path.read_bytes()
-        rewriting = topology.rewrite if file.endswith(".json") else python.rewrite
-        rewritten = rewriting(before, calls, environment)
+        if file.endswith(".json"):
+            rewritten = topology.rewrite(before, calls, environment)
+        else:
+            rewritten = python.rewrite(before, calls, environment, width_of(path))
         refused += rewritten.refused
         if rewritten.source != before:
             changes[path] = (before, rewritten.source)

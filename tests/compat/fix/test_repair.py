@@ -70,12 +70,12 @@ REPAIRS = {
     "a function that is called once": (
         program("def counted(s):", "    return s.COUNTED.name('c')", f"counted({PLAIN})"),
         program("def counted(s):", "    return s.COUNTED.name('c')", f"counted({INSERTED})"),
-        ["return s.COUNTED.set_uid_hash("],
+        ["return (", "s.key_by(", ".process(", ".set_uid_hash(", ".name('c')", ")"],
     ),
     "a branch of a union": (
         program(f"a = {PLAIN}", "b = numbers.map(identity, L)", "a.union(b).COUNTED.name('c')"),
         program(f"a = {INSERTED}", "b = numbers.map(identity, L)", "a.union(b).COUNTED.name('c')"),
-        ["a.union(b).COUNTED.set_uid_hash("],
+        ["a.union(b).COUNTED.set_uid_hash(", '"', ").name('c')"],
     ),
     "a uid that was copied": (
         program("numbers.COUNTED.uid('c').name('c')"),
