@@ -195,3 +195,39 @@ def test_what_is_not_known_ends_with_2_whatever_else_is_found(options, tmp_path,
     accepted = run("check", "old.py", "new.py", "--allow-unknown")
     assert accepted.exit_code == 0
     assert "Next: flink run -s " in accepted.output
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "expected"),
+    [
+        ([], {}, False),
+        (["--color", "always"], {}, True),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours_are_as_asked_for(options, variables, expected, monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    result = CliRunner().invoke(main, ["check", OLD, OLD, *options], color=True)
+    assert ("\x1b[" in result.output) == expected
+
+
+def test_format_is_output(tmp_path):
+    result = run("check", OLD, NEW, "--format", "json")
+    assert json.loads(result.output)["verdict"] == "incompatible"
+    assert json.loads(run("check", OLD, NEW, "--output", "json").output) == json.loads(result.output)
+    listed = " ".join(run("check", "--help").output.split())
+    assert "text, concise, json, github, sarif, junit, markdown, html" in listed
+
+
+def test_verbose_tells_the_rest():
+    short, verbose = run("check", OLD, NEW).output, run("check", OLD, NEW, "--verbose").output
+    assert "State of" not in short
+    for part in ("At restore: ", "Why: ", "Becomes", "^^^^"):
+        assert part in verbose
+    assert verbose.splitlines()[-1] == short.splitlines()[-1]

@@ -125,6 +125,21 @@ def test_the_repaired_program_restores_and_only_the_lines_needed_change(
     assert sorted(os.listdir()) == ["new.py", "old.py"]
 
 
+def test_a_preview_shows_what_would_be_written_and_writes_nothing() -> None:
+    old, new = program("numbers.COUNTED.uid('c')"), program("numbers.COUNTED.uid('d')")
+    shown = fix(old, new, "--diff")
+    assert shown.exit_code == 1
+    assert shown.output.startswith("--- new.py\n+++ new.py\n")
+    assert "Nothing was written" in shown.output
+    assert shown.output.splitlines()[-1] == "Next: compat check old.py new.py --fix"
+    assert Path("new.py").read_text(encoding="utf-8") == new
+    written = fix(old, new)
+    assert (
+        written.output.partition("COMPATIBLE")[0].rstrip() == shown.output.partition("Nothing was written")[0].rstrip()
+    )
+    assert "Nothing to fix" in fix(old, old, "--diff").output
+
+
 def test_a_sink_gets_its_uid_back() -> None:
     sink = (
         "from pyflink.datastream.connectors.file_system import FileSink\n"
