@@ -35,6 +35,7 @@ from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
+from compat.state.regular import open_regular
 
 FOUND, UNDECIDED = 1, 2
 
@@ -305,7 +306,7 @@ def _pairs(command: CheckCommand) -> int:
 
 
 def _pair_lines(path: str) -> Iterator[tuple[str, str]]:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue

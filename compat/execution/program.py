@@ -134,7 +134,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=worker_setup(folder),
+            worker_setup=lambda elsewhere: worker_setup(folder, travelling=elsewhere),
             worker_folders=(folder,),
         ),
         listener=narrator.tell,

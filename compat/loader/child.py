@@ -16,10 +16,15 @@ from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader import shown
+from compat.loader.descendants import end_all_below
 from compat.loader.main_module import prepare, run_as_main
-from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
+from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
+
+MOST_OF_A_LINE = 500
+PR_SET_CHILD_SUBREAPER = 36
+"""The number of Linux's request to become the parent of all processes below that lose theirs."""
 
 
 class _Recorder:
@@ -106,8 +111,8 @@ def _is_ours(module: ModuleType) -> bool:
 
 def _exit_crash(error: SystemExit) -> Crash:
     code = error.code
-    message = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
-    return Crash(type="SystemExit", message=message, frames=())
+    message = f"The program called sys.exit({code!r})." if isinstance(code, int) else _text(code)
+    return Crash(type="SystemExit", message=clipped(message), frames=())
 
 
 def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Crash:
@@ -115,7 +120,7 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
     if hint is None and isinstance(error, ModuleNotFoundError):
         hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
     frames = [
-        Frame(file=show_path(file), line=line, function=function, text=_line(file, line))
+        Frame(file=show_path(file), line=line, function=function, text=clipped(_line(file, line), MOST_OF_A_LINE))
         for file, line, function in _own_frames(error.__traceback__)
     ]
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -124,11 +129,19 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
                 file=show_path(error.filename),
                 line=error.lineno or 1,
                 function="<module>",
-                text=(error.text or "").rstrip("\n"),
+                text=clipped((error.text or "").rstrip("\n"), MOST_OF_A_LINE),
             )
         )
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return Crash(type=type(error).__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
+    message = error.msg if isinstance(error, SyntaxError) else _text(error)
+    return Crash(type=type(error).__name__, message=clipped(message), frames=tuple(frames[-20:]), hint=hint)
+
+
+def _text(value: object) -> str:
+    """What an object of the program says that it is; its own code may fail."""
+    try:
+        return str(value)
+    except BaseException as error:
+        return f"(it cannot be told: its __str__ raised {type(error).__name__})"
 
 
 def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
@@ -186,9 +199,19 @@ def main(arguments: list[str]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     os.close(2)  # it is the first program's, which must see the end of it
+    _keep_orphans()
     for pid in pids:
         os.waitpid(pid, 0)
+    end_all_below(os.getpid())
     os._exit(0)
+
+
+def _keep_orphans() -> None:
+    """Stay the ancestor of what programs leave behind, so that it ends with us. Nobody waits for this: programs run already."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _import_ahead(programs: bool) -> None:
@@ -209,5 +232,5 @@ def _serve(request: Request, result_end: int, errors_end: int) -> None:
         faulthandler.dump_traceback_later(request.dump_after)
     result = run(request)
     with open(result_end, "wb", closefd=False) as file:
-        file.write(result.to_json())
+        file.write(result.to_json() + END)
     os._exit(0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from compat.check.catalogue import RULES
 from compat.check.findings import (
@@ -22,8 +24,10 @@ from compat.check.findings import (
 )
 from compat.check.rules import cmp107
 from compat.check.undecided import Undecided
-from compat.plan.facts import Operator, SourceLine
+from compat.plan.facts import Operator, Program, SourceLine
 from compat.report.context import ReportContext
+
+T = TypeVar("T")
 
 SILENT = "Flink restores this without an error."
 LOSSES = (Fate.REFUSED, Fate.DROPPED, Fate.LOST)
@@ -114,29 +118,43 @@ def by_cause(report: Report) -> list[Finding]:
 
     Where an explanation was asked for, each stands for itself.
     """
-    findings = ordered(report.findings)
-    groups: dict[object, list[Finding]] = {}
+    groups = of_one_cause(
+        ordered(report.findings), lambda one: None if report.story else (one.rule, one.level, one.cause)
+    )
+    return [_as_one(group) for group in groups]
+
+
+def of_one_cause(findings: Iterable[T], cause: Callable[[T], tuple[object, ...] | None]) -> list[list[T]]:
+    """The findings by cause, in the order given: its last part is None for one that stands for itself."""
+    groups: dict[object, list[T]] = {}
     for number, finding in enumerate(findings):
-        alone = finding.cause is None or bool(report.story)
-        groups.setdefault(number if alone else (finding.rule, finding.level, finding.cause), []).append(finding)
-    return [_as_one(group) for group in groups.values()]
+        key = cause(finding)
+        groups.setdefault(number if key is None or key[-1] is None else key, []).append(finding)
+    return list(groups.values())
 
 
 def _as_one(group: list[Finding]) -> Finding:
     first, *others = group
     if not others:
         return first
-    concerned = tuple(
-        (finding.new.label if finding.new is not None else finding.title, line)
-        for finding in others
-        if (line := place(finding)) is not None
-    )
+    concerned = tuple((_whom(finding), line) for finding in others if (line := place(finding)) is not None)
     return replace(
         first,
-        title=f"{len(group)} operators {first.cause}",
+        title=group_title(len(group), str(first.cause)),
         fixes=tuple(dict.fromkeys(fix for finding in group for fix in finding.fixes)),
         related=(*first.related, *concerned),
     )
+
+
+def group_title(count: int, cause: str) -> str:
+    """The title of findings of one cause."""
+    return f"{count} operators {cause}"
+
+
+def _whom(finding: Finding) -> str:
+    """Which operator a finding of a group is about; all of its title where there are two."""
+    old, new = finding.old, finding.new
+    return new.label if new is not None and (old is None or old.label == new.label) else finding.title
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
@@ -253,6 +271,9 @@ MOST_FIXES = 5
 MOST_EDITS = 12
 """Edits of all findings together that are shown in short."""
 
+MOST_NAMED = 6
+"""Edits, and repairs by hand, that one line names."""
+
 MOST_PLACES = 4
 """Further places of a finding that are named in short."""
 
@@ -329,12 +350,16 @@ def by_file(fixes: Iterable[Fix]) -> list[tuple[str | None, list[Fix]]]:
     return list(groups.items())
 
 
-def by_place(fixes: Iterable[Fix]) -> list[tuple[SourceLine | None, list[str]]]:
-    """The calls to add at each place of a file, in the order of its lines."""
+def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None, list[str]]]:
+    """The calls to add at each place of a file, in the order of its lines; whose they are, where a line makes several."""
+    several = crowded(new)
+    names = {operator.id: operator.label for operator in new.operators}
     groups: dict[int, tuple[SourceLine | None, list[str]]] = {}
     for fix in fixes:
         if fix.call is not None:
-            groups.setdefault((fix.at.line or 0) if fix.at is not None else 0, (fix.at, []))[1].append(fix.call)
+            whose = f"  # {names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
+            line = (fix.at.line or 0) if fix.at is not None else 0
+            groups.setdefault(line, (fix.at, []))[1].append(f"{fix.call}{whose}")
     return [groups[line] for line in sorted(groups)]
 
 
@@ -343,6 +368,45 @@ def further(finding: Finding) -> str | None:
     more = len(finding.fixes) - MOST_FIXES
     command = "compat check --fix" + ("" if finding.level in (Level.ERROR, Level.UNKNOWN) else " --fail-on warning")
     return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."
+
+
+def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
+    """What repairs all findings that block, given the fixes of each: the calls to add to NEW, then what has no call.
+
+    They belong together, one alone can make things worse. Of a finding that no call repairs, the first way is named.
+    """
+    several = crowded(new)
+    names = {operator.id: operator.label for operator in new.operators}
+    calls: dict[Fix, str] = {}
+    words: list[str] = []
+    for fixes in findings:
+        edits = [fix for fix in fixes if fix.call is not None]
+        for fix in edits:
+            whose = f" to {names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
+            calls[fix] = f"{fix.call}{whose} at {fix.at}" if fix.at is not None else str(fix.call)
+        if not edits and fixes:
+            words.append(_uncapitalized(fixes[0].text).rstrip("."))
+    named = list(dict.fromkeys(calls.values()))
+    if len(named) > MOST_NAMED:
+        named = [*named[:MOST_NAMED], f"{_number(len(named) - MOST_NAMED, 'more edit')} (--fix writes all)"]
+    by_hand = list(dict.fromkeys(words))
+    if len(by_hand) > MOST_NAMED:
+        by_hand = [*by_hand[:MOST_NAMED], f"{_number(len(by_hand) - MOST_NAMED, 'more repair')} (listed above)"]
+    return [*([f"add {_listed(named)}"] if named else []), *by_hand]
+
+
+def crowded(program: Program) -> set[SourceLine]:
+    """The lines that make more than one operator."""
+    lines = Counter(operator.source for operator in program.operators if operator.source is not None)
+    return {line for line, number in lines.items() if number > 1}
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _uncapitalized(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _number(count: int, noun: str) -> str:

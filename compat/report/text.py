@@ -136,7 +136,7 @@ class _Page:
         """A paragraph a finding, and the edits."""
         for finding, consequent in summary.with_consequences(summary.by_cause(report)):
             self.paragraph(finding, consequent, report)
-        self.edits(following.edits(report, self.context))
+        self.edits(following.edits(report, self.context), report)
         if report.rehearsal is not None:
             self.rehearsal(report.rehearsal)
 
@@ -208,13 +208,13 @@ class _Page:
         if paragraph:
             self.console.print(Padding(paragraph, (0, 0, 0, 2), expand=False))
 
-    def edits(self, edits: Sequence[Fix]) -> None:
+    def edits(self, edits: Sequence[Fix], report: Report) -> None:
         """The calls to add, file by file, in the order of the lines."""
         shown = edits[: summary.MOST_EDITS]
         for file, fixes in summary.by_file(shown):
             self.line()
             self.line(f"Add to {file}:" if file is not None else "Add to the program:", style="green")
-            for place, calls in summary.by_place(fixes):
+            for place, calls in summary.by_place(fixes, report.new):
                 self.additions(place, calls)
         if len(edits) > len(shown):
             self.line(f"and {len(edits) - len(shown)} edits more")
