@@ -5,6 +5,7 @@ The command line wins over the file, key by key: :meth:`Settings.under`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields, replace
 from pathlib import Path
@@ -46,7 +47,10 @@ class Output:
 
 @frozen
 class Settings:
-    """The settings that can be made; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them."""
+    """The settings that can be made; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them.
+
+    ``jobs`` are patterns of files below the folder of the settings, ``against`` is the revision that they are held against.
+    """
 
     fail_on: Level | None = None
     allow_unknown: bool | None = None
@@ -60,6 +64,8 @@ class Settings:
     no_open: bool | None = None
     jars: FlinkJars = field(default_factory=FlinkJars)
     exact: bool | None = None
+    jobs: tuple[str, ...] | None = None
+    against: str | None = None
     path: Path | None = None
 
     def under(self, command_line: Settings) -> Settings:
@@ -71,6 +77,17 @@ class Settings:
         said["ignore"] = (*self.ignore, *command_line.ignore)
         said["jars"] = command_line.jars.over(self.jars)
         return replace(self, **said)
+
+    def job_files(self) -> list[str]:
+        """The files of the project's jobs, by their paths from the working directory. Raises SettingsError for none."""
+        files: list[str] = []
+        folder = Path() if self.path is None else self.path.absolute().parent
+        for pattern in self.jobs or ():
+            found = sorted(path for path in folder.glob(pattern) if path.is_file())
+            if not found:
+                raise SettingsError(f"{self.path}: jobs: there is no file {pattern!r} in {folder}")
+            files += [os.path.relpath(path) for path in found]
+        return list(dict.fromkeys(files))
 
     def load_options(self) -> LoadOptions:
         """How programs are loaded by these settings."""
@@ -207,6 +224,7 @@ KEYS = (
     "main-class",
     "pyflink",
     "exact",
+    "jobs",
 )
 """The keys that a settings file may have."""
 
@@ -235,7 +253,9 @@ def _settings(table: _Table) -> Settings:
         allow_non_restored_state=table.get("allow-non-restored-state", _flag, "true or false"),
         flink=table.get("flink", _version, f"{versions}, in quotes"),
         timeout=table.get("timeout", _seconds, "a number of seconds above 0"),
-        baseline=table.get("baseline", lambda value: folder / _text(value), "the path of a file"),
+        baseline=table.get("baseline", lambda value: _findings_file(value, folder), _BASELINE),
+        against=table.get("baseline", _revision, _BASELINE),
+        jobs=table.get("jobs", _patterns, "a path or a pattern below this folder, or a list of these"),
         output=table.get(
             "output", lambda value: _outputs(value, folder), '"FORMAT" or "FORMAT=PATH", or a list of these'
         ),
@@ -293,6 +313,34 @@ def _positive(value: Any) -> int:
 def _outputs(value: Any, folder: Path) -> tuple[Output, ...]:
     texts = value if isinstance(value, list) else [value]
     return tuple(parse_output(_text(text), folder) for text in texts)
+
+
+_BASELINE = 'the path of a file with findings, "git:REVISION", or a list of both'
+
+
+def _baselines(value: Any) -> tuple[list[str], list[str]]:
+    """The revisions and the files that a baseline names, at most one of each."""
+    texts = [_text(one) for one in (value if isinstance(value, list) else [value])]
+    revisions = [text.removeprefix("git:") for text in texts if text.startswith("git:")]
+    files = [text for text in texts if not text.startswith("git:")]
+    if max(len(revisions), len(files)) > 1 or not all(revisions):
+        raise ValueError
+    return revisions, files
+
+
+def _revision(value: Any) -> str | None:
+    return next(iter(_baselines(value)[0]), None)
+
+
+def _findings_file(value: Any, folder: Path) -> Path | None:
+    return next((folder / file for file in _baselines(value)[1]), None)
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    patterns = tuple(_text(one) for one in (value if isinstance(value, list) else [value]))
+    if any(Path(one).is_absolute() or ".." in Path(one).parts for one in patterns):
+        raise ValueError("they are below the folder of the settings")
+    return patterns
 
 
 def _paths(value: Any, folder: Path) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ def assert_compatible(
         sources={name: lines for result in results for name, lines in result.sources.items()},
         fail_on=settings.fail_on or Level.ERROR,
         allow_unknown=bool(settings.allow_unknown),
+        verbose=True,
     )
     reports = tuple(outcome for outcome in outcomes if isinstance(outcome, Report))
     failing = any(context.fails(finding.level) for report in reports for finding in report.findings)

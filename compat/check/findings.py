@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
@@ -50,6 +51,12 @@ class Fate(Enum):
     EMPTY = "starts empty"
 
 
+SAFE = ("set_uid_hash", "uid", "set_max_parallelism")
+"""The calls that ``--fix`` writes: they say where state belongs and change nothing of what the job does."""
+
+_CALL = re.compile(r"(?:env)?\.(\w+)\(.*\)")
+
+
 @frozen
 class Fix:
     """An edit that repairs a finding.
@@ -64,6 +71,12 @@ class Fix:
     at: SourceLine | None = None
     operator_id: str | None = None
     code: str | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Whether the fix is a call that can be written without a look at what the job does."""
+        call = None if self.call is None else _CALL.fullmatch(self.call)
+        return call is not None and call[1] in SAFE
 
 
 @frozen

@@ -30,7 +30,9 @@ _COMMANDS = {
     "savepoint": ("compat.cli.jobs", "savepoint"),
     "stop": ("compat.cli.jobs", "stop"),
     "cancel": ("compat.cli.jobs", "cancel"),
+    "discard": ("compat.cli.jobs", "discard"),
     "state": ("compat.cli.state", "state"),
+    "completion": ("compat.cli.completion", "completion"),
 }
 
 
@@ -59,7 +61,7 @@ class _Commands(click.Group):
     "  compat explain job_v1.py job_v2.py count\n  compat rules\n  compat rule CMP101\n  compat schema report\n"
     "  compat inspect savepoint-1a2b3c/\n"
     "  compat remap savepoint-1a2b3c/ remapped/ --map old-uid=new-uid\n  compat demo\n  compat run job.py\n  compat list\n"
-    "  compat savepoint 6f2c\n  compat stop 6f2c\n  compat cancel 6f2c\n  compat state 6f2c count",
+    "  compat savepoint 6f2c\n  compat stop 6f2c\n  compat cancel 6f2c\n  compat discard 6f2c\n  compat state 6f2c count",
 )
 @click.version_option(__version__, prog_name="compat")
 def main() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -16,13 +17,23 @@ from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
-from compat.cli.fixing import fixed, require_source
+from compat.cli.fixing import fixed, previewed, require_source
 from compat.cli.modes import Mode, require_programs
-from compat.cli.options import jars_of_old, loading, origin_options, server_options
+from compat.cli.options import (
+    color_option,
+    colored,
+    jars_of_old,
+    loading,
+    origin_options,
+    paths,
+    report_formats,
+    server_options,
+)
 from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.jvm.warm import WarmJvms
+from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
 from compat.state.regular import open_regular
 
@@ -30,19 +41,30 @@ FOUND, UNDECIDED = 1, 2
 
 
 @click.command("check")
-@click.argument("old", required=False)
-@click.argument("new", required=False)
-@click.argument("more", nargs=-1, metavar="")
+@click.argument("old", required=False, shell_complete=paths)
+@click.argument("new", required=False, shell_complete=paths)
+@click.argument("more", nargs=-1, metavar="", shell_complete=paths)
 @click.option("-n", "--allow-non-restored-state", is_flag=True, default=None, help="State may be left behind.")
-@click.option("--output", "outputs", multiple=True, metavar="FORMAT[=PATH]", help="A report; repeatable.")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT[=PATH]",
+    shell_complete=report_formats,
+    help=f"A report, to a file or to standard output; repeatable. Formats: {', '.join(FORMAT_NAMES)} (default: text).",
+)
+@click.option("--format", "form", metavar="FORMAT", shell_complete=report_formats, help="The same as --output FORMAT.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell all: source lines, reasons, ids, the table of states.")
+@color_option
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")
 @click.option("--allow-unknown", is_flag=True, default=None, help="What cannot be told does not fail the check.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Findings in this file are let pass.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
-@click.option("--explain", is_flag=True, help="Tell where each state goes and why, and what is different.")
+@click.option("--explain", is_flag=True, help="Tell all, and where each state goes and why, and what is different.")
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
+@click.option("--diff", is_flag=True, help="With --fix: show what would be written, and write nothing.")
 @click.option(
     "--dry-run", is_flag=True, help="Restore the snapshot OLD into NEW too, into a table that is thrown away."
 )
@@ -131,10 +153,16 @@ def _results(comparisons: list[Comparison], new: str, command: CheckCommand) -> 
     if command.fix:
         require_source(new)
     results = run()
-    if command.fix:
-        aside = any(output.path is None and output.format != "text" for output in command.outputs)
-        results = fixed(results, new, run, command.context.fails, aside=aside)
+    if command.diff:
+        previewed(results, new, command.context.fails, aside=_aside(command))
+    elif command.fix:
+        results = fixed(results, new, run, command.context.fails, aside=_aside(command))
     return _explained(results, command)
+
+
+def _aside(command: CheckCommand) -> bool:
+    """Whether standard output is for a report that programs read."""
+    return any(output.path is None and output.format != "text" for output in command.outputs)
 
 
 def _explained(results: list[Outcomes], command: CheckCommand) -> list[Outcomes]:
@@ -163,10 +191,10 @@ def _gated(command: CheckCommand) -> int:
             comparison = replace(_comparison(old.label, new, command), known={old.label: old.input})
             results = _results([comparison], new, command)
             _report(results, command)
-            agreed = gate.record(
+            found = gate.record(
                 server, command.job_name, old, comparison, results[0], origin(new, command.commit, command.author)
             )
-            return max(_worst(results, command), 0 if agreed else FOUND)
+            return max(_worst(results, command), found)
     except ServerError as error:
         click.echo(str(error), err=True)
         return UNDECIDED
@@ -219,7 +247,7 @@ def _code(outcome: Report | Undecided, command: CheckCommand) -> int:
     if isinstance(outcome, Undecided):
         return UNDECIDED
     failing = {finding.level for finding in outcome.findings if command.context.fails(finding.level)}
-    if failing == {Level.UNKNOWN}:
+    if Level.UNKNOWN in failing and Level.ERROR not in failing:
         return UNDECIDED
     return FOUND if failing else 0
 
@@ -231,10 +259,16 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
     unwritten = []
     for output in command.outputs:
         terminal = output.path is None and sys.stdout.isatty()
-        context = replace(command.context, sources=sources, color=terminal, plans=plans)
+        context = replace(
+            command.context,
+            sources=sources,
+            color=output.path is None and colored(command.color),
+            width=get_terminal_size().columns if terminal else ReportContext.width,
+            plans=plans,
+        )
         text = render(output.format, outcomes, context)
         if output.path is None:
-            click.echo(text, nl=False)
+            click.echo(text, nl=False, color=True)
         else:
             try:
                 output.path.write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ from click.core import ParameterSource
 
 from compat import settings as configuration
 from compat.check.findings import Level
+from compat.cli.fixing import is_source
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import jars, load_options_of_old, parse_definitions, split
+from compat.cli.project import complete
 from compat.cli.rehearsal import limit_of
 from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
+from compat.report.context import Typed
 from compat.settings import Output, Settings, SettingsError
 from compat.state.frozen import frozen
 
@@ -29,15 +32,15 @@ EXPLAINING = frozenset({"text", "json", "markdown"})
 class CheckCommand:
     """A call of ``compat check``: which way, of what, how, and what besides.
 
-    ``files`` are the programs and snapshots that were named, in order, ``options`` those that decide what is checked and how
-    it is loaded, as they were written. ``settings`` are the project's with those of the
+    ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands
+    repeat. ``settings`` are the project's with those of the
     command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job,
     ``job_name`` its name in a registry.
     """
 
     mode: Mode
     files: tuple[str, ...]
-    options: tuple[str, ...]
+    typed: Typed
     settings: Settings
     load: LoadOptions
     load_old: LoadOptions
@@ -57,6 +60,9 @@ class CheckCommand:
     rollback: bool
     explain: bool
     fix: bool
+    diff: bool
+    verbose: bool
+    color: str
     dry_run: bool
     write_baseline: bool
     rehearse: Limit | None
@@ -78,12 +84,14 @@ class CheckCommand:
         return ReportContext(
             fail_on=settings.fail_on or Level.ERROR,
             allow_unknown=bool(settings.allow_unknown),
-            options=self.options if self.mode is Mode.COMPARE else (),
+            typed=self.typed,
+            verbose=self.verbose or self.explain,
         )
 
 
 def command_of(context: click.Context) -> CheckCommand:
     """The record of a command line. Raises usage errors for what cannot be, or would have no effect."""
+    complete(context)
     mode = mode_of(context)
     given = context.params
     files = tuple(path for path in (given["old"], given["new"], *given["more"]) if path is not None)
@@ -96,7 +104,7 @@ def command_of(context: click.Context) -> CheckCommand:
     return CheckCommand(
         mode=mode,
         files=files,
-        options=tuple(_written(context)),
+        typed=_typed(context, mode, files),
         settings=settings,
         load=load,
         load_old=load_options_of_old(given, load),
@@ -109,19 +117,45 @@ def command_of(context: click.Context) -> CheckCommand:
     )
 
 
-_REPEATED = (
-    *("allow_non_restored_state", "job", "names", "definitions", "flink", "timeout", "no_open", "old_args", "new_args"),
-    *("classpath", "flink_home", "flink_version", "main_class", "pyflink", "exact"),
-    *("old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"),
-)
-"""The options that the next command needs too, by their parameters' names."""
+_ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "form", "write_baseline"})
+"""The options of ``compat check`` that are about this call alone, by their parameters' names: they are not repeated."""
 
 
-def _written(context: click.Context) -> Iterator[str]:
-    """The options of a command line that are to be repeated, quoted for a shell."""
+_TAKE_FIX = (Mode.COMPARE, Mode.SERVER, Mode.AGAINST)
+"""The ways of which the next command can be one with ``--fix``."""
+
+
+def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
+    """What of a command line the next commands repeat."""
+    quoted = [shlex.quote(file) for file in files]
+    given = context.params
+    pushed = None
+    if mode is Mode.SERVER:
+        from compat.cli.push import push
+
+        pushed = " ".join(["compat push", *_written(context, {str(one.name) for one in push.params}), *quoted])
+    every = {str(one.name) for one in context.command.params}
+    options = list(_written(context, every - _ONCE - {"against"}))
+    return Typed(
+        check=None if mode is Mode.AGAINST else " ".join(["compat check", *quoted, *options]),
+        options=" ".join(options),
+        push=pushed,
+        fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
+        arguments=" ".join(map(shlex.quote, split(given["new_args"]))),
+        main_class=given["main_class"],
+        definitions=tuple(map(shlex.quote, given["definitions"])),
+    )
+
+
+def _written(context: click.Context, names: Container[str]) -> Iterator[str]:
+    """The options of a command line with one of these parameters' names, quoted for a shell."""
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name not in _REPEATED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        if (
+            isinstance(parameter, click.Argument)
+            or name not in names
+            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+        ):
             continue
         value = context.params[name]
         for one in value if isinstance(value, tuple) else (value,):
@@ -130,8 +164,16 @@ def _written(context: click.Context) -> Iterator[str]:
 
 _AS_GIVEN = (
     *("others", "against", "savepoints", "pairs", "names", "server", "token_file", "commit", "author"),
-    *("rollback", "explain", "fix", "dry_run", "write_baseline"),
+    *("rollback", "explain", "fix", "diff", "verbose", "color", "dry_run", "write_baseline"),
 )
+
+
+def _reports(given: dict[str, Any]) -> Iterator[str]:
+    yield from given["outputs"]
+    if given["form"] is not None:
+        if "=" in given["form"]:
+            raise ValueError(f"{given['form']!r} is no format alone: a file goes with --output FORMAT=PATH")
+        yield given["form"]
 
 
 def _number(job: str | None) -> int | None:
@@ -153,7 +195,7 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             flink=given["flink"],
             timeout=given["timeout"],
             baseline=given["baseline"],
-            output=tuple(configuration.parse_output(text) for text in given["outputs"]) or None,
+            output=tuple(configuration.parse_output(text) for text in _reports(given)) or None,
             options=parse_definitions(given["definitions"]),
             no_open=given["no_open"],
             jars=jars(given),

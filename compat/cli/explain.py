@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
 from compat.check.explain import steps
 from compat.check.mapping import map_state
-from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, split
+from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, paths, split
 from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.plan.facts import Operator, Program, facts_of
@@ -18,8 +19,8 @@ from compat.plan.model import Refused
 
 
 @click.command("explain")
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", shell_complete=paths)
+@click.argument("new", shell_complete=paths)
 @click.argument("operator")
 @click.option("--old-args", help="Arguments of the program OLD.")
 @click.option("--new-args", "--args", help="Arguments of the program NEW.")
@@ -28,6 +29,8 @@ from compat.plan.model import Refused
 @jars_of_old
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
     """Why OPERATOR (its name, uid or id) has another id in NEW.
+
+    Case, spaces and marks of names do not matter, and the beginning of one is enough where it is the only one.
 
     Example: compat explain job_v1.py job_v2.py count
     """
@@ -76,16 +79,46 @@ def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, j
 
 
 def _find(program: Program, wanted: str) -> Operator:
-    """The operator of this uid, name or id; the name of one that others were merged into is the part that is its own."""
+    """The operator that is meant: by its uid, name or id; else the one that is alike but for case and marks, or begins so.
+
+    The name of one that others were merged into is the part that is its own. Raises a usage error that names the nearest.
+    """
     named: tuple[Callable[[Operator], str | None], ...] = (
         lambda one: one.uid,
         lambda one: one.name,
         lambda one: one.name.partition(", ")[0],
         lambda one: one.id,
     )
-    for name in named:
-        for operator in program.operators:
-            if name(operator) == wanted:
-                return operator
-    names = ", ".join(f"'{visible(operator.name)}'" for operator in program.operators[:20])
-    raise click.BadParameter(f"{program.name} has no operator {wanted!r}. It has: {names}.", param_hint="'OPERATOR'")
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda text: text == wanted,
+        lambda text: _loose(text) == _loose(wanted),
+        lambda text: _loose(text).startswith(_loose(wanted)),
+        lambda text: _loose(wanted) in _loose(text),
+    )
+    for is_meant in tests if _loose(wanted) else tests[:1]:
+        for name in named:
+            found = {one.id: one for one in program.operators if (text := name(one)) is not None and is_meant(text)}
+            if len(found) == 1 or (found and is_meant is tests[0]):
+                return next(iter(found.values()))
+            if found:
+                raise _unclear(f"{program.name} has several operators like {wanted!r}", found.values())
+    nearest = _nearest(program, wanted)
+    if nearest:
+        raise _unclear(f"{program.name} has no operator {wanted!r}. Did you mean", nearest, "?")
+    raise _unclear(f"{program.name} has no operator {wanted!r}. It has", program.operators[:20])
+
+
+def _loose(text: str) -> str:
+    """A name without case, white space and marks: ``Count words`` is ``count-words``."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _nearest(program: Program, wanted: str) -> list[Operator]:
+    by_name = {_loose(text): one for one in program.operators for text in (one.name, one.uid) if text is not None}
+    near = get_close_matches(_loose(wanted), by_name, n=3)
+    return list({by_name[name].id: by_name[name] for name in near}.values())
+
+
+def _unclear(message: str, operators: Iterable[Operator], end: str = ".") -> click.BadParameter:
+    names = ", ".join(visible(operator.label) for operator in operators)
+    return click.BadParameter(f"{message}: {names}{end}".replace("mean:", "mean"), param_hint="'OPERATOR'")

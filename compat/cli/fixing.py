@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -21,6 +22,15 @@ def require_source(new: str) -> None:
             raise click.UsageError(f"--fix writes into NEW, and {new} is a {given.kind}, not the job's source.")
 
 
+def is_source(new: str) -> bool:
+    """Whether NEW is a file of the working tree that the job is written in."""
+    try:
+        require_source(new)
+    except click.UsageError:
+        return False
+    return os.path.isfile(new)
+
+
 def fixed(
     results: list[Outcomes],
     new: str,
@@ -30,10 +40,24 @@ def fixed(
     aside: bool,
 ) -> list[Outcomes]:
     """Repair NEW and check again; ``aside`` tells of it on stderr, where a report for programs goes to stdout."""
-    try:
+    with _libcst():
         from compat.fix.repair import repair
+    return repair(results, new, again, fails, lambda text: click.echo(text, nl=False, err=aside))
+
+
+def previewed(results: list[Outcomes], new: str, fails: Callable[[Level], bool], *, aside: bool) -> None:
+    """Show what a repair of NEW would write first, and write nothing."""
+    with _libcst():
+        from compat.fix.repair import preview
+    preview(results, new, fails, lambda text: click.echo(text, nl=False, err=aside))
+
+
+@contextmanager
+def _libcst() -> Iterator[None]:
+    """Turns a missing libcst into a usage error."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name != "libcst":
             raise
         raise click.UsageError("--fix needs libcst: pip install 'stream-compat[fix]'.") from error
-    return repair(results, new, again, fails, lambda text: click.echo(text, nl=False, err=aside))

@@ -27,6 +27,8 @@ from compat.loader.lines import carrying_from
 
 FORBIDDEN = 403
 
+FOUND, UNDECIDED = 1, 2
+
 
 @dataclass(frozen=True, slots=True)
 class Running:
@@ -52,12 +54,14 @@ def running(server: Server, job: str) -> Iterator[Running]:
 
 def record(
     server: Server, job: str, old: Running, comparison: Comparison, result: Outcomes, origin: Mapping[str, str | None]
-) -> bool:
-    """Have the server make and keep the check that was made here; False if it finds more. Raises ServerError.
+) -> int:
+    """Have the server make and keep the check that was made here; the exit code if it finds more, 0 if not.
+
+    Raises ServerError.
 
     Prints, on standard error, where the check is to be seen, and the server's verdict if it is another one.
     """
-    passed = True
+    worst = 0
     for outcome, (_, new_plan) in zip(result.outcomes, result.plans, strict=False):
         if not isinstance(outcome, Report):
             continue
@@ -68,8 +72,8 @@ def record(
             **origin,
         }
         options = {"allow_non_restored_state": comparison.allow_non_restored, "flink": comparison.load.flink}
-        passed &= _tell(server, _made(server, request, options, outcome.suppressed), outcome)
-    return passed
+        worst = max(worst, _tell(server, _made(server, request, options, outcome.suppressed), outcome))
+    return worst
 
 
 def _made(server: Server, request: dict[str, Any], options: dict[str, Any], passed: Sequence[Finding]) -> CheckedAnswer:
@@ -98,7 +102,7 @@ def _made(server: Server, request: dict[str, Any], options: dict[str, Any], pass
     return server.post("/checks", {**request, "options": options}, CheckedAnswer)
 
 
-def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> bool:
+def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> int:
     check, verdict = answer.check, answer.report.verdict
     if verdict != outcome.verdict.value:
         version = visible(answer.report.tool.version)
@@ -107,4 +111,6 @@ def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> bool:
         click.echo("Not recorded: there is no token (COMPAT_TOKEN or --token-file).", err=True)
     else:
         click.echo(f"Recorded as check {check.id}: {server.page('/checks/')}{check.id}", err=True)
-    return verdict in (outcome.verdict.value, "compatible", "compatible-with-migration")
+    if verdict in (outcome.verdict.value, "compatible", "compatible-with-migration"):
+        return 0
+    return UNDECIDED if verdict == "unknown" else FOUND

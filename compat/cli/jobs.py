@@ -1,18 +1,24 @@
-"""The jobs of a store: ``compat list``, ``savepoint``, ``stop`` and ``cancel``."""
+"""The jobs of a store: ``compat list``, ``savepoint``, ``stop``, ``cancel`` and ``discard``."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from dataclasses import asdict
-from typing import Any, NoReturn
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from compat.cli.options import local_path, store_option
+from compat.state.delta.errors import StoreError
+
+if TYPE_CHECKING:
+    from compat.compiler.spark.driver.store import JobEntry, JobStore
 
 FAILED, REFUSED = 1, 2
+_OVER = ("FINISHED", "CANCELED")
+"""States of jobs that nothing goes on with."""
 
 
 @click.command("list")
@@ -20,7 +26,7 @@ FAILED, REFUSED = 1, 2
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @store_option
 def list_jobs(everything: bool, form: str, store: str) -> None:
-    """The jobs of a store: those that run, or all.
+    """The jobs of a store: those that run or were interrupted, or all.
 
     Example: compat list --all
     """
@@ -28,17 +34,26 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
 
     jobs = JobStore(store)
     entries = [(entry, jobs.alive(entry)) for entry in jobs.jobs()]
-    entries = [(entry, alive) for entry, alive in entries if everything or alive]
+    entries = [
+        (entry if alive or entry.ended else replace(entry, epoch=jobs.checkpoint(entry)), alive)
+        for entry, alive in entries
+        if everything or not entry.ended
+    ]
     if form == "json":
-        click.echo(json.dumps([{**asdict(entry), "alive": alive} for entry, alive in entries], indent=2))
+        told = [{**asdict(entry), "alive": alive, "interrupted": jobs.interrupted(entry)} for entry, alive in entries]
+        click.echo(json.dumps(told, indent=2))
         return
     if not entries:
         click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
     for entry, alive in entries:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started))
-        state = entry.status if alive or entry.ended else f"{entry.status}, driver lost"
+        state = entry.status if alive or entry.ended else "INTERRUPTED"
         tasks = "".join(f", {count} {task.lower()}" for task, count in entry.tasks.items()) if alive else ""
         click.echo(f"{started} : {entry.job_id} : {entry.name} ({state}, checkpoint {entry.epoch}{tasks})")
+    if any(not alive and not entry.ended for entry, alive in entries):
+        click.echo(
+            "Interrupted jobs go on when their program is run again; compat cancel gives one up, compat discard removes it."
+        )
 
 
 @click.command("savepoint")
@@ -74,26 +89,75 @@ def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
 def cancel(job_id: str, store: str) -> None:
     """End a job without a savepoint; its last checkpoint stays.
 
+    One that was interrupted or failed does not go on any more: its program starts anew.
+
     Example: compat cancel 6f2c
     """
-    _ask(store, job_id, "cancel")
-    click.echo(f"Job {job_id} was cancelled", err=True)
+    jobs, entry = _job(store, job_id)
+    if jobs.alive(entry):
+        _request(jobs, entry, "cancel")
+    elif entry.status in _OVER:
+        _refuse_ended(entry)
+    else:
+        _given_up(jobs, entry)
+    click.echo(f"Job {entry.job_id} was cancelled", err=True)
+
+
+@click.command("discard")
+@click.argument("job_id")
+@store_option
+def discard(job_id: str, store: str) -> None:
+    """Remove a job that does not run, with its checkpoints. Savepoints stay.
+
+    Example: compat discard 6f2c
+    """
+    jobs, entry = _job(store, job_id)
+    if jobs.alive(entry):
+        _end(f"Job {entry.job_id} runs: end it with compat stop or compat cancel first.", REFUSED)
+    try:
+        jobs.discard(entry.job_id)
+    except StoreError as error:
+        _end(str(error), REFUSED)
+    click.echo(f"Job {entry.job_id} was removed, with its checkpoints", err=True)
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:
+    """The answer of a running job. Ends the process where there is none."""
+    jobs, entry = _job(store, job_id)
+    if not jobs.alive(entry):
+        if not entry.ended:
+            _end(f"Job {entry.job_id} does not run: it was interrupted. Run its program again to go on.", REFUSED)
+        _refuse_ended(entry)
+    return _request(jobs, entry, action, **arguments)
+
+
+def _request(jobs: JobStore, entry: JobEntry, action: str, **arguments: Any) -> dict[str, Any]:
+    answer = jobs.request(entry.job_id, action, **arguments)
+    if "error" in answer:
+        _end(answer["error"], FAILED)
+    return answer
+
+
+def _job(store: str, job_id: str) -> tuple[JobStore, JobEntry]:
+    """A job by its id or the beginning of it. Ends the process where there is not exactly one."""
     from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
     entry = jobs.read(job_id)
     if entry is None:
-        _end(f"There is no one job {job_id!r} in the store {store}. compat list --all shows those there are.", REFUSED)
-    if not jobs.alive(entry):
-        lost = "its driver was lost: run the program again to go on" if not entry.ended else f"it is {entry.status}"
-        _end(f"Job {entry.job_id} does not run: {lost}.", REFUSED)
-    answer = jobs.request(entry.job_id, action, **arguments)
-    if "error" in answer:
-        _end(answer["error"], FAILED)
-    return answer
+        _end(f"There is no one job {job_id!r} in the store {store}. compat list -a shows those there are.", REFUSED)
+    return jobs, entry
+
+
+def _given_up(jobs: JobStore, entry: JobEntry) -> None:
+    try:
+        jobs.give_up(entry.job_id)
+    except StoreError as error:
+        _end(str(error), REFUSED)
+
+
+def _refuse_ended(entry: JobEntry) -> NoReturn:
+    _end(f"Job {entry.job_id} does not run: it is {entry.status}.", REFUSED)
 
 
 def _end(message: str, code: int) -> NoReturn:

@@ -15,6 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from compat.cli.project import from_settings
 from compat.loader.inputs import InputError, InputKind, opened
 
 
@@ -63,11 +64,20 @@ _OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name != "exact"))
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,
     Mode.AGAINST: _NOT_RECORDED
-    | {"rehearse": _REHEARSE, "limit": _REHEARSE, "dry_run": _DRY_RUN, "fix": _FIX, "others": _ALSO, "names": _NAMES},
+    | {
+        "rehearse": _REHEARSE,
+        "limit": _REHEARSE,
+        "dry_run": _DRY_RUN,
+        "fix": _FIX,
+        "diff": _FIX,
+        "others": _ALSO,
+        "names": _NAMES,
+    },
     Mode.SAVEPOINTS: _NOT_RECORDED
     | {
         "dry_run": _DRY_RUN,
         "fix": _FIX,
+        "diff": _FIX,
         "others": _ALSO,
         "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
         **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
@@ -78,8 +88,10 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "limit": _REHEARSE,
         "dry_run": _DRY_RUN,
         "fix": _FIX,
+        "diff": _FIX,
         "others": "give each OLD a line of its own",
         "outputs": "it prints a JSON report a line",
+        "form": "it prints a JSON report a line",
         "rollback": "give the pair a second line, with its sides exchanged",
         "write_baseline": "write it for one pair: compat check OLD NEW --write-baseline --baseline FILE",
     },
@@ -103,6 +115,7 @@ _NOT_WRITTEN = "the findings go to the baseline, and no report is made: call it 
 _WITH: Mapping[str, Mapping[str, str]] = {
     "write_baseline": {
         "outputs": _NOT_WRITTEN,
+        "form": _NOT_WRITTEN,
         "fail_on": "all findings are written, of whatever level",
         "allow_unknown": "all findings are written, of whatever level",
         "explain": _NOT_WRITTEN,
@@ -116,13 +129,16 @@ _WITH: Mapping[str, Mapping[str, str]] = {
 }
 """Options without effect beside another one, by the parameters' names."""
 
+_ONLY_WITH = (("limit", "rehearse", "how much --rehearse restores"), ("diff", "fix", "that --fix only shows its edits"))
+"""Options without effect unless another one is given, and what they say."""
+
 
 def mode_of(context: click.Context) -> Mode:
     """The mode that a command line asks for. Raises a usage error for an option that has no effect in it.
 
     A server that is only named by the environment is asked where nothing else says what OLD is.
     """
-    asked = [mode for mode in Mode if mode.value is not None and _given(context, mode.value)]
+    asked = [mode for mode in Mode if mode.value is not None and _chosen(context, mode.value)]
     values = context.params
     if len(asked) > 1:
         raise click.UsageError(
@@ -136,8 +152,9 @@ def mode_of(context: click.Context) -> Mode:
     for name, advice in REFUSED[mode].items():
         if _given(context, name) and not (name in _OF_OLD and _named_by_program(context)):
             raise click.UsageError(f"{_flag(context, name)} has no effect with {what}: {advice}.")
-    if _given(context, "limit") and not _given(context, "rehearse"):
-        raise click.UsageError("--limit has no effect here: it says how much --rehearse restores, so add that.")
+    for name, needed, what in _ONLY_WITH:
+        if _given(context, name) and not _given(context, needed):
+            raise click.UsageError(f"{_flag(context, name)} has no effect here: it says {what}, so add that.")
     for name, others in _WITH.items():
         for other, advice in others.items() if _given(context, name) else ():
             if _given(context, other):
@@ -206,7 +223,10 @@ def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
                 f"Two programs are compared, and {files[2]} is a third one; further OLDs go with --also."
             )
         case Mode.COMPARE if len(files) < 2:
-            raise click.UsageError(f"Two programs are needed: {usage}.")
+            raise click.UsageError(
+                f'Two programs are needed: {usage}. In a project whose settings have jobs = ["jobs/*.py"] and baseline = '
+                '"git:origin/main", compat check alone checks them all.'
+            )
         case Mode.AGAINST if not files:
             raise click.UsageError(f"--against takes files: {usage}.")
         case Mode.SAVEPOINTS | Mode.SERVER if len(files) != 1:
@@ -215,6 +235,11 @@ def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
             raise click.UsageError(f"--pairs reads OLD and NEW from its file, so {files[0]} has no effect: {usage}.")
         case _:
             pass
+
+
+def _chosen(context: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line, or the project's settings have it."""
+    return _given(context, name) or from_settings(context, name)
 
 
 def _given(context: click.Context, name: str) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
+from compat.report import NAMES as FORMAT_NAMES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,6 +84,34 @@ def loading(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completion of an argument that can be a path, and other things that no shell knows."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def report_formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completion of a report's format."""
+    return [CompletionItem(name) for name in FORMAT_NAMES if name.startswith(incomplete)]
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colours (default: auto, on a terminal; NO_COLOR and FORCE_COLOR count).",
+)
+"""The option of commands that print in colours."""
+
+
+def colored(choice: str) -> bool:
+    """Whether standard output gets colours: as was chosen, else as the environment says, else on a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def local_path(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

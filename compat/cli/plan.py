@@ -11,7 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from compat.cli.options import load_options, loading, split
+from compat.cli.options import load_options, loading, paths, split
 from compat.loader.failure import Failure
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.loader.lines import carrying
@@ -22,7 +22,7 @@ PAGE = "html="
 
 
 @click.command("plan")
-@click.argument("jobs", nargs=-1, required=True)
+@click.argument("jobs", nargs=-1, required=True, shell_complete=paths)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", help="How to print."
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from compat.cli.answers import VersionAnswer
-from compat.cli.options import load_options, loading, origin_options, server_options, split
+from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
 from compat.escaping import visible
 from compat.loader.inputs import InputError, load, opened
@@ -21,7 +23,7 @@ UNDECIDED = 2
 
 
 @click.command("push")
-@click.argument("program")
+@click.argument("program", shell_complete=paths)
 @click.option("--job", required=True, metavar="NAME", help="The job that it is a version of; made if it is new.")
 @click.option("--args", "arguments", help="Arguments of the program.")
 @server_options(required=True)
@@ -45,7 +47,9 @@ def push(program: str, **options: Any) -> None:
         _end(error.failure.message, error.failure.traceback, error.failure.hint)
     except ServerError as error:
         _end(str(error))
-    click.echo(f"{visible(version.label)} registered. Next: compat promote --job {options['job']!r}")
+    asked = [] if os.environ.get("COMPAT_SERVER") == options["server"] else ["--server", options["server"]]
+    following = shlex.join(["compat", "promote", "--job", options["job"], *asked])
+    click.echo(f"{visible(version.label)} registered.\nNext: {following}")
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:

@@ -10,9 +10,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from compat.compiler.ours import ROOT
 
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.execution.dry_run import main; main(*sys.argv[1:])"
 _SPARK_STARTS = 20.0
-_KEYED = ("value", "list", "map", "event-timer", "processing-timer")
 
 
 class DryRunFailed(Exception):
@@ -148,6 +146,7 @@ class _Restorer:
         from compat.compiler.driver import compile_job
         from compat.compiler.spark.driver.options import RunOptions
         from compat.compiler.spark.driver.restore import prepare_restore, saved_operators
+        from compat.compiler.spark.driver.restored import Amounts, amounts
         from compat.compiler.spark.driver.support import refuse_unsupported
         from compat.compiler.spark.plan import plan
         from compat.execution.snapshots import plan_of
@@ -161,15 +160,11 @@ class _Restorer:
         restoration = prepare_restore(made, plan_of(wanted.program)(compilation), options)
         target = SnapshotLog.create(self._folder / f"job-{len(self.jobs)}")
         restoration.into(target)
-        before, after = _counts(restoration.log), _counts(SnapshotLog.open(target.path))
-        migrated = {
-            id: sum(before[id].states.get(address[1:], 0) for address in restoration.migrations if address[0] == id)
-            for id in before
-        }
+        before, after = amounts(restoration.log), amounts(SnapshotLog.open(target.path))
         states = []
         for id, saved in saved_operators(restoration.log).items():
             new_id = restoration.mapping.get(id)
-            had = before.get(id, _Counts())
+            had = before.get(id, Amounts())
             if not had.entries:
                 continue
             states.append(
@@ -180,46 +175,8 @@ class _Restorer:
                     new_id=new_id,
                     keys=had.keys,
                     entries=had.entries,
-                    restored=None if new_id is None else after.get(new_id, _Counts()).entries,
-                    migrated=migrated.get(id, 0),
+                    restored=None if new_id is None else after.get(new_id, Amounts()).entries,
+                    migrated=had.migrated(id, restoration.migrations),
                 )
             )
         return states
-
-
-@dataclass(slots=True)
-class _Counts:
-    """How much state an operator has: distinct keys, entries, and entries by kind and name of the state."""
-
-    keys: int = 0
-    entries: int = 0
-    states: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-
-def _counts(log: Any) -> dict[str, _Counts]:
-    """The entries of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
-    from compat.state.delta.compaction import contents
-    from compat.state.delta.rows import Kind
-
-    counts: dict[str, _Counts] = {}
-    for table in contents(log):
-        notes = pc.or_(
-            pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])),
-            pc.is_in(table["state"], pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])),
-        )
-        live = table.filter(pc.invert(notes))
-        by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
-        for row in by_state.to_pylist():
-            count = counts.setdefault(row["operator_id"], _Counts())
-            count.entries += row["count_all"]
-            count.states[row["kind"], row["state"]] += row["count_all"]
-        keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
-        for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
-            counts[row["operator_id"]].keys += row[
-                "key_count_distinct"
-            ]  # a key is in one key group, and so in one table
-    return counts

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from compat.compiler.spark.operators.metrics import RECORDS_IN
@@ -13,6 +17,10 @@ from compat.report.metrics import metric_text
 
 Event = dict[str, Any]
 _REFRESH = 0.2
+"""Seconds between two looks of the moving line."""
+
+_QUIET = 30.0
+"""Seconds between two lines about progress where there is no terminal."""
 
 
 class Narrator:
@@ -23,8 +31,10 @@ class Narrator:
         self._on_started = on_started
         self._live = sys.stderr.isatty() and not as_json
         self._moving = False
-        self._shown = 0.0
-        self._rate = 0.0
+        self._progress = Progress()
+        self._shown = time.monotonic()
+        self._lock = threading.RLock()
+        self._stopped = threading.Event()
         self.savepoint: str | None = None
         self.ended: set[str] = set()
 
@@ -37,12 +47,12 @@ class Narrator:
             self._out(json.dumps(event, ensure_ascii=False))
         match kind:
             case "started":
-                from_there = f", from checkpoint {event['checkpoint']}" if event["checkpoint"] else ""
-                self.say(f"Job {job} started ({event['name']}){from_there}")
+                self.say(_started(event))
+                self._begin()
                 if self._on_started is not None:
                     self._on_started(event)
             case "checkpoint":
-                self._progress(event)
+                self._progressed(event)
             case "restarting":
                 self.say(f"Job {job} restarts in {event['delay']:g} s: {last_line(event['error'])}")
             case "note":
@@ -88,13 +98,21 @@ class Narrator:
     def printed(self, line: str) -> None:
         """A line that the program prints."""
         if not self._json:
-            self._clear()
-            self._out(line)
+            with self._lock:
+                self._clear()
+                self._out(line)
 
     def say(self, text: str) -> None:
         """A line for people."""
-        self._clear()
-        print(text, file=sys.stderr, flush=True)
+        with self._lock:
+            self._clear()
+            print(text, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Say nothing more: the moving line goes away."""
+        self._stopped.set()
+        with self._lock:
+            self._clear()
 
     def _measured(self, operators: list[Event]) -> None:
         """The metrics of operators, a line each, without the numbers of records."""
@@ -108,29 +126,94 @@ class Narrator:
     def _out(text: str) -> None:
         print(text, flush=True)
 
-    def _progress(self, event: Event) -> None:
-        now = time.monotonic()
-        rate = event["records"] / max(event["seconds"], 1e-3)
-        self._rate = rate if not self._rate else 0.7 * self._rate + 0.3 * rate
-        if not self._live or now < self._shown + _REFRESH:
-            return
-        self._shown = now
-        lag = event["watermark_lag"]
-        parts = [
-            f"epoch {event['epoch']}",
-            f"{event['records']:,} records in {event['seconds']:.2f} s",
-            f"{self._rate:,.0f}/s",
-            "no watermark" if lag is None else f"watermark {lag / 1000:,.1f} s behind",
-            f"state {_size(event['state_bytes'])}",
-        ]
-        sys.stderr.write("\r\x1b[2K" + "  ".join(parts))
+    def _begin(self) -> None:
+        """Have the moving line show the time that goes by, also while an epoch lasts."""
+        self._progress = Progress()
+        if self._live and not any(each.name == _TICKER for each in threading.enumerate()):
+            threading.Thread(target=self._tick, name=_TICKER, daemon=True).start()
+
+    def _tick(self) -> None:
+        while not self._stopped.wait(1.0):
+            with self._lock:
+                if self._moving:
+                    self._draw()
+
+    def _progressed(self, event: Event) -> None:
+        with self._lock:
+            self._progress.add(event, time.monotonic())
+            now = time.monotonic()
+            if now < self._shown + (_REFRESH if self._live else _QUIET):
+                return
+            self._shown = now
+            if self._live:
+                self._draw()
+            elif not self._json:
+                self.say(f"Job {event['job_id']}: {self._progress.text(now)}")
+
+    def _draw(self) -> None:
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write("\r\x1b[2K" + self._progress.text(time.monotonic())[: width - 1])
         sys.stderr.flush()
         self._moving = True
 
     def _clear(self) -> None:
         if self._moving:
             sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
             self._moving = False
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a job is: its last epoch, the records since it started, how many a second, its watermark and its state."""
+
+    epoch: int = 0
+    records: int = 0
+    rate: float = 0.0
+    watermark: int | None = None
+    lag: int | None = None
+    state: int = 0
+    at: float = 0.0
+
+    def add(self, event: Event, now: float) -> None:
+        """A checkpoint was made."""
+        rate = event["records"] / max(event["seconds"], 1e-3)
+        self.rate = rate if not self.epoch else 0.7 * self.rate + 0.3 * rate
+        self.epoch, self.at, self.state = event["epoch"], now, event["state_bytes"]
+        self.records += event["records"]
+        self.watermark, self.lag = event["watermark"], event["watermark_lag"]
+
+    def text(self, now: float) -> str:
+        """All of it on one line."""
+        parts = [f"epoch {self.epoch}", f"{self.records:,} records", f"{self.rate:,.0f}/s"]
+        parts += [] if self.watermark is None else [f"watermark {_time(self.watermark)}"]
+        parts += [] if self.lag is None else [f"{self.lag / 1000:,.1f} s behind"]
+        parts += [f"checkpoint {max(0.0, now - self.at):.1f} s ago", f"state {_size(self.state)}"]
+        return "  ".join(parts)
+
+
+_TICKER = "compat-progress"
+
+
+def _started(event: Event) -> str:
+    """How a job begins: anew, from its last checkpoint, or with the state of a snapshot."""
+    job, name, restored = event["job_id"], event["name"], event.get("restored")
+    if event.get("resumed") and event["checkpoint"]:
+        return f"Job {job} started ({name}), resumed from checkpoint {event['checkpoint']}"
+    if restored is None:
+        return f"Job {job} started ({name})"
+    told = [f"{restored['keys']:,} keys, {restored['entries']:,} entries"]
+    told += [f"{restored['migrated']:,} migrated"] if restored["migrated"] else []
+    told += [f"{restored['dropped']:,} dropped"] if restored["dropped"] else []
+    return f"Job {job} started ({name}), restored from {restored['path']}: {', '.join(told)}"
+
+
+def _time(milliseconds: int) -> str:
+    """A watermark as a time, in UTC; as a number where it is none that a calendar has."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
 
 
 def last_line(text: str) -> str:

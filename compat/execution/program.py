@@ -92,7 +92,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
         code = FAILED  # the job itself told of it
     except KeyboardInterrupt:
         executor.abandon()
-        narrator.say("Interrupted: the same command goes on from the last checkpoint.")
+        narrator.say(_interrupted(executor))
         code = 130
     except SystemExit as error:
         code = _failed(run, executor, narrator, error, f"The program called sys.exit({error.code!r}).", "")
@@ -101,6 +101,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
         code = _failed(run, executor, narrator, error, last_line(detail), detail)
     finally:
         executor.close()
+        narrator.close()
     return code
 
 
@@ -141,6 +142,15 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
         listener=narrator.tell,
         printer=narrator.printed,
     )
+
+
+def _interrupted(executor: SparkExecutor) -> str:
+    """What is told of an interruption: where the same command goes on, and how to give the jobs up."""
+    told = ["Interrupted: the same command goes on from the last checkpoint."]
+    for client in executor.clients:
+        if not client.master.status.terminal:
+            told.append(f"To give job {client.master.job_id} up: compat cancel {client.master.job_id[:8]}")
+    return "\n".join(told)
 
 
 def _tell_what_it_passed_over(executor: SparkExecutor, narrator: Narrator) -> None:

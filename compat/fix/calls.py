@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
-from compat.fix.edits import SAFE, End
+from compat.check.findings import SAFE
+from compat.fix.edits import End
 
 _SETTINGS = frozenset(
     {

@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from compat.check.findings import Finding, Fix, Report
+from compat.check.findings import SAFE, Finding, Fix, Report
 from compat.check.identity import hidden
 from compat.plan.facts import Operator
-
-SAFE = ("set_uid_hash", "uid", "set_max_parallelism")
-"""The calls that are written: they say where state belongs and change nothing of what the job does."""
 
 End = tuple[int, int]
 """Where a call ends: line from 1, column from 0 in bytes of UTF-8."""
@@ -84,8 +81,7 @@ def collect(checks: Iterable[tuple[int, Report, Iterable[Finding]]]) -> Edits:
 
 def has_edit(finding: Finding) -> bool:
     """Whether a finding has an edit that is safe to write."""
-    calls = (None if fix.call is None else _CALL.fullmatch(fix.call) for fix in finding.fixes)
-    return any(call is not None and call["method"] in SAFE for call in calls)
+    return any(fix.safe for fix in finding.fixes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from compat.fix.breaking import DEFAULT_WIDTH, broken
 from compat.fix.calls import Calls
 from compat.fix.edits import End, Refusal, Settings
 from compat.fix.model import Lines, Rewritten, Unfit, refused_all
@@ -17,8 +18,13 @@ from compat.fix.model import Lines, Rewritten, Unfit, refused_all
 Whitespace = cst.BaseParenthesizableWhitespace
 
 
-def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings) -> Rewritten:
-    """The program with these settings: on the operators whose calls end at these places, and on the environment."""
+def rewrite(
+    source: bytes, calls: Mapping[End, Settings], environment: Settings, width: int = DEFAULT_WIDTH
+) -> Rewritten:
+    """The program with these settings: on the operators whose calls end at these places, and on the environment.
+
+    A line that becomes longer than ``width`` by that is broken.
+    """
     every = [*calls.values(), environment]
     try:
         module = cst.parse_module(source)
@@ -40,7 +46,7 @@ def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings)
         except Unfit as reason:
             refused.append(Refusal(fix, str(reason)))
     try:
-        return Rewritten(module.visit(_Writer(changes)).bytes, tuple(refused))
+        return Rewritten(module.visit(_Writer(changes, module.default_indent, width)).bytes, tuple(refused))
     except UnicodeEncodeError:
         return Rewritten(source, refused_all(every, f"the file is in {module.encoding}, which lacks a character of it"))
 
@@ -125,9 +131,35 @@ class _Changes:
 class _Writer(cst.CSTTransformer):
     """Makes the changes."""
 
-    def __init__(self, changes: _Changes) -> None:
+    def __init__(self, changes: _Changes, indent: str, width: int) -> None:
         super().__init__()
         self._changes = changes
+        self._default_indent, self._width = indent, width
+        self._indents: list[str] = []
+        self._edited = False
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:  # noqa: N802 - libcst's name
+        """Lines are further in."""
+        self._indents.append(node.indent or self._default_indent)
+
+    def leave_IndentedBlock(  # noqa: N802 - libcst's name
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
+        """And further out again."""
+        self._indents.pop()
+        return updated_node
+
+    def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> None:  # noqa: N802 - libcst's name
+        """A statement begins."""
+        self._edited = False
+
+    def leave_SimpleStatementLine(  # noqa: N802 - libcst's name
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine:
+        """A statement that became too long goes on several lines."""
+        if not self._edited:
+            return updated_node
+        return broken(updated_node, original_node, "".join(self._indents), self._width)
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:  # noqa: N802 - libcst's name
         """Another argument, and the calls behind."""
@@ -136,6 +168,7 @@ class _Writer(cst.CSTTransformer):
             argument = updated_node.args[0].with_changes(value=cst.parse_expression(value))
             updated_node = updated_node.with_changes(args=[argument])
         for added in self._changes.added.get(original_node, ()):
+            self._edited = True
             lpar, rpar = updated_node.lpar, updated_node.rpar
             inner = updated_node.with_changes(lpar=(), rpar=())
             dot = cst.Dot(whitespace_before=added.before_dot)

@@ -12,12 +12,14 @@ from compat.check.findings import Level, Report
 from compat.comparison import Outcomes
 from compat.escaping import code_line, visible
 from compat.fix import python, topology
+from compat.fix.breaking import width_of
 from compat.fix.edits import Refusal, collect, has_edit
 from compat.fix.model import refused_all
 
 Files = dict[Path, bytes]
 
 _MOST_ROUNDS = 8
+_NOTHING = "Nothing to fix: no finding has an edit that is safe to make.\n"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -60,8 +62,18 @@ def repair(
     for refusal in refused:
         show(visible(f"not fixed: {refusal}") + "\n")
     if not originals and not refused:
-        show("Nothing to fix: no finding has an edit that is safe to make.\n")
+        show(_NOTHING)
     return best
+
+
+def preview(results: Sequence[Outcomes], new: str, fails: Callable[[Level], bool], show: Callable[[str], None]) -> None:
+    """Show the edits that :func:`repair` begins with, and write nothing. What they uncover shows only once they are made."""
+    changes, refused = _changes(results, new, fails)
+    for path, (before, after) in changes.items():
+        show(_difference(path, before, after))
+    for refusal in refused:
+        show(visible(f"not fixed: {refusal}") + "\n")
+    show("Nothing was written: leave --diff out for that.\n\n" if changes else _NOTHING)
 
 
 def _count(results: Sequence[Outcomes], fails: Callable[[Level], bool]) -> tuple[int, int] | None:
@@ -96,8 +108,10 @@ def _changes(
             refused += refused_all([*calls.values(), environment], reason)
             continue
         before = path.read_bytes()
-        rewriting = topology.rewrite if file.endswith(".json") else python.rewrite
-        rewritten = rewriting(before, calls, environment)
+        if file.endswith(".json"):
+            rewritten = topology.rewrite(before, calls, environment)
+        else:
+            rewritten = python.rewrite(before, calls, environment, width_of(path))
         refused += rewritten.refused
         if rewritten.source != before:
             changes[path] = (before, rewritten.source)

@@ -390,10 +390,12 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
 
     if not colon or not path or not reference or reference.startswith("-"):
         raise refuse(f"{argument!r} names no file at a revision.")
+    # git archives nothing above the folder that it is called in: a file there is exported from its own.
+    inside, path = os.path.split(path) if path.startswith("..") else ("", path)
     below = os.path.dirname(path) or "."
     try:
         result = subprocess.run(
-            ["git", "archive", "--format=tar", reference, "--", below],
+            ["git", "-C", inside or ".", "archive", "--format=tar", reference, "--", below],
             capture_output=True,
             check=False,
             timeout=GIT_TIMEOUT,
@@ -410,7 +412,7 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
     found = os.path.join(folder, path)
     if not os.path.isfile(found):
         raise refuse(f"There is no file {path!r} at {reference!r}.")
-    return found, f"git:{reference}:"
+    return found, f"git:{reference}:{inside and inside + '/'}"
 
 
 __all__ = [

@@ -21,25 +21,42 @@ LARGEST_SOURCE = 4_000_000
 
 
 @frozen
+class Typed:
+    """What the user typed, for the commands that come next.
+
+    ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
+    ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``.
+    ``arguments`` (quoted), ``main_class`` and ``definitions`` (quoted ``key=value``) are how NEW is started.
+    """
+
+    check: str | None = None
+    options: str = ""
+    push: str | None = None
+    fixable: bool = False
+    arguments: str = ""
+    main_class: str | None = None
+    definitions: tuple[str, ...] = ()
+
+
+@frozen
 class ReportContext:
     """How to render.
 
     ``sources`` gives the lines of a file, as a mapping or a function; without it files are read from disk, relative to
-    ``cwd``. ``width`` is in columns. ``old_argument`` and ``new_argument`` are what the user typed, for the command to
-    run next, with ``options`` as they were written; the programs' names where None. ``fail_on`` and ``allow_unknown``
-    decide which findings count as failures in formats that know pass and fail. ``plans`` are what the outcomes were made
-    from, OLD's and NEW's of each, for formats that draw graphs.
+    ``cwd``. ``width`` is in columns. ``verbose`` has the text tell all that is known, with source lines and the table of
+    states. ``typed`` is what the user typed; without it, the command to run next names the programs. ``fail_on`` and
+    ``allow_unknown`` decide which findings count as failures in formats that know pass and fail. ``plans`` are what the
+    outcomes were made from, OLD's and NEW's of each, for formats that draw graphs.
     """
 
     sources: Mapping[str, Lines] | Reader | None = None
     color: bool = False
     width: int = 100
+    verbose: bool = False
     cwd: Path = field(default_factory=Path.cwd)
     fail_on: Level = Level.ERROR
     allow_unknown: bool = False
-    old_argument: str | None = None
-    new_argument: str | None = None
-    options: tuple[str, ...] = ()
+    typed: Typed | None = None
     plans: Sequence[tuple[Plan | Refused | None, Plan | Refused | None]] = ()
 
     def lines(self, file: str) -> Lines | None:

@@ -9,7 +9,7 @@ from compat.check.undecided import Undecided
 from compat.escaping import code_line, fence, markdown, markdown_code, no_command
 from compat.loader.failure import Failure
 from compat.plan.facts import Operator, SourceLine
-from compat.report import summary
+from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.frames import frame, plain
 
@@ -60,7 +60,8 @@ def _report(report: Report, context: ReportContext) -> list[str]:
             )
     for note in report.notes:
         lines += ["", f"Note: {markdown(note)}"]
-    return [*lines, "", f"**{markdown(summary.next_step(report, context))}**"]
+    first = following.instruction(report, context)
+    return [*lines, "", f"{markdown(first)} **{markdown(following.next_step(report, context))}**".lstrip()]
 
 
 def _story(report: Report) -> list[str]:
@@ -89,7 +90,7 @@ def _details(finding: Finding, context: ReportContext) -> list[str]:
     if finding.reason:
         lines += ["", f"**Why:** {markdown(finding.reason)}"]
     if finding.silent:
-        lines += ["", "**Flink restores this without an error.**"]
+        lines += ["", f"**{summary.SILENT}**"]
     for fix in finding.fixes[: summary.MOST_FIXES]:
         lines += ["", f"**Fix:** {markdown(fix.text)}"]
         if fix.call is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -23,12 +22,14 @@ from compat.check.findings import (
     Report,
     Verdict,
 )
+from compat.check.rules import cmp107
 from compat.check.undecided import Undecided
 from compat.plan.facts import Operator, Program, SourceLine
 from compat.report.context import ReportContext
 
 T = TypeVar("T")
 
+SILENT = "Flink restores this without an error."
 LOSSES = (Fate.REFUSED, Fate.DROPPED, Fate.LOST)
 FATE_WORDS = {
     Fate.RESTORED: "restored",
@@ -174,6 +175,20 @@ def tally(report: Report) -> str:
     return ", ".join(parts) if parts else "no findings"
 
 
+def verdicts(outcomes: Iterable[Report | Undecided]) -> str:
+    """How many outcomes there are of each verdict: ``2 compatible, 1 incompatible``."""
+    words = ["not decided" if isinstance(one, Undecided) else _VERDICT_WORDS[one.verdict] for one in outcomes]
+    return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+
+
+_VERDICT_WORDS = {
+    Verdict.COMPATIBLE: "compatible",
+    Verdict.MIGRATION: "compatible with migration",
+    Verdict.INCOMPATIBLE: "incompatible",
+    Verdict.UNKNOWN: "not known",
+}
+
+
 def rule_name(rule: str) -> str:
     """The rule's short name, or an empty string if the catalogue does not have it."""
     return RULES[rule].name if rule in RULES else ""
@@ -244,64 +259,114 @@ def by_old_operator(mapping: Iterable[MappingRow]) -> list[tuple[Operator, list[
     return list(groups.values())
 
 
-_RESTORE_OPTIONS = ("execution.state-recovery.path", "execution.state-recovery.ignore-unclaimed-state")
-"""What SQL is restored from, and whether state may be left behind: Flink's options since 1.20."""
-
-
-def next_step(report: Report, context: ReportContext) -> str:
-    """The last line of a report: the command to run, or the edit to make."""
-    old = context.old_argument or report.old.name
-    new = context.new_argument or report.new.name
-    again = " ".join(["compat check", shlex.quote(old), shlex.quote(new), *context.options])
-    if report.direction == "rollback":
-        again = " ".join(["compat check", shlex.quote(new), shlex.quote(old), *context.options, "--rollback"])
-    if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
-        snapshot = shlex.quote(old) if report.old.kind in ("savepoint", "snapshot") else "<savepoint>"
-        if report.direction == "rollback":
-            return f"Next: nothing to change; a savepoint of {report.old.name} can be taken back to {report.new.name}."
-        flag = " -n" if report.allow_non_restored else ""
-        if report.new.language == "java":
-            return f"Next: flink run -s {snapshot}{flag} {shlex.quote(new)}"
-        if report.new.language == "sql":
-            path, ignored = _RESTORE_OPTIONS
-            allowed = f" -D {ignored}=true" if flag else ""
-            return f"Next: sql-client.sh -D {path}={snapshot}{allowed} -f {shlex.quote(new)}"
-        if report.old.kind == "savepoint" and report.new.kind == "program":
-            return f"Next: flink run -s {snapshot}{flag} -py {shlex.quote(new)}"
-        if report.new.kind != "program":
-            return f"Next: start {report.new.name} from {snapshot}{flag and ' with -n'}."
-        return f"Next: compat run {shlex.quote(new)} -s {snapshot}{flag}"
-    steps = repairs([finding.fixes for finding in ordered(report.findings) if _blocks(finding)], report.new)
-    if steps:
-        return f"Next: {'; '.join(steps)}, then: {again}"
-    if report.verdict is Verdict.UNKNOWN:
-        return f"Next: settle what is not known, or accept it: {again} --allow-unknown"
-    return f"Next: repair what is listed above, then: {again}"
-
-
-def next_step_undecided(outcome: Undecided) -> str:
-    """The last line of a report on a check that failed."""
-    hint = next((failure.hint for failure in outcome.failures if failure.hint), None)
-    return f"Next: {_uncapitalized(hint or 'repair what failed above, then run the same command again.')}"
-
-
 def fix_line(fix: Fix) -> str:
     """A fix on one line, with what is to be written behind it."""
     code = f" ({fix.call} at {fix.at})" if fix.call and fix.at else f" ({fix.code})" if fix.code else ""
     return f"Fix: {fix.text}{code}"
 
 
-MOST_EDITS = 6
-"""Edits that the last line of a report names."""
-
 MOST_FIXES = 5
 """Edits of one finding that are shown."""
+
+MOST_EDITS = 12
+"""Edits of all findings together that are shown in short."""
+
+MOST_NAMED = 6
+"""Edits, and repairs by hand, that one line names."""
+
+MOST_PLACES = 4
+"""Further places of a finding that are named in short."""
+
+
+def with_consequences(findings: Iterable[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """Findings, worst first, each with those that only follow from it: an operator that its edits repair starts empty."""
+    told: list[tuple[Finding, list[Finding]]] = []
+    for finding in findings:
+        cause = next((one for one in told if _follows(finding, one[0])), None)
+        if cause is None:
+            told.append((finding, []))
+        else:
+            cause[1].append(finding)
+    return told
+
+
+def _follows(finding: Finding, cause: Finding) -> bool:
+    return (
+        finding.rule == cmp107.RULE.id
+        and finding.level is Level.WARNING
+        and cause.level is Level.ERROR
+        and finding.new is not None
+        and not finding.related
+        and any(fix.operator_id == finding.new.id for fix in cause.fixes)
+    )
+
+
+def consequence(finding: Finding) -> str:
+    """What would happen at the restore, and that Flink does not say so where it does not."""
+    if not finding.silent or finding.consequence.startswith(SILENT.rstrip(".")):
+        return finding.consequence
+    return f"{finding.consequence} {SILENT}"
+
+
+def short_reason(finding: Finding) -> str:
+    """The first line of the reason of a finding that stands against the deployment, unless the title says it already."""
+    reason = finding.reason.partition("\n")[0]
+    said = finding.level not in (Level.ERROR, Level.UNKNOWN) or finding.title in reason
+    return "" if said else reason
+
+
+def where(finding: Finding) -> str:
+    """The places of a finding on one line."""
+    old, new = old_place(finding), new_place(finding)
+    ends = dict.fromkeys(str(one) for one in (old, new) if one is not None)
+    places = [" -> ".join(ends)] if ends else []
+    places += [f"{text} {line}" for text, line in finding.related[:MOST_PLACES]]
+    more = len(finding.related) - MOST_PLACES
+    return "; ".join(places) + (f"; and {_number(more, 'place')} more" if more > 0 else "")
+
+
+def advice(finding: Finding, context: ReportContext) -> list[str]:
+    """What to do about a finding, in words; the calls of one that fails the check are shown with those of the others."""
+    shown = context.fails(finding.level)
+    chosen = [fix for fix in finding.fixes if fix.call is None] or ([] if shown else list(finding.fixes[:1]))
+    texts = [_with_code(fix) for fix in chosen[:MOST_FIXES]]
+    written = context.typed is not None and context.typed.fixable and any(fix.safe for fix in finding.fixes)
+    if written and not shown and finding.level is Level.WARNING:
+        texts.append("--fix --fail-on warning writes it.")
+    return [" ".join(texts)] if texts else []
+
+
+def _with_code(fix: Fix) -> str:
+    if fix.code is None or fix.code in fix.text:
+        return fix.text
+    return f"{fix.text} ({fix.code})"
+
+
+def by_file(fixes: Iterable[Fix]) -> list[tuple[str | None, list[Fix]]]:
+    """Fixes by the file that they change, None for those of the environment."""
+    groups: dict[str | None, list[Fix]] = {}
+    for fix in fixes:
+        groups.setdefault(fix.at.file if fix.at is not None else None, []).append(fix)
+    return list(groups.items())
+
+
+def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None, list[str]]]:
+    """The calls to add at each place of a file, in the order of its lines; whose they are, where a line makes several."""
+    several = crowded(new)
+    names = {operator.id: operator.label for operator in new.operators}
+    groups: dict[int, tuple[SourceLine | None, list[str]]] = {}
+    for fix in fixes:
+        if fix.call is not None:
+            whose = f"  # {names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
+            line = (fix.at.line or 0) if fix.at is not None else 0
+            groups.setdefault(line, (fix.at, []))[1].append(f"{fix.call}{whose}")
+    return [groups[line] for line in sorted(groups)]
 
 
 def further(finding: Finding) -> str | None:
     """A sentence about the edits of a finding that are not shown."""
     more = len(finding.fixes) - MOST_FIXES
-    command = "compat check --fix" + ("" if _blocks(finding) else " --fail-on warning")
+    command = "compat check --fix" + ("" if finding.level in (Level.ERROR, Level.UNKNOWN) else " --fail-on warning")
     return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."
 
 
@@ -310,27 +375,27 @@ def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
 
     They belong together, one alone can make things worse. Of a finding that no call repairs, the first way is named.
     """
-    crowded = _crowded(new)
+    several = crowded(new)
     names = {operator.id: operator.label for operator in new.operators}
     calls: dict[Fix, str] = {}
     words: list[str] = []
     for fixes in findings:
         edits = [fix for fix in fixes if fix.call is not None]
         for fix in edits:
-            whose = f" to {names[fix.operator_id]}" if fix.at in crowded and fix.operator_id in names else ""
+            whose = f" to {names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
             calls[fix] = f"{fix.call}{whose} at {fix.at}" if fix.at is not None else str(fix.call)
         if not edits and fixes:
             words.append(_uncapitalized(fixes[0].text).rstrip("."))
     named = list(dict.fromkeys(calls.values()))
-    if len(named) > MOST_EDITS:
-        named = [*named[:MOST_EDITS], f"{_number(len(named) - MOST_EDITS, 'more edit')} (--fix writes all)"]
+    if len(named) > MOST_NAMED:
+        named = [*named[:MOST_NAMED], f"{_number(len(named) - MOST_NAMED, 'more edit')} (--fix writes all)"]
     by_hand = list(dict.fromkeys(words))
-    if len(by_hand) > MOST_EDITS:
-        by_hand = [*by_hand[:MOST_EDITS], f"{_number(len(by_hand) - MOST_EDITS, 'more repair')} (listed above)"]
+    if len(by_hand) > MOST_NAMED:
+        by_hand = [*by_hand[:MOST_NAMED], f"{_number(len(by_hand) - MOST_NAMED, 'more repair')} (listed above)"]
     return [*([f"add {_listed(named)}"] if named else []), *by_hand]
 
 
-def _crowded(program: Program) -> set[SourceLine]:
+def crowded(program: Program) -> set[SourceLine]:
     """The lines that make more than one operator."""
     lines = Counter(operator.source for operator in program.operators if operator.source is not None)
     return {line for line, number in lines.items() if number > 1}
@@ -338,10 +403,6 @@ def _crowded(program: Program) -> set[SourceLine]:
 
 def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-def _blocks(finding: Finding) -> bool:
-    return finding.level in (Level.ERROR, Level.UNKNOWN)
 
 
 def _uncapitalized(text: str) -> str:

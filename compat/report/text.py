@@ -1,8 +1,13 @@
-"""The report for a person at a terminal."""
+"""The report for a person at a terminal: short, or all that is known.
+
+Short, a finding is one paragraph: what, where, what comes of it, what to do. The edits that belong together follow once, and
+the command to run next is the last line. ``--verbose`` adds source lines, reasons, ids and the table of states.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 
 from rich import box
@@ -15,6 +20,7 @@ from compat.check.findings import (
     Difference,
     Fate,
     Finding,
+    Fix,
     Level,
     MappingRow,
     Passage,
@@ -26,9 +32,9 @@ from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.loader.failure import Failure
 from compat.plan.facts import Operator, SourceLine
-from compat.report import summary
+from compat.report import following, summary
 from compat.report.context import ReportContext
-from compat.report.frames import frame
+from compat.report.frames import FrameLine, frame
 
 LEVEL_STYLES = {
     Level.ERROR: "bold red",
@@ -68,29 +74,51 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
         emoji=False,
         legacy_windows=False,
     )
-    for number, outcome in enumerate(outcomes):
-        if number:
+    if any(isinstance(outcome, Report) and outcome.story for outcome in outcomes):
+        context = replace(context, verbose=True)
+    page = _Page(console, context)
+    one = len(outcomes) == 1
+    for before, outcome in zip([None, *outcomes], outcomes, strict=False):
+        if before is not None and not (_is_one_line(before, context) and _is_one_line(outcome, context)):
             console.print()
-        page = _Page(console, context)
         if isinstance(outcome, Report):
-            page.report(outcome)
+            page.report(outcome, last=one)
         else:
-            page.undecided(outcome)
+            page.undecided(outcome, last=one)
+    if len(outcomes) > 1:
+        page.together(outcomes)
     return "".join(no_command(line.rstrip()) + "\n" for line in buffer.getvalue().splitlines())
 
 
+def _is_one_line(outcome: Report | Undecided, context: ReportContext) -> bool:
+    """Whether the verdict is all that there is to say."""
+    return isinstance(outcome, Report) and not (
+        context.verbose or outcome.findings or outcome.suppressed or outcome.notes or outcome.rehearsal
+    )
+
+
 class _Page:
-    """Writes one outcome to a console."""
+    """Writes outcomes to a console."""
 
     def __init__(self, console: Console, context: ReportContext) -> None:
         self.console = console
         self.context = context
 
-    def report(self, report: Report) -> None:
+    def report(self, report: Report, *, last: bool = True) -> None:
+        """One outcome; ``last`` is False where the command to run next is told once for several."""
         self.whole(summary.sentence(report), VERDICT_STYLES[report.verdict])
         roles = summary.roles(report)
-        if roles is not None:
+        if roles is not None and not _is_one_line(report, self.context):
             self.line(roles)
+        if self.context.verbose:
+            self.whole_report(report)
+        else:
+            self.short_report(report)
+        self.notes(report.notes)
+        self.ending(report, last=last)
+
+    def whole_report(self, report: Report) -> None:
+        """All that is known, before the last lines."""
         for finding in summary.by_cause(report):
             self.finding(finding)
         if report.mapping:
@@ -103,20 +131,106 @@ class _Page:
             self.differences(report.difference)
         if report.suppressed:
             self.suppressed(report.suppressed)
-        if report.notes:
-            self.line()
-            for note in report.notes:
-                self.line(f"note: {note}")
-        self.line()
-        self.line(summary.tally(report))
-        self.whole(summary.next_step(report, self.context), "bold")
 
-    def undecided(self, outcome: Undecided) -> None:
+    def short_report(self, report: Report) -> None:
+        """A paragraph a finding, and the edits."""
+        for finding, consequent in summary.with_consequences(summary.by_cause(report)):
+            self.paragraph(finding, consequent, report)
+        self.edits(following.edits(report, self.context), report)
+        if report.rehearsal is not None:
+            self.rehearsal(report.rehearsal)
+
+    def is_compact(self, report: Report) -> bool:
+        """Whether paragraphs stand close: where nothing is to be done."""
+        return not self.context.verbose and following.accepted(report, self.context)
+
+    def notes(self, notes: Sequence[str]) -> None:
+        if notes:
+            self.line()
+        for note in notes:
+            self.line(f"note: {note}")
+
+    def ending(self, report: Report, *, last: bool) -> None:
+        """How many findings there are, and the command to run next."""
+        first = following.instruction(report, self.context)
+        more = "" if self.context.verbose else "--verbose tells the rest."
+        if first or self.context.verbose or len(report.findings) + len(report.suppressed) > 1:
+            if not self.is_compact(report):
+                self.line()
+            self.line(" ".join(part for part in (f"{summary.tally(report)}.", first, more) if part))
+        if last:
+            self.next(report)
+
+    def next(self, report: Report) -> None:
+        """The command to run next, and what does the same elsewhere."""
+        self.whole(following.next_step(report, self.context), "bold")
+        if following.accepted(report, self.context):
+            for other in following.start(report, self.context.typed)[1:]:
+                self.whole(f"  or: {other}", "bold")
+
+    def together(self, outcomes: Sequence[Report | Undecided]) -> None:
+        """How many checks there were, and the command to run next: the same check where any failed, else NEW's start."""
+        self.line()
+        self.line(f"{len(outcomes)} checks: {summary.verdicts(outcomes)}.")
+        reports = [one for one in outcomes if isinstance(one, Report)]
+        failed = [one for one in reports if not following.accepted(one, self.context)]
+        undecided = [one for one in outcomes if isinstance(one, Undecided)]
+        forward = [one for one in reports if one.direction == "forward"]
+        if failed:
+            self.whole(following.next_step(failed[0], self.context), "bold")
+        elif undecided:
+            self.whole(following.next_step_undecided(undecided[0], self.context), "bold")
+        elif forward and len({one.new.name for one in forward}) == 1:
+            self.next(forward[-1])
+
+    def undecided(self, outcome: Undecided, *, last: bool = True) -> None:
         self.whole(summary.sentence(outcome), "bold red")
         for failure in outcome.failures:
             self.failure(failure)
-        self.line()
-        self.whole(summary.next_step_undecided(outcome), "bold")
+        if last:
+            self.line()
+            self.whole(following.next_step_undecided(outcome, self.context), "bold")
+
+    def paragraph(self, finding: Finding, consequent: Sequence[Finding], report: Report) -> None:
+        """A finding in short: what, and in one paragraph where, what comes of it, and what to do by hand."""
+        if not self.is_compact(report):
+            self.line()
+        self.head(finding)
+        if finding.level is Level.NOTE:
+            return
+        told = [summary.consequence(finding), summary.short_reason(finding)]
+        told += [f"So {one.rule}, too: {one.title}." for one in consequent]
+        place = summary.where(finding)
+        paragraph = Text(visible(" ".join(filter(None, [f"{place}:" if place else "", *told]))))
+        for fix in summary.advice(finding, self.context):
+            paragraph.append(" Fix: ", style="green")
+            paragraph.append(visible(fix))
+        if paragraph:
+            self.console.print(Padding(paragraph, (0, 0, 0, 2), expand=False))
+
+    def edits(self, edits: Sequence[Fix], report: Report) -> None:
+        """The calls to add, file by file, in the order of the lines."""
+        shown = edits[: summary.MOST_EDITS]
+        for file, fixes in summary.by_file(shown):
+            self.line()
+            self.line(f"Add to {file}:" if file is not None else "Add to the program:", style="green")
+            for place, calls in summary.by_place(fixes, report.new):
+                self.additions(place, calls)
+        if len(edits) > len(shown):
+            self.line(f"and {len(edits) - len(shown)} edits more")
+
+    def additions(self, place: SourceLine | None, calls: Sequence[str]) -> None:
+        """A line of the program and what goes behind it."""
+        first, *others = calls
+        lines = frame(self.context, place, first) if place is not None else []
+        if not lines:
+            where = f"{place.line} | " if place is not None else ""
+            for call in calls:
+                self.line(f"{where}+ {code_line(call)}", 4, "green")
+            return
+        added = [line for line in lines if line.added]
+        indent = len(added[0].text) - len(added[0].text.lstrip())
+        self.numbered([*lines, *(FrameLine(None, " " * indent + code_line(call), added=True) for call in others)])
 
     def line(self, text: str = "", indent: int = 0, style: str = "") -> None:
         """One paragraph, wrapped, every line of it indented."""
@@ -129,14 +243,19 @@ class _Page:
         """One line, however long: the first and the last of a report are read by scripts and copied by people."""
         self.console.print(Text(visible(text), style=style), soft_wrap=True)
 
-    def finding(self, finding: Finding) -> None:
-        self.line()
+    def head(self, finding: Finding) -> None:
+        """The first line of a finding."""
         head = Text()
         head.append(f"{finding.level.value} {finding.rule}", style=LEVEL_STYLES[finding.level])
         name = summary.rule_name(finding.rule)
         head.append(f" {name}: " if name else ": ", style="bold")
         head.append(visible(finding.title))
         self.console.print(head)
+
+    def finding(self, finding: Finding) -> None:
+        """A finding with all that is known of it."""
+        self.line()
+        self.head(finding)
         old, new = finding.old, finding.new
         if old is not None and new is not None and summary.label(old) == summary.label(new):
             self.operator("operator", old, new)
@@ -164,7 +283,7 @@ class _Page:
         if more is not None:
             self.line(more, 2)
         if finding.silent:
-            self.line("Flink restores this without an error.", 2, "bold")
+            self.line(summary.SILENT, 2, "bold")
 
     def operator(self, title: str, operator: Operator | None, moved: Operator | None = None) -> None:
         if operator is None:
@@ -186,14 +305,18 @@ class _Page:
 
     def frame(self, place: SourceLine, added: str | None = None) -> None:
         lines = frame(self.context, place, added)
+        self.numbered(lines)
+        if not lines and added is not None:
+            self.line(f"+ {code_line(added)}", 4, "green")
+
+    def numbered(self, lines: Sequence[FrameLine]) -> None:
+        """Lines of a program behind their numbers."""
         margin = max((len(str(line.number)) for line in lines if line.number is not None), default=1)
         for line in lines:
             number = "+" if line.added else "" if line.number is None else str(line.number)
             text = Text(f"    {number:>{margin}} | ", style="dim")
             text.append(line.text, style="green" if line.added else "bold red" if line.mark else "not dim")
             self.console.print(text, overflow="ellipsis", no_wrap=True)
-        if not lines and added is not None:
-            self.line(f"+ {code_line(added)}", 4, "green")
 
     def labelled(self, title: str, text: str, style: str = "bold") -> None:
         if not text:

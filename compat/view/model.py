@@ -16,7 +16,7 @@ from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.plan.facts import Program, SourceLine
 from compat.plan.model import Plan, Refused
-from compat.report import summary
+from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.json_report import as_dict
 from compat.view.changes import changed_boxes
@@ -47,10 +47,10 @@ def check_section(
     """One check as the page shows it. Without the plans, graphs are drawn from what the programs' facts tell."""
     document = as_dict(outcome)
     if isinstance(outcome, Undecided):
-        return failure_section(document, summary.next_step_undecided(outcome))
+        return failure_section(document, following.next_step_undecided(outcome, context))
     old, new = (plan if isinstance(plan, Plan) else None for plan in plans)
     sides = Side(outcome.old, old), Side(outcome.new, new)
-    return document_section(document, *sides, context, summary.next_step(outcome, context))
+    return document_section(document, *sides, context, following.next_step(outcome, context))
 
 
 def document_section(document: Json, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:

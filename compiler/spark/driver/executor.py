@@ -15,13 +15,13 @@ from compat.compiler.datastream.common.job_client import JobClient
 from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
 from compat.compiler.datastream.common.job_id import JobID
 from compat.compiler.datastream.common.job_status import JobStatus as ClientStatus
-from compat.compiler.driver import compile_job
+from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
-from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
+from compat.compiler.spark.driver.options import Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
@@ -171,7 +171,7 @@ class SparkExecutor:
         made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
         dependencies = find_dependencies(made.options, job.location, here=self._runs_here)
-        options, before = self._resumed(made)
+        options, before = self._resumed(made, compilation)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
             return JobMaster(
@@ -192,20 +192,41 @@ class SparkExecutor:
         self.caches.written(caches, lambda: client.master.status is JobStatus.FINISHED)
         return client
 
-    def _resumed(self, made: PhysicalPlan) -> tuple[RunOptions, JobEntry | None]:
+    def _resumed(self, made: PhysicalPlan, compilation: Compilation) -> tuple[RunOptions, JobEntry | None]:
         """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
 
-        If the program was changed since, its last checkpoint is restored as a savepoint would be.
+        If the program was edited since, so that its operators or states are others, its last checkpoint is restored as a
+        savepoint would be: checked, into a new job. That a program was edited is told either way.
         """
         options = with_recovery(self.options, made.options)
         if not options.program or options.fresh:
             return options, None
         before = self._store.unfinished(options.program, made.job_name, options.savepoint)
-        if before is None or before.fingerprint == made.fingerprint:
+        if before is None:
+            return options, None
+        edited = before.source not in ("", source_of(options.program))
+        if before.fingerprint == made.fingerprint and self._keeps_states(before, compilation):
+            if edited:
+                self._say(before, "Its operators and states are the same, so that job goes on")
             return options, before
         if not _has_checkpoint(self._store.state(before.job_id)):
             return options, None
+        self._say(before, "Its state is restored into a new job, after a check")
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
+
+    def _keeps_states(self, before: JobEntry, compilation: Compilation) -> bool:
+        """Whether a job's operators have the states that they had when it ran; True where its plan was not kept."""
+        old = self._store.plan(before.job_id)
+        if old is None or self.options.plan_of is None:
+            return True
+        return _states(old) == _states(self.options.plan_of(compilation))
+
+    def _say(self, before: JobEntry, what: str) -> None:
+        name = os.path.relpath(self.options.program)
+        checkpoint = self._store.checkpoint(before)
+        ended = f"Job {before.job_id} ended at checkpoint {checkpoint}, and {name} was edited since."
+        text = f"{ended} {what}; --fresh starts anew."
+        self._listener({"event": "note", "job_id": before.job_id, "text": text})
 
     def check(self) -> None:
         """Raise a StoreError or ProgramError where no job can run."""
@@ -243,6 +264,15 @@ class SparkExecutor:
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
+
+
+def _states(plan: dict[str, Any]) -> dict[str, Any]:
+    """The states of a plan's operators, by their ids, without where in the source they are."""
+    return {
+        operator["operator_id"]: operator["states"]
+        and [{key: value for key, value in state.items() if key != "source"} for state in operator["states"]]
+        for operator in plan["operators"]
+    }
 
 
 def _has_checkpoint(state: str) -> bool:

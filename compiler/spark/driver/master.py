@@ -13,7 +13,7 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -26,7 +26,7 @@ from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
-from compat.compiler.spark.driver.options import Listener, RunOptions
+from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
     Restoration,
@@ -145,6 +145,8 @@ class JobMaster:
         self._retained = int(plan.options.get(_RETAINED, "1"))
         self._plan_json: dict[str, Any] | None = None
         self._claimed: Snapshot | None = None
+        self._source = source_of(options.program)
+        self._restored: dict[str, Any] | None = None
         self._drain = False
         self._stopping: list[Any] = []
         self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
@@ -194,6 +196,7 @@ class JobMaster:
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
+            self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
             self._claimed = restoration.snapshot if self.options.claim else None
         elif self._before is not None:
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
@@ -217,7 +220,13 @@ class JobMaster:
         try:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
-            self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
+            self._tell(
+                "started",
+                name=self.plan.job_name,
+                checkpoint=self.coordinator.epoch,
+                resumed=self._before is not None,
+                restored=self._restored,
+            )
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -595,6 +604,7 @@ class JobMaster:
             program=self.options.program,
             savepoint=self.options.savepoint,
             fingerprint=self.plan.fingerprint,
+            source=self._source,
             started=self._started,
             epoch=self.coordinator.epoch if hasattr(self, "coordinator") else 0,
             records=self.records,

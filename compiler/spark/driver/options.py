@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import file_digest
 from typing import Any
 
 from compat.compiler.datastream.served import served
@@ -49,6 +50,15 @@ class RunOptions:
     worker_setup: Callable[[bool], Callable[[], None]] = lambda elsewhere: served
     worker_folders: tuple[str, ...] = ()
     flink: str | None = None
+
+
+def source_of(program: str) -> str:
+    """What tells a program's file from an edited one; an empty string where it cannot be read."""
+    try:
+        with open(program, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:32]
+    except OSError:
+        return ""
 
 
 _RECOVERY = "execution.state-recovery."

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
+from compat.compiler.spark.driver.restored import Restored, restored
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
@@ -226,6 +227,10 @@ class Restoration:
     def into(self, target: SnapshotLog) -> None:
         """Take the state over into the empty table of a new job."""
         import_snapshot(self.log, target, self.mapping, lambda kind: kind != Kind.TASK, self.migrations)
+
+    def amounts(self) -> Restored:
+        """How much state is taken over, and what becomes of it."""
+        return restored(self.log, self.mapping, self.migrations)
 
 
 def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:

@@ -180,7 +180,7 @@ class Spark:
         if any("delta-spark" in name for name in self.packages):
             settings |= _DELTA
         conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
-        logging.getLogger().addFilter(_not_py4j)
+        _silence_py4j()
         Path(self.log).parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "ab") as log:
             launch: Any = launch_gateway
@@ -190,8 +190,19 @@ class Spark:
         self._context._accumulatorServer.handle_error = _say_nothing
 
 
+def _silence_py4j() -> None:
+    """Keep what py4j logs about connections out of a program's log: the job says what becomes of it.
+
+    A program that gave py4j's loggers a level of their own wants to read it.
+    """
+    logging.getLogger().addFilter(_not_py4j)  # what it logs by the root logger itself
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.CRITICAL + 1)
+
+
 def _not_py4j(record: logging.LogRecord) -> bool:
-    """False for what is logged about a lost JVM: the job says what becomes of it."""
+    """False for what is logged about a lost JVM."""
     return f"{os.sep}py4j{os.sep}" not in record.pathname
 
 

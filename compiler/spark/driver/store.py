@@ -5,11 +5,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEntry:
-    """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan.
+    """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan, ``source``
+    that of its program's file.
 
     ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are.
     """
@@ -36,6 +38,7 @@ class JobEntry:
     program: str = ""
     savepoint: str | None = None
     fingerprint: str = ""
+    source: str = ""
     started: float = 0.0
     ended: float | None = None
     epoch: int = 0
@@ -114,6 +117,39 @@ class JobStore:
         """True while a driver of the job runs on this host."""
         return entry.status in _NOT_ENDED and self._held(entry.job_id)
 
+    def interrupted(self, entry: JobEntry) -> bool:
+        """True for a job whose driver ended before it did: it goes on when its program is run again."""
+        return entry.status in _NOT_ENDED and not self._held(entry.job_id)
+
+    def checkpoint(self, entry: JobEntry) -> int:
+        """The number of a job's last checkpoint: an entry whose driver was killed may be behind."""
+        from compat.state.delta.log import SnapshotLog
+
+        try:
+            return SnapshotLog.open(self.state(entry.job_id)).epoch
+        except StoreError:
+            return entry.epoch
+
+    def give_up(self, job_id: str) -> JobEntry:
+        """Have an interrupted or failed job count as cancelled, so that its program starts anew; its last checkpoint stays.
+
+        Raises StoreError where a driver has the job.
+        """
+        with self.lock(job_id):
+            entry = self._read_now(job_id)
+            if entry.status in _TO_GO_ON:
+                entry = replace(entry, status=JobStatus.CANCELED.value, ended=time.time())
+                self.write(entry)
+            return entry
+
+    def discard(self, job_id: str) -> None:
+        """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError where a driver has it."""
+        with self.lock(job_id):
+            shutil.rmtree(self.directory(job_id), ignore_errors=True)
+
+    def _read_now(self, job_id: str) -> JobEntry:
+        return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read_text()))
+
     def _held(self, job_id: str) -> bool:
         """True while a process is the driver of a job, be it that the job has just ended."""
         try:
@@ -128,6 +164,14 @@ class JobStore:
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""
         self._put(self.directory(entry.job_id) / "job.json", asdict(entry))
+
+    def plan(self, job_id: str) -> dict[str, Any] | None:
+        """The plan of a job that was kept, or None."""
+        try:
+            found: dict[str, Any] = json.loads((self.directory(job_id) / "plan.json").read_text())
+        except (OSError, ValueError):
+            return None
+        return found
 
     def write_plan(self, job_id: str, plan: dict[str, Any]) -> None:
         """Keep the plan of a job, for checks against its checkpoints; beside its state too, where that is elsewhere."""

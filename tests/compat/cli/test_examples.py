@@ -1,6 +1,7 @@
 """The commands of the README, on the shipped examples."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def test_a_check_of_programs_in_python_imports_nothing_heavy():
     code = (
         "import sys\nfrom compat.cli import main\n"
         f"try: main(['check', {OLD!r}, {NEW!r}, '--output', 'json=/dev/null'])\nexcept SystemExit: pass\n"
-        "heavy = {'jpype', 'pyspark', 'pandas', 'pyarrow', 'deltalake', 'deepdiff', 'compat.loader.jvm'}\n"
+        "heavy = {'jpype', 'pyspark', 'pandas', 'pyarrow', 'deltalake', 'deepdiff', 'compat.loader.jvm.process'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -48,23 +49,77 @@ def test_a_program_is_compatible_with_itself_and_with_its_snapshot(tmp_path):
 
 
 @pytest.mark.parametrize("example", ["word_count", "window_word_count"])
-def test_what_next_names_is_all_that_is_needed(example, tmp_path):
+def test_the_edits_that_are_shown_are_all_that_is_needed(example, tmp_path):
     old, new = EXAMPLES / example / "v1.py", tmp_path / "v2.py"
     lines = (EXAMPLES / example / "v2.py").read_text(encoding="utf-8").splitlines()
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (step,) = [line for line in run("check", str(old), str(new)).output.splitlines() if line.startswith("Next: ")]
-    for call, line in re.findall(rf"(\.\w+\([^)]*\)) at {re.escape(str(new))}:(\d+)", step):
-        lines[int(line) - 1] += call
+    number = 0
+    for line in run("check", str(old), str(new)).output.splitlines():
+        if shown := re.match(r" +(\d+) \| ", line):
+            number = int(shown[1])
+        elif added := re.match(r" +\+ \| +(\S.*)", line):
+            lines[number - 1] += added[1]
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = run("check", str(old), str(new))
     assert result.exit_code == 0, result.output
     assert result.output.startswith("COMPATIBLE")
 
 
+def test_the_first_check_of_the_readme_is_short_and_what_follows_works_when_pasted(tmp_path):
+    new = tmp_path / "my job.py"
+    new.write_text(Path(NEW).read_text(encoding="utf-8"), encoding="utf-8")
+    lines = run("check", OLD, str(new)).output.splitlines()
+    assert len(lines) <= 27  # 25, and a long path of the folder
+    assert lines[-1].startswith("Next: compat check ")
+    beside = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", lines[-1].removeprefix("Next: ")], capture_output=True, text=True, env=beside, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "COMPATIBLE" in done.stdout
+    assert ".set_uid_hash(" in new.read_text(encoding="utf-8")
+
+
+def test_one_warning_takes_few_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("v1.py").write_text(program(f"{PLAIN}.COUNTED.uid('a').print()"), encoding="utf-8")
+    Path("v2.py").write_text(program(f"{PLAIN}.COUNTED.uid('a').COUNTED.uid('b').name('b').print()"), encoding="utf-8")
+    lines = run("check", "v1.py", "v2.py").output.splitlines()
+    assert lines[0].startswith("COMPATIBLE")
+    assert len([line for line in lines if line.startswith("warning")]) == 1
+    assert len(lines) <= 6
+    assert lines[-2:] == [
+        'Next: flink run -s "$SAVEPOINT" -py v2.py',
+        '  or: compat run v2.py -s "$SAVEPOINT"',
+    ]
+
+
 def test_explain_tells_where_it_began():
     result = run("explain", OLD, NEW, "count words")
     assert result.exit_code == 0
     assert "->" in result.output
+
+
+@pytest.mark.parametrize("name", ["count words", "Count-Words", "COUNT", "words"])
+def test_explain_matches_names_loosely(name):
+    result = run("explain", OLD, NEW, name)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("'count words': ")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("cuont wrods", "has no operator 'cuont wrods'. Did you mean 'count words'?"),
+        ("s", "has several operators like 's': "),
+        ("zzz", "has no operator 'zzz'. It has: 'Source: numbers', "),
+        ("", "has no operator ''. It has: "),
+    ],
+)
+def test_explain_names_the_nearest(name, answer):
+    result = run("explain", OLD, NEW, name)
+    assert result.exit_code == 2
+    assert answer in " ".join(result.output.replace("│", " ").split())
 
 
 def test_explain_knows_an_operator_by_its_own_name_when_others_were_merged_into_it(tmp_path):
@@ -117,3 +172,62 @@ def test_what_the_check_says_of_each_example(job, code, rules):
     (row,) = [line for line in text.splitlines() if line.startswith(f"| `{job}` |")]
     assert all(rule in row for rule in rules)
     assert ("compatible" in row) == (code == 0)
+
+
+UNTOLD = """
+class Untold(Count):
+    def open(self, runtime_context):
+        raise OSError("no such model")
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--fail-on", "warning"]])
+def test_what_is_not_known_ends_with_2_whatever_else_is_found(options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    old = program("numbers.key_by(identity, L).process(Untold(), L).uid('c')", "numbers.COUNTED.name('more')")
+    Path("old.py").write_text(old.replace("env = ", UNTOLD + "\nenv = ", 1), encoding="utf-8")
+    Path("new.py").write_text(Path("old.py").read_text(encoding="utf-8"), encoding="utf-8")
+    result = run("check", "old.py", "new.py", *options)
+    assert result.output.startswith("UNKNOWN"), result.output
+    assert "warning" in result.output
+    assert result.exit_code == 2
+    assert "accept what is not known with --allow-unknown" in " ".join(result.output.split())
+    accepted = run("check", "old.py", "new.py", "--allow-unknown")
+    assert accepted.exit_code == 0
+    assert "Next: flink run -s " in accepted.output
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "expected"),
+    [
+        ([], {}, False),
+        (["--color", "always"], {}, True),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours_are_as_asked_for(options, variables, expected, monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    result = CliRunner().invoke(main, ["check", OLD, OLD, *options], color=True)
+    assert ("\x1b[" in result.output) == expected
+
+
+def test_format_is_output(tmp_path):
+    result = run("check", OLD, NEW, "--format", "json")
+    assert json.loads(result.output)["verdict"] == "incompatible"
+    assert json.loads(run("check", OLD, NEW, "--output", "json").output) == json.loads(result.output)
+    listed = " ".join(run("check", "--help").output.split())
+    assert "text, concise, json, github, sarif, junit, markdown, html" in listed
+
+
+def test_verbose_tells_the_rest():
+    short, verbose = run("check", OLD, NEW).output, run("check", OLD, NEW, "--verbose").output
+    assert "State of" not in short
+    for part in ("At restore: ", "Why: ", "Becomes", "^^^^"):
+        assert part in verbose
+    assert verbose.splitlines()[-1] == short.splitlines()[-1]

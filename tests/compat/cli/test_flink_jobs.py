@@ -55,7 +55,7 @@ def test_two_jars(run: Run) -> None:
     assert "CMP404" in result.output
     assert "TupleArity.java:31" in result.output
     assert "Tuple2 became org.apache.flink.api.java.tuple.Tuple3" in words(result)
-    again = words(result).partition("then: compat check old.jar new.jar ")[2]
+    again = words(result).partition("Next: compat check old.jar new.jar ")[2]
     assert "--main-class TupleArity" in again
     assert "--classpath " in again
 
@@ -74,7 +74,7 @@ def test_a_class_that_gains_a_field_migrates(run: Run) -> None:
     (found,) = (one for one in report["findings"] if one["rule"] == "CMP405")
     assert "is new" in found["reason"]
     again = run("check", *pair("pojo_field_added"))
-    assert "Next: flink run -s <savepoint> new.jar" in again.output
+    assert 'Next: flink run -s "$SAVEPOINT" -c PojoFieldAdded new.jar' in again.output
 
 
 def test_a_job_is_compatible_with_itself(run: Run) -> None:

@@ -177,10 +177,13 @@ def test_the_readme_s_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "compat").symlink_to(ROOT / "compat")
     shutil.copy(*copy.split()[1:])
     results = [CliRunner().invoke(main, command.split()[1:]) for command in checks]
-    assert [result.exit_code for result in results] == [1, 0, 1]
+    assert [result.exit_code for result in results] == [1, 0, 1, 0, 1]
     assert "Where the state goes, and why:" in results[0].output
-    assert results[1].output.startswith("--- job.py")
-    assert "after a rollback" in results[2].output
+    assert results[1].output.startswith("'count words': ")
+    assert results[2].output.startswith("--- job.py")
+    assert "Nothing was written" in results[2].output
+    assert results[3].output.startswith("--- job.py")
+    assert "after a rollback" in results[4].output
 
 
 def test_the_readme_s_test_passes_where_it_may(tmp_path: Path) -> None:

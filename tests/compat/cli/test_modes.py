@@ -59,12 +59,13 @@ VALUES = {
     "old-main-class": "Job",
     "old-pyflink": "python3.11",
     "output": "json",
+    "format": "json",
     "token-file": "new.py",
 }
 
 COMMON = {
-    "allow_non_restored_state", "outputs", "fail_on", "allow_unknown", "baseline", "explain", "new_args", "job",
-    "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
+    "allow_non_restored_state", "outputs", "form", "verbose", "color", "fail_on", "allow_unknown", "baseline", "explain",
+    "new_args", "job", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
     "pyflink", "exact",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
@@ -78,11 +79,13 @@ OF_OLD = {
     "old_pyflink",
 }
 EFFECTIVE = {
-    Mode.COMPARE: COMMON | {"write_baseline", "others", "rollback", "fix", "dry_run", "names", *REHEARSAL} | OF_OLD,
+    Mode.COMPARE: COMMON
+    | {"write_baseline", "others", "rollback", "fix", "diff", "dry_run", "names", *REHEARSAL}
+    | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,
     Mode.SAVEPOINTS: COMMON | {"write_baseline", "names", "old_flink", *REHEARSAL},
-    Mode.PAIRS: (COMMON | {"names"} | OF_OLD) - {"outputs"},
-    Mode.SERVER: COMMON | {"fix", "token_file", "commit", "author"},
+    Mode.PAIRS: (COMMON | {"names"} | OF_OLD) - {"outputs", "form"},
+    Mode.SERVER: COMMON | {"fix", "diff", "token_file", "commit", "author"},
 }
 
 
@@ -126,6 +129,9 @@ PAIRED = [
     (["--explain", "--output", "sarif"], "--explain has no effect with --output sarif: add --output json or"),
     (["--dry-run", "--rehearse"], "--rehearse has no effect with --dry-run"),
     (["--rehearse", "--rollback"], "--rollback has no effect with --rehearse"),
+    (["--write-baseline", "--baseline", "b.json", "--format", "json"], "--format has no effect with --write-baseline"),
+    (["--diff"], "--diff has no effect here: it says that --fix only shows its edits, so add that"),
+    (["--format", "json=x.json"], "is no format alone: a file goes with --output FORMAT=PATH"),
     (["--limit", "1GB"], "--limit has no effect here: it says how much --rehearse restores, so add that"),
     (["--rehearse"], "--rehearse restores a savepoint or checkpoint of Flink, and old.py is a program"),
     (["--rehearse", "--limit", "much"], "'much' is no size such as 1GB, and no number of entries"),

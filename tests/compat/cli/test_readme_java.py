@@ -20,7 +20,7 @@ def commands() -> list[str]:
         (ROOT / "README.md").read_text(encoding="utf-8").partition("## Jobs in Java and SQL")[2].partition("\n## ")[0]
     )
     blocks = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if "pip install" not in line]
+    return [line for block in blocks for line in block.splitlines() if line.startswith("compat ")]
 
 
 def test_the_commands_of_the_section(flink: Any, tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_report_names_the_heirs_that_are_certain(names, tmp_path):
 def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     root = GOLDEN.parents[1]
     section = (root / "README.md").read_text(encoding="utf-8").partition("## Savepoints that Flink wrote\n")[2]
-    block = section.split("```console\n")[2].partition("```")[0]
+    block = section.split("```console\n")[3].partition("```")[0]
     (tmp_path / "tests").symlink_to(root / "tests")
     monkeypatch.chdir(tmp_path)
     codes = []

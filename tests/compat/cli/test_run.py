@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from dataclasses import replace
@@ -22,7 +28,7 @@ from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.task.epochs import InProcessRunner
-from compat.execution.narration import Narrator
+from compat.execution.narration import Narrator, Progress
 from compat.execution.program import Run, run_program
 
 ROOT = Path(__file__).parents[3]
@@ -348,7 +354,8 @@ def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
     job = program(tmp_path / "job.py", end=10**9)
     text = Path(job).read_text()
     plain = tmp_path / "plain.py"
-    plain.write_text("import compat.pyflink\n" + text.replace(str(10**9), "90"))
+    logs = "import logging\nlogging.basicConfig(level=logging.INFO)\n"
+    plain.write_text("import compat.pyflink\n" + logs + text.replace(str(10**9), "90"))
 
     def call(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -358,6 +365,7 @@ def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
     done = call("plain.py")
     assert done.returncode == 0, done.stderr
     assert counts(done.stdout) == {"0": 30, "1": 30, "2": 30}
+    assert "py4j" not in done.stderr
     assert done.stderr.splitlines()[-1].endswith("finished: 90 records")
     begun = call("-m", "compat", "run", job, "-d", "--epoch-records", "100")
     assert begun.returncode == 0, begun.stderr
@@ -461,3 +469,151 @@ def test_a_master_that_there_is_not_is_refused_before_a_job_is_recorded(tmp_path
     assert (ended.returncode, "Refused: " in ended.stderr, master in ended.stderr) == (2, True, True), ended.stderr
     assert not list(tmp_path.rglob("job.json"))
     assert time.monotonic() - began < 60  # of which most are the start of Python
+
+
+def interrupted(compat: Any, job: str) -> JobEntry:
+    """A job whose driver died in the middle: as after a power cut, its entry still says that it runs."""
+    store = JobStore(".compat")
+    assert compat("run", job, "--epochs", "2", "--epoch-records", "30").exit_code == 0
+    (entry,) = store.jobs()
+    entry = replace(entry, status="RUNNING", ended=None)
+    store.write(entry)
+    return entry
+
+
+def test_an_interrupted_job_is_listed_and_goes_on_from_its_checkpoint(compat: Any, tmp_path: Path) -> None:
+    entry = interrupted(compat, program(tmp_path / "job.py"))
+    listed = compat("list").stdout
+    assert f"{entry.job_id} : counting  (INTERRUPTED, checkpoint 2)" in listed
+    assert "compat cancel gives one up, compat discard removes it." in listed
+    (told,) = json.loads(compat("list", "--format", "json").stdout)
+    assert (told["interrupted"], told["alive"]) == (True, False)
+    again = compat("run", str(tmp_path / "job.py"))
+    assert again.exit_code == 0
+    assert f"Job {entry.job_id} started (counting ), resumed from checkpoint 2" in again.stderr
+    assert "was edited" not in again.stderr
+    assert counts(again.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
+def test_an_interrupted_job_can_be_given_up(compat: Any, tmp_path: Path) -> None:
+    entry = interrupted(compat, program(tmp_path / "job.py"))
+    cancelled = compat("cancel", entry.job_id[:6])
+    assert (cancelled.exit_code, cancelled.stderr) == (0, f"Job {entry.job_id} was cancelled\n")
+    assert "INTERRUPTED" not in compat("list").stdout
+    assert "(CANCELED, checkpoint 2)" in compat("list", "--all").stdout
+    again = compat("run", str(tmp_path / "job.py"))
+    assert "resumed" not in again.stderr
+    assert entry.job_id not in again.stderr
+
+
+def test_a_job_that_does_not_run_can_be_removed(compat: Any, tmp_path: Path) -> None:
+    entry = interrupted(compat, program(tmp_path / "job.py"))
+    savepoints = list(Path(".compat/savepoints").iterdir())
+    store = JobStore(".compat")
+    driver = store.lock(entry.job_id)
+    running = compat("discard", entry.job_id)
+    assert (running.exit_code, "runs: end it with compat stop" in running.stderr) == (2, True)
+    driver.close()
+    assert compat("discard", entry.job_id).exit_code == 0
+    assert store.jobs() == []
+    assert not store.directory(entry.job_id).exists()
+    assert list(Path(".compat/savepoints").iterdir()) == savepoints
+    assert compat("discard", entry.job_id).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "goes_on"),
+    [
+        ({"parallelism": 2, "end": 90, "poison": -7}, True),
+        ({"state": "counted"}, False),
+    ],
+)
+def test_an_edited_program_does_not_take_the_state_silently(
+    compat: Any, tmp_path: Path, edit: dict[str, Any], goes_on: bool
+) -> None:
+    entry = interrupted(compat, program(tmp_path / "job.py"))
+    again = compat("run", program(tmp_path / "job.py", **edit))
+    assert f"Job {entry.job_id} ended at checkpoint 2, and job.py was edited since. " in again.stderr
+    assert "--fresh starts anew" in again.stderr
+    if goes_on:
+        assert f"Job {entry.job_id} started (counting ), resumed from checkpoint 2" in again.stderr
+    else:
+        assert "CMP402" in again.stderr
+        assert again.exit_code == 2
+    fresh = compat("run", str(tmp_path / "job.py"), "--fresh")
+    assert fresh.exit_code == 0
+    assert "edited" not in fresh.stderr
+    assert counts(fresh.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
+def test_a_restore_says_how_much_state_came_along(compat: Any, tmp_path: Path) -> None:
+    result = compat("run", program(tmp_path / "job.py"), "--epochs", "2", "--epoch-records", "30")
+    savepoint = result.stdout.splitlines()[-1]
+    again = compat("run", str(tmp_path / "job.py"), "-s", savepoint)
+    assert f"restored from {savepoint}: 3 keys, " in again.stderr
+    dropped = compat("run", program(tmp_path / "job.py", uid="other"), "-s", savepoint, "-n")
+    assert ": 0 keys, " in dropped.stderr
+    assert " 3 dropped" in dropped.stderr
+
+
+def event(**changes: Any) -> dict[str, Any]:
+    known = {"watermark": 1_700_000_000_000, "watermark_lag": 1500, "state_bytes": 12_345, "replicas": {}, "changed": 1}
+    return {"event": "checkpoint", "job_id": "a" * 32, "epoch": 3, "records": 5000, "seconds": 0.5, **known, **changes}
+
+
+def test_progress_is_one_line_with_what_is_known() -> None:
+    progress = Progress()
+    progress.add(event(), 100.0)
+    assert progress.text(102.5) == (
+        "epoch 3  5,000 records  10,000/s  watermark 2023-11-14 22:13:20  1.5 s behind  checkpoint 2.5 s ago  state 12 KB"
+    )
+    progress.add(event(epoch=4, watermark=None, watermark_lag=None, seconds=1.0), 103.0)
+    assert progress.text(103.0) == "epoch 4  10,000 records  8,500/s  checkpoint 0.0 s ago  state 12 KB"
+
+
+def test_without_a_terminal_there_is_a_line_a_while(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("compat.execution.narration.time.monotonic", lambda: now[0])
+    narrator = Narrator()
+    for epoch in range(1, 100):
+        now[0] += 1
+        narrator.tell(event(epoch=epoch))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [f"Job {'a' * 32}: epoch {epoch}" for epoch in (30, 60, 90)]
+
+
+def test_on_a_terminal_a_line_moves_and_goes_away(tmp_path: Path) -> None:
+    """The narrator on a pseudo terminal, of 60 columns."""
+    code = (
+        "import os, sys, time\n"
+        "from compat.execution.narration import Narrator\n"
+        "from tests.compat.cli.test_run import event\n"
+        "narrator = Narrator()\n"
+        "narrator.tell({'event': 'started', 'job_id': 'a' * 32, 'name': 'job', 'checkpoint': 0})\n"
+        "time.sleep(0.3)\n"
+        "narrator.tell(event())\n"
+        "time.sleep(2.3)\n"
+        "narrator.printed('a record')\n"
+        "narrator.say('over')\n"
+        "narrator.close()\n"
+    )
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=follower, stderr=follower, stdin=follower
+    ) as process:
+        os.close(follower)
+        told = b""
+        with contextlib.suppress(OSError):  # what a terminal says when its other side is closed
+            while part := os.read(leader, 4096):
+                told += part
+        os.close(leader)
+        assert process.wait() == 0
+    text = told.decode()
+    drawn = re.findall(r"\r\x1b\[2K(epoch [^\r\n]*)", text)
+    assert len(drawn) >= 2  # the line goes on by itself while no epoch ends
+    assert all(len(line) <= 59 for line in drawn)
+    assert text.split("\r\x1b[2K")[-1].replace("\r", "") == "a record\nover\n"

@@ -70,12 +70,12 @@ REPAIRS = {
     "a function that is called once": (
         program("def counted(s):", "    return s.COUNTED.name('c')", f"counted({PLAIN})"),
         program("def counted(s):", "    return s.COUNTED.name('c')", f"counted({INSERTED})"),
-        ["return s.COUNTED.set_uid_hash("],
+        ["return (", "s.key_by(", ".process(", ".set_uid_hash(", ".name('c')", ")"],
     ),
     "a branch of a union": (
         program(f"a = {PLAIN}", "b = numbers.map(identity, L)", "a.union(b).COUNTED.name('c')"),
         program(f"a = {INSERTED}", "b = numbers.map(identity, L)", "a.union(b).COUNTED.name('c')"),
-        ["a.union(b).COUNTED.set_uid_hash("],
+        ["a.union(b).COUNTED.set_uid_hash(", '"', ").name('c')"],
     ),
     "a uid that was copied": (
         program("numbers.COUNTED.uid('c').name('c')"),
@@ -123,6 +123,21 @@ def test_the_repaired_program_restores_and_only_the_lines_needed_change(
     assert result.output.startswith("--- new.py\n+++ new.py\n")
     assert "COMPATIBLE: new.py restores the state of old.py" in result.output
     assert sorted(os.listdir()) == ["new.py", "old.py"]
+
+
+def test_a_preview_shows_what_would_be_written_and_writes_nothing() -> None:
+    old, new = program("numbers.COUNTED.uid('c')"), program("numbers.COUNTED.uid('d')")
+    shown = fix(old, new, "--diff")
+    assert shown.exit_code == 1
+    assert shown.output.startswith("--- new.py\n+++ new.py\n")
+    assert "Nothing was written" in shown.output
+    assert shown.output.splitlines()[-1] == "Next: compat check old.py new.py --fix"
+    assert Path("new.py").read_text(encoding="utf-8") == new
+    written = fix(old, new)
+    assert (
+        written.output.partition("COMPATIBLE")[0].rstrip() == shown.output.partition("Nothing was written")[0].rstrip()
+    )
+    assert "Nothing to fix" in fix(old, old, "--diff").output
 
 
 def test_a_sink_gets_its_uid_back() -> None:

@@ -31,12 +31,11 @@ def checked(new: str, *options: str) -> Result:
 
 def test_one_parallelism_for_all_is_one_finding_with_one_edit() -> None:
     lines = checked(WIDE).stdout.splitlines()
-    assert [line[:52] for line in lines if line.startswith("error")] == [
-        "error CMP302 parallelism-above-max: 5 operators run "
-    ]
-    assert sum("env.set_parallelism(128)" in line for line in lines if not line.startswith("Next")) == 2
+    assert [line.split(": ")[0] for line in lines if line.startswith("error")] == ["error CMP302 parallelism-above-max"]
+    assert [line for line in lines if "env.set_parallelism(128)" in line] == ["    + env.set_parallelism(128)"]
     assert lines[-2].startswith("1 error, ")
-    assert lines[-1] == "Next: add env.set_parallelism(128), then: compat check old.py new.py"
+    assert "Make the edits" in " ".join(lines[-4:-1])
+    assert lines[-1] == "Next: compat check old.py new.py"
     repaired = checked(WIDE.replace("env.set_parallelism(200)", "env.set_parallelism(128)"))
     assert repaired.stdout.startswith("COMPATIBLE")
 
@@ -52,8 +51,7 @@ def test_ids_that_moved_for_one_reason_are_one_finding_with_all_edits() -> None:
     lines = checked(MOVED, "--output", "concise").stdout.splitlines()
     (moved,) = [line for line in lines if "CMP102" in line]
     assert "4 operators have other ids; it began at 'a" in moved
-    step = checked(MOVED).stdout.splitlines()[-1]
-    assert step.count(".set_uid_hash(") == 4
+    assert checked(MOVED).stdout.count(" + |     .set_uid_hash(") == 4
 
 
 def test_an_explanation_has_each_by_itself() -> None:
@@ -78,9 +76,6 @@ def test_what_lets_one_pass_lets_no_other_pass() -> None:
     assert ignored.exit_code == 1
 
 
-NEXT = re.compile(r"(env\.\w+\(\d+\)|\.\w+\([^()]*\))(?: to [^,]*?)?(?: at new\.py:(\d+))?(?=,| and )")
-
-
 def chain(*names: str, start: str = "numbers.rebalance()", each: str = "") -> str:
     """Counters in a row, one a line."""
     lines = [f"stream = {start}", *(f"stream = stream.rebalance().COUNTED{each}.name('{name}')" for name in names)]
@@ -92,14 +87,16 @@ def branches(*names: str, each: str = "") -> str:
     return program(*(f"numbers.rebalance().COUNTED{each}.name('{name}')" for name in names))
 
 
-def with_edits(source: str, step: str) -> str:
-    """NEW after exactly the edits that the last line of a report names: calls at the end of their lines, settings in place."""
-    lines = source.splitlines()
-    for call, line in NEXT.findall(step.rpartition(", then: ")[0] + ","):
-        if line:
-            lines[int(line) - 1] += call
-        else:
-            lines = [call if one.startswith(call.partition("(")[0]) else one for one in lines]
+def with_edits(source: str, told: str) -> str:
+    """NEW after exactly the edits that are shown together: calls at the end of their lines, settings in place."""
+    lines, number = source.splitlines(), 0
+    for line in told.partition("\nAdd to ")[2].splitlines():
+        if shown := re.match(r" +(\d+) \| ", line):
+            number = int(shown[1])
+        elif added := re.match(r" +\+ \| +(\.[^#]*)", line):
+            lines[number - 1] += added[1].rstrip()
+        elif setting := re.match(r" +\+ (env\.\S+)", line):
+            lines = [setting[1] if one.startswith(setting[1].partition("(")[0]) else one for one in lines]
     return "\n".join(lines) + "\n"
 
 
@@ -135,12 +132,12 @@ def with_edits(source: str, step: str) -> str:
         ),
     ],
 )
-def test_the_edits_of_the_last_line_are_all_that_it_takes(old: str, new: str) -> None:
+def test_the_edits_that_are_shown_are_all_that_it_takes(old: str, new: str) -> None:
     Path("old.py").write_text(old, encoding="utf-8")
     Path("new.py").write_text(new, encoding="utf-8")
     told = CliRunner().invoke(main, ["check", "old.py", "new.py"])
     assert told.exit_code == 1
-    Path("new.py").write_text(with_edits(new, told.stdout.splitlines()[-1]), encoding="utf-8")
+    Path("new.py").write_text(with_edits(new, told.stdout), encoding="utf-8")
     repaired = CliRunner().invoke(main, ["check", "old.py", "new.py"])
     assert repaired.exit_code == 0, (told.stdout, repaired.stdout)
 
@@ -162,18 +159,17 @@ def test_of_operators_behind_one_that_is_gone_each_has_its_successor_by_name() -
     assert all(one["old"]["name"] == one["new"]["name"] for one in moved)
 
 
-def test_what_no_call_repairs_is_in_the_last_line_too() -> None:
+def test_what_no_call_repairs_is_told_in_words() -> None:
     Path("old.py").write_text(chain("a", each=".uid('a')"), encoding="utf-8")
     changed = chain("a", each=".uid('a')").replace('"count", L', '"count", Types.STRING()')
     Path("new.py").write_text(changed.replace("key_by(identity, L)", "key_by(str, Types.STRING())"), encoding="utf-8")
-    step = CliRunner().invoke(main, ["check", "old.py", "new.py"]).stdout.splitlines()[-1]
-    assert "keep the type Long" in step
-    assert "keep the key type" in step
+    step = " ".join(CliRunner().invoke(main, ["check", "old.py", "new.py"]).stdout.split())
+    assert "Fix: Keep the type Long" in step
+    assert "Fix: Keep the key type" in step
 
 
 def test_edits_on_one_line_say_whose_they_are() -> None:
-    step = checked(MOVED).stdout.splitlines()[-1]
-    assert "to 'b, _stream_key_by_map_operator' at new.py" in step
+    assert re.search(r"\+ \|     \.set_uid_hash\(\S+\)  # 'b, _stream_key_by_map_operator'", checked(MOVED).stdout)
 
 
 def test_the_page_has_one_finding_for_one_cause() -> None:

@@ -59,11 +59,18 @@ def test_reports_for_people(reports: tuple[Result, dict[str, str]], name: str) -
         "INCOMPATIBLE: new.py cannot restore the state of two.py (",
         "INCOMPATIBLE: one.py cannot restore the state of new.py after a rollback (",
         "INCOMPATIBLE: two.py cannot restore the state of new.py after a rollback (",
-        "compat check two.py new.py",
-        "compat check one.py new.py --rollback",
-        "compat check two.py new.py --rollback",
+        "Next: compat check one.py new.py --also two.py --rollback",
     ):
         assert sentence in text
+
+
+def test_the_text_ends_with_one_command_for_all(reports: tuple[Result, dict[str, str]]) -> None:
+    lines = reports[1]["text"].splitlines()
+    assert lines[-2:] == [
+        "4 checks: 1 compatible, 3 incompatible.",
+        "Next: compat check one.py new.py --also two.py --rollback --fix",
+    ]
+    assert sum(line.startswith("Next:") for line in lines) == 1
 
 
 @pytest.mark.parametrize("name", ["concise", "github"])

@@ -1,0 +1,77 @@
+"""How much state a snapshot has, and what becomes of it in a restore: for people, who want to know that all is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+from compat.state.delta.compaction import contents
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Kind
+
+Address = tuple[str, str, str]
+"""A state in a snapshot: its operator, the kind of its rows, and its name."""
+
+_KEYED = (Kind.VALUE, Kind.LIST, Kind.MAP, Kind.EVENT_TIMER, Kind.PROCESSING_TIMER)
+_NOTES = (WATERMARK, COMMITTABLES, FEEDBACK, STATES)
+
+
+@dataclass(slots=True)
+class Amounts:
+    """How much state an operator has: distinct keys, entries, and entries by kind and name of the state."""
+
+    keys: int = 0
+    entries: int = 0
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def migrated(self, id: str, migrations: Iterable[Address]) -> int:
+        """How many of the entries, of the operator of that id, are converted."""
+        return sum(self.states[kind, state] for operator, kind, state in migrations if operator == id)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of a snapshot's state: the keys and entries that are there, the entries of them that were converted, and
+    those that were left behind."""
+
+    keys: int
+    entries: int
+    migrated: int
+    dropped: int
+
+
+def amounts(log: SnapshotLog) -> dict[str, Amounts]:
+    """The entries of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
+    counts: dict[str, Amounts] = {}
+    for table in contents(log):
+        notes = pc.or_(
+            pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])), pc.is_in(table["state"], pa.array(_NOTES))
+        )
+        live = table.filter(pc.invert(notes))
+        by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
+        for row in by_state.to_pylist():
+            count = counts.setdefault(row["operator_id"], Amounts())
+            count.entries += row["count_all"]
+            count.states[row["kind"], row["state"]] += row["count_all"]
+        keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
+        for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
+            # A key is in one key group, and so in one table.
+            counts[row["operator_id"]].keys += row["key_count_distinct"]
+    return counts
+
+
+def restored(log: SnapshotLog, mapping: Mapping[str, str], migrations: Collection[Address]) -> Restored:
+    """What becomes of a snapshot whose operators are taken over as ``mapping`` says."""
+    found = amounts(log)
+    kept = {id: count for id, count in found.items() if id in mapping}
+    return Restored(
+        keys=sum(count.keys for count in kept.values()),
+        entries=sum(count.entries for count in kept.values()),
+        migrated=sum(count.migrated(id, migrations) for id, count in kept.items()),
+        dropped=sum(count.entries for id, count in found.items() if id not in mapping),
+    )

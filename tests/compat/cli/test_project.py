@@ -1,0 +1,112 @@
+"""``compat check`` alone, in a project whose settings name its jobs and the revision that they are held against."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from tests.compat.fix.programs import program
+
+COUNTED = program("numbers.COUNTED.uid('count').print()")
+RENAMED = program("numbers.COUNTED.uid('counts').print()")
+SETTINGS = '[tool.compat]\njobs = ["jobs/*.py", "other.py"]\nbaseline = "git:main"\n'
+
+
+def git(*arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COMPAT_SERVER", raising=False)
+    Path("jobs").mkdir()
+    for name in ("jobs/a.py", "jobs/b.py", "other.py"):
+        Path(name).write_text(COUNTED, encoding="utf-8")
+    Path("jobs/tools.py").write_text("x = 1\n", encoding="utf-8")
+    Path("pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-qm", "jobs")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", *arguments])
+
+
+def test_all_jobs_are_checked_and_what_is_no_job_is_passed_over() -> None:
+    result = run()
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert [line.split(" restores")[0] for line in lines[:3]] == [
+        "COMPATIBLE: jobs/a.py",
+        "COMPATIBLE: jobs/b.py",
+        "COMPATIBLE: other.py",
+    ]
+    assert lines[3:] == ["", "3 checks: 3 compatible."]
+    assert "jobs/tools.py is not checked" in result.stderr
+
+
+def test_a_job_that_broke_fails_the_check_and_the_next_command_is_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("jobs/b.py").write_text(RENAMED, encoding="utf-8")
+    result = run()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-2] == "3 checks: 2 compatible, 1 incompatible."
+    assert result.stdout.splitlines()[-1].startswith("Next: compat check git:main:jobs/b.py jobs/b.py")
+    monkeypatch.chdir("jobs")
+    below = run()
+    assert below.exit_code == 1
+    assert "INCOMPATIBLE: b.py " in below.stdout
+
+
+def test_one_file_is_checked_against_the_same_revision() -> None:
+    Path("jobs/b.py").write_text(RENAMED, encoding="utf-8")
+    assert run("jobs/a.py").exit_code == 0
+    alone = run("jobs/b.py")
+    assert alone.exit_code == 1
+    assert "git:main:jobs/b.py" in alone.stdout
+
+
+def test_another_revision_may_be_named() -> None:
+    Path("jobs/b.py").write_text(RENAMED, encoding="utf-8")
+    git("commit", "-qam", "renamed")
+    assert run().exit_code == 0
+    assert run("--against", "HEAD~1").exit_code == 1
+
+
+def test_two_files_are_compared_as_ever() -> None:
+    result = run("jobs/a.py", "jobs/b.py")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("COMPATIBLE: jobs/b.py restores the state of jobs/a.py")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ('jobs = ["none/*.py"]\nbaseline = "git:main"', "jobs: there is no file 'none/*.py'"),
+        ('jobs = ["jobs/*.py"]', 'add --against REF, or there baseline = "git:origin/main"'),
+        ('jobs = ["../*.py"]', "they are below the folder of the settings"),
+        ('jobs = ["other.py"]\nbaseline = ["git:main", "git:HEAD"]', "must be the path of a file with findings"),
+        ('jobs = ["other.py"]\nbaseline = "git:"', "must be the path of a file with findings"),
+        ("jobs = 3", "must be a path or a pattern"),
+        ("", "Two programs are needed"),
+    ],
+)
+def test_settings_that_say_too_little_or_nonsense(settings: str, reason: str) -> None:
+    Path("pyproject.toml").write_text(f"[tool.compat]\n{settings}\n", encoding="utf-8")
+    result = run()
+    assert result.exit_code == 2
+    assert reason in " ".join(result.output.replace("│", " ").split())
+
+
+def test_a_revision_and_known_findings_go_together() -> None:
+    Path("jobs/b.py").write_text(RENAMED, encoding="utf-8")
+    Path("pyproject.toml").write_text(SETTINGS.replace('"git:main"', '["git:main", "known.json"]'), encoding="utf-8")
+    assert run("--write-baseline", "git:main:jobs/b.py", "jobs/b.py").exit_code == 0
+    assert run().exit_code == 0
