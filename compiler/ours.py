@@ -29,6 +29,12 @@ def is_our_module(name: str) -> bool:
     return (name == _NAME or name.startswith(_NAME + ".")) and not name.startswith(_NAME + ".examples")
 
 
+def is_our_folder(path: str) -> bool:
+    """True for a folder of this package, and for a checkout of it, where other things stand by short names."""
+    path = os.path.realpath(path)
+    return is_our_file(path + os.sep) or (_is_checkout() and path == os.path.realpath(ROOT))
+
+
 def is_machinery(path: str) -> bool:
     """True for code that a traceback of a program leaves out: ours, and Python's import system."""
     return path.startswith("<frozen") or is_our_file(path)
@@ -39,9 +45,13 @@ def hide_checkout() -> None:
 
     In a checkout, ``compiler`` and ``state`` stand beside ``compat``; a program that imports such names means others.
     """
-    if os.path.isdir(os.path.join(ROOT, "compiler")) and os.path.isdir(os.path.join(ROOT, "state")):
+    if _is_checkout():
         root = os.path.realpath(ROOT)
         sys.path[:] = [path for path in sys.path if os.path.realpath(path) != root]
+
+
+def _is_checkout() -> bool:
+    return os.path.isdir(os.path.join(ROOT, "compiler")) and os.path.isdir(os.path.join(ROOT, "state"))
 
 
 def namesake(folders: Iterable[str]) -> str | None:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.modes import Mode, mode_of
-from compat.cli.options import jars, load_options_of_old, parse_definitions, split
+from compat.cli.options import jars, load_options_of_old, parse_definitions, parse_environment, parse_pyfiles, split
 from compat.cli.rehearsal import limit_of
 from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
@@ -112,6 +112,7 @@ def command_of(context: click.Context) -> CheckCommand:
 _REPEATED = (
     *("allow_non_restored_state", "job", "names", "definitions", "flink", "timeout", "no_open", "old_args", "new_args"),
     *("classpath", "flink_home", "flink_version", "main_class", "pyflink", "exact"),
+    *("env", "pyfiles", "strict_imports", "old_env", "old_pyfiles"),
     *("old_flink", "old_classpath", "old_flink_home", "old_flink_version", "old_main_class", "old_pyflink"),
 )
 """The options that the next command needs too, by their parameters' names."""
@@ -158,6 +159,9 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             no_open=given["no_open"],
             jars=jars(given),
             exact=given["exact"],
+            pyfiles=parse_pyfiles(given["pyfiles"]) or None,
+            environment=parse_environment(given["env"]),
+            strict_imports=given["strict_imports"],
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

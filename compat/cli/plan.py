@@ -39,7 +39,7 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
 
     Example: compat plan job.py --format json
     """
-    settings = load_options(options)
+    settings = load_options(options, jobs[0])
     several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
     if several and (options["path"] or options["form"] not in ("text", "json")):
         raise click.UsageError(

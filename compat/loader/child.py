@@ -16,7 +16,7 @@ from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader import shown
-from compat.loader.main_module import prepare, run_as_main
+from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
@@ -63,7 +63,7 @@ class _Recorder:
 
 def run(request: Request) -> Loaded:
     """Load the program of a request."""
-    show_path = shown.show_path(request.path, request.shown, request.root, request.root_shown)
+    show_path = shown.show_path(request.path, request.shown, request.root, request.root_shown, request.folder)
     if request.topology:
         from compat.loader.topology import load_topology
 
@@ -91,8 +91,19 @@ def run(request: Request) -> Loaded:
 
 def _run_program(request: Request) -> bool:
     """Run the file; gives whether another start must give the same."""
-    ran = run_as_main(request.path, request.arguments)
+    _surround(request)
+    moved = (request.taken_from, request.root) if request.taken_from else None
+    ran = run_as_main(layout_of(request.path, request.pyfiles, request.root, moved), request.arguments)
     return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
+
+
+def _surround(request: Request) -> None:
+    """Give the program the variables and the working directory that it is to have."""
+    os.environ.update(request.environment)
+    given = request.environment.get("PYTHONPATH", "")
+    sys.path[:0] = [os.path.abspath(path) for path in given.split(os.pathsep) if path]
+    if request.folder:
+        os.chdir(request.folder)
 
 
 def _is_ours(module: ModuleType) -> bool:

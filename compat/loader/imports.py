@@ -13,6 +13,7 @@ from types import ModuleType
 from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.ours import hide_checkout
 from compat.compiler.versions import PYFLINK_VERSION
+from compat.loader.layout import Layout
 
 _TABLE = (
     "This program uses the Table API: its operators are made by Flink's planner, which only a JVM has. compat check and "
@@ -116,25 +117,25 @@ def prepare_for_programs() -> None:
 class WorkerSetup:
     """Prepares a Python worker for the functions of a program: it finds the modules that the program found.
 
-    ``folders`` come first in its search path, as they did in the program's. Python puts the working directory before all
+    ``layout`` is where they are. Python puts the working directory before all
     else in a worker; where ``working_directory`` is False, the program did not search it, and it is taken off.
     """
 
-    folders: tuple[str, ...]
+    layout: Layout
     working_directory: bool
 
     def __call__(self) -> None:
         """Prepare this process."""
         prepare_for_programs()
-        dropped = [] if self.working_directory else [os.getcwd()]
-        rest = [path for path in sys.path if path not in self.folders and os.path.abspath(path) not in dropped]
-        sys.path[:] = [*self.folders, *rest]
+        dropped = [self.layout.first, *([] if self.working_directory else [os.getcwd()])]
+        sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in dropped]
+        self.layout.enter()
 
 
-def worker_setup(*folders: str) -> WorkerSetup:
-    """The setup of workers for a program of this process whose own modules are in ``folders``."""
+def worker_setup(layout: Layout) -> WorkerSetup:
+    """The setup of workers for a program of this process whose own modules are where ``layout`` says."""
     here = os.getcwd()
-    return WorkerSetup(folders, here in folders or any(os.path.abspath(path) == here for path in sys.path))
+    return WorkerSetup(layout, here == layout.first or any(os.path.abspath(path) == here for path in sys.path))
 
 
 def serve_pyflink() -> None:

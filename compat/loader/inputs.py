@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from enum import StrEnum
-from io import BytesIO
+from typing import TYPE_CHECKING
 
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.failure import Failure, Side, Undecidable
@@ -17,6 +16,9 @@ from compat.loader.request import Crash, Loaded, Request
 from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.loader.revisions import Exported
 
 
 class InputError(Exception):
@@ -84,6 +86,8 @@ class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
+    ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
+    variables that they get; with ``strict_imports`` nothing stands for a module that is not installed.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +96,9 @@ class LoadOptions:
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
     exact: bool = False
+    pyfiles: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    strict_imports: bool = False
 
     @classmethod
     def given(
@@ -103,6 +110,9 @@ class LoadOptions:
         no_open: bool | None = None,
         jars: FlinkJars | None = None,
         exact: bool | None = None,
+        pyfiles: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        strict_imports: bool | None = None,
     ) -> LoadOptions:
         """The one builder: what was not given (None) is as the fields above say."""
         return cls(
@@ -112,18 +122,27 @@ class LoadOptions:
             call_open=not no_open,
             jars=jars or FlinkJars(),
             exact=bool(exact),
+            pyfiles=tuple(os.path.abspath(path) for path in pyfiles or ()),
+            environment=dict(environment or {}),
+            strict_imports=bool(strict_imports),
         )
 
 
 @frozen(kw_only=False)
 class Input:
-    """A named input: what the user typed, the file behind it, and what it is."""
+    """A named input: what the user typed, the file behind it, and what it is.
+
+    One that was taken out of a revision has its project in ``root``, which is shown as ``root_shown``; ``folder`` is what the
+    working directory was there, and ``taken_from`` the working tree that it stands for.
+    """
 
     argument: str
     path: str
     kind: InputKind
     root: str = ""
     root_shown: str = ""
+    folder: str = ""
+    taken_from: str = ""
     arguments: tuple[str, ...] = ()
 
 
@@ -134,8 +153,17 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="compat-") as folder:
-            path, root_shown = _from_git(argument, folder, side)
-            yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
+            taken = _from_git(argument, folder, side)
+            yield Input(
+                argument,
+                taken.path,
+                _kind(argument, taken.path, side),
+                root=os.path.realpath(folder),
+                root_shown=f"git:{taken.reference}:",
+                folder=taken.folder,
+                taken_from=taken.taken_from,
+                arguments=arguments,
+            )
         return
     plan = _plan_of_snapshot(argument)
     if plan is not None:
@@ -171,12 +199,29 @@ def request_for(given: Input, load: LoadOptions) -> Request:
         shown=given.argument,
         root=given.root,
         root_shown=given.root_shown,
+        folder=given.folder,
+        taken_from=given.taken_from,
+        pyfiles=pyfiles_of(given, load),
+        environment=dict(load.environment),
+        strict_imports=load.strict_imports,
         arguments=given.arguments,
         options=dict(load.options),
         flink=load.flink,
         call_open=load.call_open,
         topology=given.kind is InputKind.TOPOLOGY,
     )
+
+
+def pyfiles_of(given: Input, load: LoadOptions) -> tuple[str, ...]:
+    """What a program imports from besides: for one of a revision, what was there then in the place of what is there now."""
+    if not given.taken_from:
+        return load.pyfiles
+    before = given.taken_from + os.sep
+    moved = (
+        os.path.join(given.root, path.removeprefix(before)) if path.startswith(before) else path
+        for path in load.pyfiles
+    )
+    return tuple(path for path in moved if os.path.exists(path))
 
 
 def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[Plan | Refused, ...]:
@@ -330,42 +375,22 @@ def _kind(argument: str, path: str, side: Side | None) -> InputKind:
     return InputKind.PLAN if '"format"' in head and '"ops"' not in head else InputKind.TOPOLOGY
 
 
-def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
-    """Export a revision's tree below the program's folder; gives the program's path there and how it is shown."""
-    _, _, rest = argument.partition(":")
-    reference, colon, path = rest.partition(":")
+def _from_git(argument: str, folder: str, side: Side | None) -> Exported:
+    """The program of a revision, taken out into a folder with its project. Raises InputError."""
+    from compat.loader.revisions import NoRevision, export
 
-    def refuse(message: str) -> InputError:
-        return InputError(
+    try:
+        return export(argument, folder)
+    except NoRevision as error:
+        raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_FAILED,
-                message=message,
+                message=str(error),
                 name=argument,
                 side=side,
                 hint="Write git:REF:path/to/job.py.",
             )
-        )
-
-    if not colon or not path or not reference or reference.startswith("-"):
-        raise refuse(f"{argument!r} names no file at a revision.")
-    below = os.path.dirname(path) or "."
-    try:
-        result = subprocess.run(
-            ["git", "archive", "--format=tar", reference, "--", below], capture_output=True, check=False
-        )
-    except OSError as error:
-        raise refuse(f"git cannot be run: {error}.") from error
-    if result.returncode != 0:
-        reason = result.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise refuse(f"git has no {path!r} at {reference!r}: {reason[-1] if reason else 'unknown reason'}.")
-    import tarfile
-
-    with tarfile.open(fileobj=BytesIO(result.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    found = os.path.join(folder, path)
-    if not os.path.isfile(found):
-        raise refuse(f"There is no file {path!r} at {reference!r}.")
-    return found, f"git:{reference}:"
+        ) from error
 
 
 __all__ = [

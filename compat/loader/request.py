@@ -21,12 +21,21 @@ class Request(Record, frozen=True, kw_only=True):
 
     ``path`` is the file to run and ``shown`` what reports call it; ``root`` is a folder whose files are shown as
     ``root_shown`` plus their path in it. ``options`` are those of ``-D``.
+
+    For a program of a revision, ``root`` is its project as it was then, ``folder`` what the working directory was, and
+    ``taken_from`` the project as it is now. ``pyfiles`` are modules, folders and archives that it imports from,
+    ``environment`` variables that it gets; with ``strict_imports`` nothing stands for a module that is not installed.
     """
 
     path: str
     shown: str
     root: str = ""
     root_shown: str = ""
+    folder: str = ""
+    taken_from: str = ""
+    pyfiles: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    strict_imports: bool = False
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
     flink: str = LATEST_FLINK

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from itertools import zip_longest
 
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions
+from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
 from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
@@ -41,7 +41,7 @@ class FlinkLoading:
     ) -> None:
         self._given, self._program = given, program
         self._building, self._options, self._flink = building, options, flink
-        self._show_path = show_path(given.path, given.argument, given.root, given.root_shown)
+        self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._asked: list[int] = []
         self._ended = False
 
@@ -101,7 +101,16 @@ def begin(given: Input, load: LoadOptions, side: Side | None = None) -> FlinkLoa
             raise JvmError(f"{what} are built by Flink in a JVM, which needs jpype1.", extra)
         if given.kind is InputKind.PROGRAM:
             pyflink = find_pyflink(load.jars.pyflink)
-            program: Program = PyFlinkProgram(path=given.path, python=pyflink.python, arguments=given.arguments)
+            program: Program = PyFlinkProgram(
+                path=given.path,
+                python=pyflink.python,
+                arguments=given.arguments,
+                pyfiles=pyfiles_of(given, load),
+                environment=dict(load.environment),
+                root=given.root,
+                folder=given.folder,
+                taken_from=given.taken_from,
+            )
             flink = flink_of(pyflink, _places(load.jars))
         else:
             program = _program(given, load.jars)
