@@ -11,11 +11,14 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import ModuleType, TracebackType
 from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader import shown
+from compat.loader.absent.values import AbsentModule, NotInstalled
+from compat.loader.absent.watch import Watch
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
@@ -25,18 +28,18 @@ from compat.plan.model import Plan, Refused
 class _Recorder:
     """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
 
-    def __init__(self, request: Request, show_path: Callable[[str], str]) -> None:
+    def __init__(self, request: Request, show_path: Callable[[str], str], watch: Watch | None) -> None:
         from compat.plan.encode import Encoding
 
         self.plans: list[Plan | Refused] = []
         self.refusals: list[BaseException] = []
         self._flink = request.flink
         self._encoding = Encoding(call_open=request.call_open, show_path=show_path)
+        if watch is not None:
+            self._encoding = replace(self._encoding, opening=watch.opening)
 
     def submit(self, job: Any) -> object:
         """Compile a job. Raises Flink's refusal, as a submission would."""
-        from dataclasses import replace
-
         from compat.compiler.datastream.common.job_client import JobClient
         from compat.compiler.driver import compile_job
         from compat.compiler.shipping import check_functions
@@ -52,13 +55,13 @@ class _Recorder:
 
     def refuse(self, error: Any) -> None:
         """Keep a refusal that came before the job was submitted."""
-        from msgspec.structs import replace
+        from msgspec import structs
 
         from compat.compiler.driver import Compilation
         from compat.plan.encode import encode
 
         self.refusals.append(error)
-        self.plans.append(replace(encode(Compilation(None, error=error), self._encoding), flink=self._flink))
+        self.plans.append(structs.replace(encode(Compilation(None, error=error), self._encoding), flink=self._flink))
 
 
 def run(request: Request) -> Loaded:
@@ -70,12 +73,14 @@ def run(request: Request) -> Loaded:
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
     from compat.compiler.errors import NeedsPyFlink, ProgramError
 
-    recorder = _Recorder(request, show_path)
+    watch = None if request.strict_imports else Watch(show_path)
+    recorder = _Recorder(request, show_path, watch)
     prepare(recorder, request.options)
     crash: Crash | None = None
     steady = False
     try:
-        steady = _run_program(request)
+        steady = _run_program(request, watch)
+        _check_uses(watch)
     except NeedsPyFlink:
         return Loaded(plans=(), needs_pyflink=True)
     except ProgramError as error:
@@ -84,16 +89,30 @@ def run(request: Request) -> Loaded:
     except SystemExit as error:
         if error.code not in (None, 0):
             crash = _exit_crash(error)
+        elif watch is not None and watch.refusals:
+            crash = _crash(watch.refusals[0], request, show_path)
     except BaseException as error:
         crash = _crash(error, request, show_path)
-    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady)
+    absent = () if watch is None else tuple(watch.modules)
+    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent)
 
 
-def _run_program(request: Request) -> bool:
+def _check_uses(watch: Watch | None) -> None:
+    """Raise the refusal of a value of what is not installed, which the program passed over."""
+    if watch is not None and watch.refusals:
+        raise watch.refusals[0]
+
+
+def _run_program(request: Request, watch: Watch | None) -> bool:
     """Run the file; gives whether another start must give the same."""
     _surround(request)
     moved = (request.taken_from, request.root) if request.taken_from else None
-    ran = run_as_main(layout_of(request.path, request.pyfiles, request.root, moved), request.arguments)
+    missing = None
+    if watch is not None:
+        missing = watch.find_spec
+        sys.meta_path.append(watch)
+    layout = layout_of(request.path, request.pyfiles, request.root, moved)
+    ran = run_as_main(layout, request.arguments, missing=missing)
     return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 
 
@@ -109,7 +128,8 @@ def _surround(request: Request) -> None:
 def _is_ours(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     return (
-        module.__name__.partition(".")[0] in ("pyflink", "cloudpickle")
+        isinstance(module, AbsentModule)
+        or module.__name__.partition(".")[0] in ("pyflink", "cloudpickle")
         or is_our_module(module.__name__)
         or is_our_file(file or "")
     )
@@ -125,6 +145,8 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
     hint = _namesake_hint(error, show_path)
     if hint is None and isinstance(error, ModuleNotFoundError):
         hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
+    if isinstance(error, NotInstalled):
+        hint = f"Install what provides the module {error.module!r} into the environment that runs compat."
     frames = [
         Frame(file=show_path(file), line=line, function=function, text=_line(file, line))
         for file, line, function in _own_frames(error.__traceback__)
@@ -139,7 +161,8 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
             )
         )
     message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return Crash(type=type(error).__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
+    kind = ModuleNotFoundError if isinstance(error, NotInstalled) else type(error)
+    return Crash(type=kind.__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
 
 
 def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:

@@ -285,8 +285,13 @@ def is_snapshot(given: Input) -> bool:
     return _plan_of_snapshot(given.argument) == given.path
 
 
-def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[Plan | Refused, ...]:
-    """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs."""
+def load(
+    given: Input, options: LoadOptions, side: Side | None = None, notes: list[str] | None = None
+) -> tuple[Plan | Refused, ...]:
+    """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs.
+
+    ``notes`` takes what is to be said besides.
+    """
     if given.kind is InputKind.SAVEPOINT:
         raise InputError(
             Failure(
@@ -305,11 +310,25 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
         return begin(given, options, side).finish().plans
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
-        return plans_of(given, outcome, side)
+        plans = plans_of(given, outcome, side)
+        if notes is not None:
+            notes += notes_of(given, outcome)
+        return plans
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.pyflink.proof import proved
 
     return proved(given, outcome, begin(given, options, side).finish(side).plans, side)
+
+
+def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
+    """What is to be said of a program that gave its plans."""
+    names = outcome.absent if isinstance(outcome, Loaded) else ()
+    if not names:
+        return ()
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    are = "is" if len(names) == 1 else "are"
+    them = "it" if len(names) == 1 else "them"
+    return (f"{given.argument} imports {listed}, which {are} not installed: building the job used nothing of {them}.",)
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:

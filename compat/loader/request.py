@@ -76,6 +76,7 @@ class _Result(Record, frozen=True, kw_only=True):
     crash: Crash | None = None
     steady: bool = False
     needs_pyflink: bool = False
+    absent: tuple[str, ...] = ()
 
 
 @cache
@@ -89,18 +90,28 @@ class Loaded:
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` that it
-    asked for a part of PyFlink that only PyFlink itself has, such as the Table API.
+    asked for a part of PyFlink that only PyFlink itself has, such as the Table API. ``absent`` are modules that are not
+    installed and that stand-ins were imported for.
     """
 
     plans: tuple[Plan | Refused, ...]
     crash: Crash | None = None
     steady: bool = False
     needs_pyflink: bool = False
+    absent: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
         jobs = tuple(_Job(plan=plan) if isinstance(plan, Plan) else _Job(refused=plan) for plan in self.plans)
-        return encoded(_Result(jobs=jobs, crash=self.crash, steady=self.steady, needs_pyflink=self.needs_pyflink))
+        return encoded(
+            _Result(
+                jobs=jobs,
+                crash=self.crash,
+                steady=self.steady,
+                needs_pyflink=self.needs_pyflink,
+                absent=self.absent,
+            )
+        )
 
     @classmethod
     @collection_paused()
@@ -113,7 +124,13 @@ class Loaded:
         except msgspec.DecodeError:  # as for half of a surrogate pair in a text
             result = msgspec.convert(json.loads(text), _Result)
         plans = tuple(plan for job in result.jobs if (plan := job.plan or job.refused) is not None)
-        return cls(plans=plans, crash=result.crash, steady=result.steady, needs_pyflink=result.needs_pyflink)
+        return cls(
+            plans=plans,
+            crash=result.crash,
+            steady=result.steady,
+            needs_pyflink=result.needs_pyflink,
+            absent=result.absent,
+        )
 
 
 def requests_to_json(requests: list[Request]) -> bytes:
