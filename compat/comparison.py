@@ -26,6 +26,7 @@ from compat.loader.inputs import (
     read_plan,
     request_for,
 )
+from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
@@ -98,12 +99,16 @@ class Outcomes:
     plans: tuple[tuple[Plan | Refused | None, Plan | Refused | None], ...] = ()
 
 
-def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = None) -> Outcomes:
+def compare(
+    comparison: Comparison, meanwhile: Callable[[], object] | None = None, jvms: WarmJvms | None = None
+) -> Outcomes:
     """Load both sides and check them. What fails is an outcome too.
 
-    ``meanwhile`` is called while the programs run: the place to import what a report needs.
+    ``meanwhile`` is called while the programs run: the place to import what a report needs. ``jvms`` are for callers that have
+    several comparisons.
     """
     with ExitStack() as stack:
+        jvms = jvms or stack.enter_context(WarmJvms())
         inputs: dict[Side, Input] = {}
         failures: list[Failure] = []
         for side, argument, arguments in (
@@ -119,7 +124,7 @@ def compare(comparison: Comparison, meanwhile: Callable[[], object] | None = Non
             return Outcomes((_undecided(comparison, failures),), {})
         if (unfit := _unfit(inputs, comparison)) is not None:
             return Outcomes((_undecided(comparison, [unfit]),), {})
-        sides, answers = _load_all(inputs, comparison, failures, meanwhile)
+        sides, answers = _load_all(inputs, comparison, failures, jvms, meanwhile)
         if failures:
             return Outcomes((_undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
@@ -159,6 +164,7 @@ def compare_savepoints(
 
     failures: list[Failure] = []
     with ExitStack() as stack:
+        jvms = stack.enter_context(WarmJvms())
         try:
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
@@ -173,7 +179,7 @@ def compare_savepoints(
             except InputError as error:
                 olds[path] = error.failure
         read = {path: old for path, old in olds.items() if isinstance(old, Savepoint)}
-        sides, answers = _load_all({Side.NEW: new}, comparison, failures, meanwhile, tuple(read.values()))
+        sides, answers = _load_all({Side.NEW: new}, comparison, failures, jvms, meanwhile, tuple(read.values()))
         if failures:
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
@@ -208,6 +214,7 @@ def _load_all(
     inputs: Mapping[Side, Input],
     comparison: Comparison,
     failures: list[Failure],
+    jvms: WarmJvms,
     meanwhile: Callable[[], object] | None,
     olds: Sequence[Savepoint] = (),
 ) -> tuple[dict[Side, Old], list[Mapping[int, Answers]]]:
@@ -217,7 +224,7 @@ def _load_all(
     """
     sides: dict[Side, Old] = {}
     answers: list[Mapping[int, Answers]] = []
-    flink = _begin_all(inputs, comparison, failures)
+    flink = _begin_all(inputs, comparison, failures, jvms)
     try:
         kinds = (InputKind.PLAN, InputKind.SAVEPOINT)
         running = [side for side, one in inputs.items() if one.kind not in kinds and not one.kind.built_by_flink]
@@ -228,7 +235,7 @@ def _load_all(
         if meanwhile is not None:
             meanwhile()
         first = dict(zip(running, finish(batch), strict=True)) if batch else {}
-        _begin_with_pyflink({side: inputs[side] for side in first}, first, flink, comparison, failures)
+        _begin_with_pyflink({side: inputs[side] for side in first}, first, flink, comparison, failures, jvms)
         again = _build_again({side: inputs[side] for side in first if _may_differ(first[side])}, comparison)
         for side in sorted(inputs, key=lambda one: one is Side.NEW):
             given = inputs[side]
@@ -279,9 +286,9 @@ def _failed(failures: Sequence[Failure]) -> set[Side | None]:
 
 
 def _begin_all(
-    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure]
+    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms
 ) -> dict[Side, FlinkLoading]:
-    """The sides that Flink's own classes build, begun: each in a process of its own."""
+    """The sides that Flink's own classes build, begun: NEW last, for OLD's state is restored into it."""
     if not any(given.kind.built_by_flink for given in inputs.values()):
         return {}
     from compat.loader.jvm.loading import begin
@@ -290,7 +297,7 @@ def _begin_all(
     for side, given in inputs.items():
         if given.kind.built_by_flink:
             try:
-                begun[side] = begin(given, comparison.loading(side), side)
+                begun[side] = begin(given, comparison.loading(side), jvms, side)
             except InputError as error:
                 failures.append(error.failure)
     return begun
@@ -302,6 +309,7 @@ def _begin_with_pyflink(
     begun: dict[Side, FlinkLoading],
     comparison: Comparison,
     failures: list[Failure],
+    jvms: WarmJvms,
 ) -> None:
     """Begin the programs in Python that PyFlink itself has to build."""
     for side, given in inputs.items():
@@ -310,7 +318,7 @@ def _begin_with_pyflink(
             from compat.loader.jvm.loading import begin
 
             try:
-                begun[side] = begin(given, load, side)
+                begun[side] = begin(given, load, jvms, side)
             except InputError as error:
                 failures.append(error.failure)
 

@@ -22,6 +22,7 @@ from compat.cli.options import jars_of_old, loading, origin_options, server_opti
 from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
+from compat.loader.jvm.warm import WarmJvms
 from compat.report import ReportContext, prepare, render
 
 FOUND, UNDECIDED = 1, 2
@@ -123,7 +124,8 @@ def _results(comparisons: list[Comparison], new: str, command: CheckCommand) -> 
             import deepdiff  # noqa: F401 - takes as long as the programs do
 
     def run() -> list[Outcomes]:
-        return [compare(comparison, meanwhile=meanwhile) for comparison in comparisons]
+        with WarmJvms() as jvms:
+            return [compare(comparison, meanwhile, jvms) for comparison in comparisons]
 
     if command.fix:
         require_source(new)
@@ -259,11 +261,12 @@ def _write_baseline(results: list[Outcomes], path: Path) -> int:
 def _pairs(command: CheckCommand) -> int:
     assert command.pairs is not None
     worst = 0
-    for old, new in _pair_lines(command.pairs):
-        (result,) = _explained([compare(_comparison(old, new, command))], command)
-        document = json.loads(render("json", list(result.outcomes), ReportContext(sources=result.sources)))
-        click.echo(json.dumps(document))
-        worst = max(worst, *(_code(outcome, command) for outcome in result.outcomes))
+    with WarmJvms() as jvms:
+        for old, new in _pair_lines(command.pairs):
+            (result,) = _explained([compare(_comparison(old, new, command), jvms=jvms)], command)
+            document = json.loads(render("json", list(result.outcomes), ReportContext(sources=result.sources)))
+            click.echo(json.dumps(document))
+            worst = max(worst, *(_code(outcome, command) for outcome in result.outcomes))
     return worst
 
 

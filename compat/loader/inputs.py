@@ -305,19 +305,24 @@ def load(
     if given.kind is InputKind.PLAN:
         return (read_plan(given, side),)
     if given.kind.built_by_flink:
-        from compat.loader.jvm.loading import begin
-
-        return begin(given, options, side).finish().plans
+        return _built_by_flink(given, options, side)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
         plans = plans_of(given, outcome, side)
         if notes is not None:
             notes += notes_of(given, outcome)
         return plans
-    from compat.loader.jvm.loading import begin
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, begin(given, options, side).finish(side).plans, side)
+    return proved(given, outcome, _built_by_flink(given, options, side), side)
+
+
+def _built_by_flink(given: Input, options: LoadOptions, side: Side | None) -> tuple[Plan | Refused, ...]:
+    from compat.loader.jvm.loading import begin
+    from compat.loader.jvm.warm import WarmJvms
+
+    with WarmJvms() as jvms:
+        return begin(given, options, jvms, side).finish(side).plans
 
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:

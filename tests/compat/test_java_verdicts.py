@@ -22,6 +22,7 @@ from compat.savepoint.load import read_old
 from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from tests.compat.loader.jvm.golden import program, records, savepoint
+from tests.compat.loader.jvm.support import built as built_by
 from tests.compat.loader.jvm.support import flink_of
 
 VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
@@ -65,7 +66,7 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     """The pairs of a version, a few of them in each JVM."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.model import Restore
-    from compat.loader.jvm.process import JvmOptions, ask, finish, start
+    from compat.loader.jvm.process import JvmOptions, build_all
 
     before, _, after = version.partition("-to-")
     after = after or before
@@ -74,26 +75,20 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     wanted = names(version)
     for first in range(0, len(wanted), SIZE):
         part = wanted[first : first + SIZE]
-        olds = finish(start([program(before, name, "old") for name in part], flinks[0], java, options))
-        building = start([program(after, name, "new") for name in part], flinks[1], java, options, grace=60)
-        asked = []
-        for number, name in enumerate(part):
-            if olds[number].jobs:
-                ask(building, Restore(metadata=olds[number].jobs[-1].savepoint, program=number))
-                asked.append((name, "programs"))
+        olds = build_all([program(before, name, "old") for name in part], flinks[0], java, options)
+        wanted: list[dict[str, Restore]] = []
+        for name, old in zip(part, olds, strict=True):
             folder = savepoint(before, name)
-            ask(building, Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder), program=number))
-            asked.append((name, "savepoint"))
-        news = finish(building)
-        told = dict(zip(asked, news[-1].restored, strict=True))
-        for number, name in enumerate(part):
-            nodes = {node.id: node for job in news[number].jobs for node in job.nodes}
-            answers = {
-                mode: answers_of(told[name, mode], nodes)
-                for mode in ("programs", "savepoint")
-                if (name, mode) in told and news[number].jobs
-            }
-            yield name, Pair(plan(olds[number], "old"), plan(news[number], "new"), answers)
+            restores = {"savepoint": Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder))}
+            if old.jobs:
+                restores["programs"] = Restore(metadata=old.jobs[-1].savepoint)
+            wanted.append(restores)
+        asked = [(program(after, name, "new"), one.values()) for name, one in zip(part, wanted, strict=True)]
+        news = built_by(asked, flinks[1], java, options)
+        for name, old, new, restores in zip(part, olds, news, wanted, strict=True):
+            nodes = {node.id: node for job in new.jobs for node in job.nodes}
+            told = zip(restores, new.restored, strict=True) if new.jobs else ()
+            yield name, Pair(plan(old, "old"), plan(new, "new"), {mode: answers_of(one, nodes) for mode, one in told})
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

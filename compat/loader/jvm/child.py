@@ -1,15 +1,18 @@
-"""The child process: holds one JVM, builds programs in it, and writes what they submit, job by job.
+"""The child process: holds one JVM, builds programs in it, restores state into them, and writes what comes of it.
 
-What the program prints goes nowhere. A program may end its process at any time: what was written until then counts.
+What a program prints goes nowhere. A program may end its process at any time: what was written until then counts. A child whose
+parent is gone ends, with all that it started.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
-import time
 import traceback
+from queue import SimpleQueue
+from typing import IO
 
 import jpype
 import msgspec
@@ -18,7 +21,8 @@ from compat.loader.jvm.bridge import Java, array_of, described, flink, java, use
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.model import (
-    Begun,
+    Build,
+    Command,
     Crash,
     Ended,
     JarProgram,
@@ -43,8 +47,8 @@ from compat.state.flink.metadata import METADATA_FILE, parse_metadata
 from compat.state.flink.model import Savepoint
 from compat.state.flink.remote import read_savepoint
 
-_MARGIN = 0.5
 _ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
 
 
 class _Out:
@@ -126,36 +130,82 @@ def with_configuration(request: Request) -> Request:
     return msgspec.structs.replace(request, options={**settings, **request.options})
 
 
-def run(request: Request, out: _Out) -> list[list[Built]]:
-    """Build the programs of a request, each as if it were the first in its JVM; gives the jobs of each."""
-    out.write(Begun())
-    try:
+class _Commands:
+    """The tasks that the parent sends, in order; a parent that is gone before all are done ends this process."""
+
+    def __init__(self, sent: IO[bytes]) -> None:
+        self._waiting: SimpleQueue[Command | None] = SimpleQueue()
+        self._open = 0
+        self._lock = threading.Lock()
+        threading.Thread(target=self._take, args=(sent,), daemon=True).start()
+
+    def next(self) -> Command | None:
+        """Wait for the next task; None at the end."""
+        return self._waiting.get()
+
+    def done(self) -> None:
+        """A task is done: its answer is about to be written."""
+        with self._lock:
+            self._open -= 1
+
+    def _take(self, sent: IO[bytes]) -> None:
+        for line in sent:
+            with self._lock:
+                self._open += 1
+            self._waiting.put(_DECODER.decode(line))
+        with self._lock:
+            if self._open:
+                os.killpg(0, signal.SIGKILL)
+        self._waiting.put(None)
+
+
+class _Workplace:
+    """The JVM of this process as a program finds it: as if it were the first."""
+
+    def __init__(self, request: Request) -> None:
         start_jvm(request)
-        request = with_configuration(request)
-        places = Places()
-        environment = capturing_environment(places.note)
+        self.request = with_configuration(request)
+        self.places = Places()
+        self.environment = capturing_environment(self.places.note)
+        self._gateway: Gateway | None = None
+        self._properties = java("java.lang.System").getProperties().clone()
+        self._locale = java("java.util.Locale").getDefault()
+        self._time_zone = java("java.util.TimeZone").getDefault()
+
+    def tidy(self) -> None:
+        """Take back what the program before may have set for the whole JVM."""
+        java("java.lang.System").setProperties(self._properties.clone())
+        java("java.util.Locale").setDefault(self._locale)
+        java("java.util.TimeZone").setDefault(self._time_zone)
+        self.places.forget()
+
+    def gateway(self) -> Gateway:
+        """The gateway of PyFlink; the threads that serve it find the user's classes."""
+        if self._gateway is None:
+            java("java.lang.Thread").currentThread().setContextClassLoader(_user_loader(self.request))
+            self._gateway = Gateway(self.request)
+        return self._gateway
+
+
+def _workplace(request: Request) -> _Workplace | Crash:
+    try:
+        return _Workplace(request)
     except (OSError, RuntimeError, jpype.JException) as error:
         hint = "Set JAVA_HOME to another Java."
-        crash = Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint)
-        out.write(Ended(crash=crash))
-        return []
-    built: list[list[Built]] = []
-    gateway: Gateway | None = None
-    for number, program in enumerate(request.programs):
-        if number:
-            out.write(Begun())
-            places.forget()
-        taker = _Taker(request, out, places)
-        if isinstance(program, PyFlinkProgram):
-            gateway = gateway or _gateway(request)
-            taker.gateway = gateway
-            places.here = gateway.here
-        timer = _watch(request, out, taker.gateway)
-        crash_or_none = _crash_of_run(program, request, taker, environment)
-        timer.cancel()
-        out.write(Ended(crash=crash_or_none))
-        built.append(taker.built)
-    return built
+        return Crash(type=type(error).__name__, message=f"The JVM does not start: {error}", hint=hint)
+
+
+def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[Built]]:
+    """Build a program and write each job that it submits; gives how it ended, and its jobs."""
+    place.tidy()
+    taker = _Taker(place.request, out, place.places)
+    if isinstance(program, PyFlinkProgram):
+        taker.gateway = place.gateway()
+        place.places.here = taker.gateway.here
+    timer = _watch(place.request, out, taker.gateway)
+    crash = _crash_of_run(program, place.request, taker, place.environment)
+    timer.cancel()
+    return Ended(crash=crash), taker.built
 
 
 def _crash_of_run(program: Program, request: Request, taker: _Taker, environment: Java) -> Crash | None:
@@ -202,12 +252,6 @@ def _user_loader(request: Request) -> Java:
     return java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
 
 
-def _gateway(request: Request) -> Gateway:
-    """The gateway of PyFlink; the threads that serve it find the user's classes."""
-    java("java.lang.Thread").currentThread().setContextClassLoader(_user_loader(request))
-    return Gateway(request)
-
-
 def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Timer:
     """End this process when the time of the program is up, and say where it stands."""
     thread = java("java.lang.Thread").currentThread()
@@ -219,18 +263,17 @@ def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Ti
         out.write(Stuck(frames=frames))
         os._exit(0)
 
-    timer = threading.Timer(min(request.timeout, request.deadline - _MARGIN - time.monotonic()), end)
+    timer = threading.Timer(request.timeout, end)
     timer.daemon = True
     timer.start()
     return timer
 
 
-def _restored(command: Restore, built: list[list[Built]]) -> Restored:
+def _restored(command: Restore, built: list[Built]) -> Restored:
     """Do a restore; gives its answer."""
-    try:
-        job = built[command.program][command.job]
-    except IndexError:
+    if command.job >= len(built):
         return Restored(failure="there is no such job")
+    job = built[command.job]
     try:
         return restore(job, _savepoint(command), command.limit)
     except SavepointError as error:
@@ -249,15 +292,26 @@ def _savepoint(command: Restore) -> Savepoint:
 
 
 def main(arguments: list[str]) -> None:
-    """Read a request and then restores, a line each, from stdin; write messages to the first descriptor that is named."""
+    """Read a request and then commands, a line each, from stdin; write messages to the first descriptor that is named."""
     descriptor = int(arguments[0].split(",")[0])
-    commands = sys.stdin.buffer
-    request = msgspec.json.decode(commands.readline(), type=Request)
+    request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
+    commands = _Commands(sys.stdin.buffer)
     out = _Out(descriptor)
-    built = run(request, out)
-    for line in commands:
-        out.write(_restored(msgspec.json.decode(line, type=Restore), built))
-    if request.archive:
+    place = _workplace(request)
+    built: list[Built] = []
+    while (command := commands.next()) is not None:
+        answer: Ended | Restored
+        match command:
+            case Restore():
+                answer = _restored(command, built)
+            case Build() if isinstance(place, Crash):
+                answer = Ended(crash=place)
+            case Build(program=program):
+                built = []  # what the program before held may go
+                answer, built = _build(program, place, out)
+        commands.done()
+        out.write(answer)
+    if request.archive and isinstance(place, _Workplace):
         os.close(descriptor)
         java("java.lang.System").exit(0)  # the archive of classes is written at an orderly end
     os._exit(0)

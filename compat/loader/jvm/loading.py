@@ -9,14 +9,15 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
-from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
+from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, refused
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_of
-from compat.loader.jvm.process import Building, JvmOptions, JvmOutcome, ask, finish, start
+from compat.loader.jvm.process import JvmOptions, JvmOutcome, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
+from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
@@ -36,24 +37,24 @@ class FlinkJobs:
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives."""
 
-    def __init__(
-        self, given: Input, program: Program, building: Building, options: JvmOptions, flink: FlinkDistribution
-    ) -> None:
+    def __init__(self, given: Input, program: Program, setup: Setup, jvms: WarmJvms) -> None:
         self._given, self._program = given, program
-        self._building, self._options, self._flink = building, options, flink
+        self._setup, self._jvms = setup, jvms
+        self._flink, self._options = setup.flink, setup.options
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
-        self._asked: list[int] = []
+        self._asked: list[Restore] = []
+        self._building = jvms.take(setup).build(program)
         self._ended = False
 
     def restore(self, wanted: Restore) -> None:
-        """Have OLD's state restored into one of the program's jobs."""
-        self._asked.append(wanted.job)
-        ask(self._building, wanted)
+        """Have OLD's state restored into one of the program's jobs; no other program was begun since."""
+        self._asked.append(wanted)
+        self._building.restore(wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
-        """The plans, and the answers to the restores. Raises InputError; nothing is left running afterwards."""
+        """The plans, and the answers to the restores. Raises InputError."""
+        outcome = self._outcome()
         self._ended = True
-        (outcome,) = finish(self._building)
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
         failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
@@ -72,11 +73,30 @@ class FlinkLoading:
         """End it without waiting for what it gives; nothing happens where it has finished."""
         if not self._ended:
             self._ended = True
-            self._building.end()
+            self._building.jvm.end()
+
+    def _outcome(self) -> JvmOutcome:
+        """What came of the program. What fails behind others in a JVM may do so because of them: it is tried in a new one."""
+        outcome = self._building.outcome()
+        if self._building.number > 1 and (outcome is None or self._is_doubtful(outcome)):
+            self._building = self._jvms.start(self._setup).build(self._program)
+            for wanted in self._asked:
+                self._building.restore(wanted)
+            outcome = self._building.outcome()
+        assert outcome is not None
+        return outcome
+
+    def _is_doubtful(self, outcome: JvmOutcome) -> bool:
+        """Whether something failed in another way than the first program of the JVM did."""
+        return (
+            outcome.crash is not None
+            or (len(outcome.restored) < len(self._asked) and not outcome.timed_out)
+            or not _unknown(outcome) <= _unknown(self._building.jvm.first)
+        )
 
     def _answers(self, outcome: JvmOutcome) -> tuple[Answers, ...]:
         late = Restored(failure=f"The restore did not end within {self._options.timeout:g} seconds.")
-        jobs = [outcome.jobs[number].nodes if number < len(outcome.jobs) else () for number in self._asked]
+        jobs = [outcome.jobs[one.job].nodes if one.job < len(outcome.jobs) else () for one in self._asked]
         return tuple(
             answers_of(one or late, {node.id: node for node in nodes}, self._flink.note)
             for nodes, one in zip_longest(jobs, outcome.restored)
@@ -92,8 +112,8 @@ class FlinkLoading:
         )
 
 
-def begin(given: Input, load: LoadOptions, side: Side | None = None) -> FlinkLoading:
-    """Start to build an input by Flink's classes, in a process of its own. Raises InputError where that cannot be."""
+def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
+    """Start to build an input by Flink's classes, in one of these JVMs. Raises InputError where that cannot be."""
     try:
         if find_spec("jpype") is None:
             what = "Programs that use the Table API" if given.kind is InputKind.PROGRAM else "Jobs in Java and SQL"
@@ -119,8 +139,7 @@ def begin(given: Input, load: LoadOptions, side: Side | None = None) -> FlinkLoa
     except JvmError as error:
         raise InputError(refused(error, given.argument, side)) from error
     options = JvmOptions(options=dict(load.options), call_open=load.call_open, timeout=load.timeout)
-    building = start([program], flink, java, options, grace=load.timeout)
-    return FlinkLoading(given, program, building, options, flink)
+    return FlinkLoading(given, program, Setup(flink, java, options), jvms)
 
 
 def _places(jars: FlinkJars) -> FlinkPlaces:
@@ -141,3 +160,8 @@ def _program(given: Input, jars: FlinkJars) -> Program:
     if given.kind is InputKind.SQL:
         return SqlScript(path=given.path, text=text)
     return CompiledPlan(path=given.path, text=text)
+
+
+def _unknown(outcome: JvmOutcome | None) -> set[str]:
+    """The reasons why states could not be told."""
+    return set() if outcome is None else {node.states.unknown for job in outcome.jobs for node in job.nodes} - {""}

@@ -319,10 +319,6 @@ class Crash(Struct, frozen=True, kw_only=True):
     refused: bool = False
 
 
-class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
-    """A message of the child: a program of the request is begun; the messages up to the next one are about it."""
-
-
 class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
     """A message of the child: a job was submitted."""
 
@@ -441,7 +437,7 @@ class Restored(Struct, frozen=True, kw_only=True, tag="restored"):
     failure: str = ""
 
 
-Message = Restored | Begun | Submitted | Stuck | Ended
+Message = Restored | Submitted | Stuck | Ended
 
 
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
@@ -486,13 +482,12 @@ Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """The programs that the child is to build, one after the other, with which Flink.
+    """What the child is started for: to build programs with this Flink. :class:`Build` and :class:`Restore` follow.
 
-    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds:
-    ``timeout`` is for each program, ``deadline`` on the monotonic clock.
+    ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds;
+    ``timeout`` is for each program.
     """
 
-    programs: tuple[Program, ...]
     flink: str
     classpath: tuple[str, ...]
     java_library: str
@@ -504,8 +499,13 @@ class Request(Struct, frozen=True, kw_only=True):
     call_open: bool = True
     open_timeout: float = 5.0
     timeout: float
-    deadline: float
     archive: bool = False
+
+
+class Build(Struct, frozen=True, kw_only=True, tag="build"):
+    """A task of the child: build a program as if it were the first in its JVM."""
+
+    program: Program
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -516,16 +516,18 @@ class Limit(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Restore(Struct, frozen=True, kw_only=True):
-    """The child's next task: restore OLD's state into a job that it has built.
+class Restore(Struct, frozen=True, kw_only=True, tag="restore"):
+    """A task of the child: restore OLD's state into a job of the program that it has built last.
 
     OLD's state is the savepoint or checkpoint in ``folder``, or the ``_metadata`` in ``metadata``, which names files there.
-    ``program`` is its place in the request, ``job`` its place among the jobs of the program. ``limit`` is how many
-    real values are restored; without one they are those that stand in the heads of files, which are read in any case.
+    ``job`` is its place among the jobs of the program. ``limit`` is how many real values are restored; without one they are
+    those that stand in the heads of files, which are read in any case.
     """
 
     metadata: bytes = b""
     folder: str = ""
-    program: int = 0
     job: int = 0
     limit: Limit | None = None
+
+
+Command = Build | Restore

@@ -55,6 +55,7 @@ class Places:
 
     def forget(self) -> None:
         """Begin anew, with the first id, as in a JVM that has made no transformation."""
+        self.here = _line_of_java
         self.by_id, self._sinks = {}, []
         self._functions = []
         self._counter.set(0)

@@ -1,24 +1,28 @@
-"""Building a job in Java or SQL in a child process of its own, within a time."""
+"""A JVM in a child process: Flink builds programs in it and restores state into them, each within a time."""
 
 from __future__ import annotations
 
+import os
+import selectors
 import shutil
 import subprocess
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import TracebackType
 
 import msgspec
 
 from compat.loader.interpreter import Interpreter
-from compat.loader.jvm.archive import Archive, archive_for
+from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
 from compat.loader.jvm.model import (
-    Begun,
+    Build,
     Crash,
     Ended,
     JavaFrame,
@@ -31,12 +35,16 @@ from compat.loader.jvm.model import (
     Stuck,
     Submitted,
 )
-from compat.loader.process import Pipes, drain
+from compat.loader.process import MAX_RESULT
 
 DEFAULT_TIMEOUT = 60.0
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.loader.jvm.child import main; main(sys.argv[1:])"
 _DECODER: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+_STARTING = 20.0
+_MARGIN = 1.0
+_PULSE = 0.5
 _ENDING = 30.0
+_SAID = 16_384
 _TAIL = 3
 
 
@@ -51,10 +59,20 @@ class JvmOptions:
     timeout: float = DEFAULT_TIMEOUT
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a JVM is started with."""
+
+    flink: FlinkDistribution
+    java: Java
+    options: JvmOptions
+
+
 class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a program: the jobs it submitted, in order, and how it failed, if it did.
 
-    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then.
+    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then. ``restored`` are the answers
+    to restores, in order: fewer than were asked for where one of them took too long or ended the JVM.
     """
 
     jobs: tuple[Job, ...]
@@ -64,100 +82,250 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     restored: tuple[Restored, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Building:
-    """Programs on their way: :func:`start` makes it, :func:`finish` waits for the outcomes.
+    """A program on its way in a JVM: :meth:`JvmProcess.build` makes it, :meth:`outcome` waits for what comes of it.
 
-    ``folder`` is where Flink's classes put files that they want for a while.
+    ``number`` is its place among the programs of the JVM, from 1.
     """
 
-    folder: str
-    interpreter: Interpreter
-    pipes: Pipes
-    reading: threading.Thread
-    archive: Archive
+    jvm: JvmProcess
+    number: int
+    jobs: list[Job] = field(default_factory=list)
+    stuck: Stuck | None = None
+    ended: Ended | None = None
+    restored: list[Restored] = field(default_factory=list)
+
+    def restore(self, wanted: Restore) -> None:
+        """Have OLD's state restored into a job of this program, which is the last that its JVM was told to build."""
+        assert self.number == self.jvm.builds
+        self.jvm._tell(wanted, self)
+
+    def outcome(self) -> JvmOutcome | None:
+        """Wait for the program and the restores into it; None if the JVM had ended before it came to the program."""
+        outcome = self.jvm._wait(self)
+        if self.number == 1:
+            self.jvm.first = outcome
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A command that has no answer yet, and for how many seconds it may take."""
+
+    building: Building
+    is_build: bool
+    seconds: float
+
+
+class JvmProcess:
+    """A child process with one JVM that holds one Flink. It takes programs until it is closed, or until one ends it.
+
+    ``builds`` counts the programs that it was told to build; ``first`` is the outcome of the first of them.
+    Flink's classes put files that they want for a while into a folder that goes with the process.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        flink, java, options = setup.flink, setup.java, setup.options
+        self.setup = setup
+        self.builds = 0
+        self.first: JvmOutcome | None = None
+        self._archive = archive_for(flink, java)
+        self._folder = tempfile.mkdtemp(prefix="compat-jvm-")
+        self._asked: deque[_Asked] = deque()
+        self._changed = threading.Condition()
+        self._until = time.monotonic() + _STARTING
+        self._errors = bytearray()
+        self._gone = self._late = self._closed = False
+        self._code: int | None = None
+        self._interpreter = Interpreter(1, 0, start=_START)
+        self._write(
+            Request(
+                flink=flink.version,
+                classpath=flink.classpath,
+                java_library=str(java.library),
+                jvm_options=(*self._archive.options, *_jvm_options(java), f"-Djava.io.tmpdir={self._folder}"),
+                user_classpath=options.user_classpath,
+                options=options.options,
+                configuration=str(flink.configuration or ""),
+                harness=not flink.note,
+                call_open=options.call_open,
+                open_timeout=options.open_timeout,
+                timeout=options.timeout,
+                archive=self._archive.fresh is not None,
+            )
+        )
+        # It is read from the start: a child that cannot write takes no commands.
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+    def __enter__(self) -> JvmProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close() if kind is None else self.end()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it takes further programs."""
+        with self._changed:
+            return not (self._gone or self._closed)
+
+    def build(self, program: Program) -> Building:
+        """Have a program built, behind those that it was told to build before."""
+        self.builds += 1
+        building = Building(self, self.builds)
+        self._tell(Build(program=program), building)
+        return building
+
+    def close(self) -> None:
+        """Wait for what it was told to do, then end it, and all that it and its programs started."""
+        if self._closed:
+            return
+        process = self._interpreter.process
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._gone or not self._asked)
+            self._hang_up()
+            with suppress(subprocess.TimeoutExpired):
+                # One that makes an archive of its classes gets the time for it.
+                if process.wait(_ENDING if self._archive.fresh else 5.0) == 0:
+                    self._archive.keep()
+        finally:
+            self.end()
 
     def end(self) -> None:
-        """End the process and all that it started, and remove what they left behind."""
-        self.interpreter.end()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """End the process at once, and remove what it leaves behind."""
+        if self._closed:
+            return
+        self._closed = True
+        self._interpreter.process.kill()
+        self._reading.join()
+        self._hang_up()
+        self._interpreter.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _write(self, command: Request | Build | Restore) -> None:
+        """Give the child a command; one that has died tells so by its pipes."""
+        assert self._interpreter.process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._interpreter.process.stdin.write(msgspec.json.encode(command) + b"\n")
+            self._interpreter.process.stdin.flush()
 
-def _tell(interpreter: Interpreter, command: Request | Restore) -> None:
-    """Give the child a command; a child that died tells so by its pipes."""
-    assert interpreter.process.stdin is not None
-    with suppress(BrokenPipeError):
-        interpreter.process.stdin.write(msgspec.json.encode(command) + b"\n")
-        interpreter.process.stdin.flush()
+    def _hang_up(self) -> None:
+        """Tell the child that no command follows."""
+        assert self._interpreter.process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._interpreter.process.stdin.close()
 
+    def _tell(self, command: Build | Restore, building: Building) -> None:
+        seconds = self.setup.options.timeout + _MARGIN
+        if isinstance(command, Restore) and command.limit is not None:
+            seconds += command.limit.seconds
+        with self._changed:
+            if not self._asked:
+                self._until = max(self._until, time.monotonic() + seconds)
+            self._asked.append(_Asked(building, isinstance(command, Build), seconds))
+        self._write(command)
 
-def start(
-    programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions, grace: float = 0.0
-) -> Building:
-    """Start to build programs, one after the other in one JVM; ``grace`` are seconds more, for restores into them."""
-    archive = archive_for(flink, java)
-    folder = tempfile.mkdtemp(prefix="compat-jvm-")
-    deadline = time.monotonic() + options.timeout * len(programs) + grace
-    request = Request(
-        programs=tuple(programs),
-        flink=flink.version,
-        classpath=flink.classpath,
-        java_library=str(java.library),
-        jvm_options=(*archive.options, *_jvm_options(java), f"-Djava.io.tmpdir={folder}"),
-        user_classpath=options.user_classpath,
-        options=options.options,
-        configuration=str(flink.configuration or ""),
-        harness=not flink.note,
-        call_open=options.call_open,
-        open_timeout=options.open_timeout,
-        timeout=options.timeout,
-        deadline=deadline,
-        archive=archive.fresh is not None,
-    )
-    interpreter = Interpreter(1, 0, start=_START)
-    ((result_end, errors_end),) = interpreter.slots
-    pipes = Pipes(result_end=result_end, errors_end=errors_end)
-    # It is read from the start: a child that cannot write takes no commands.
-    reading = threading.Thread(target=_read, args=(interpreter, pipes, deadline), daemon=True)
-    reading.start()
-    _tell(interpreter, request)
-    return Building(folder, interpreter, pipes, reading, archive)
+    def _wait(self, building: Building) -> JvmOutcome | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._gone or all(one.building is not building for one in self._asked))
+            # Of what was still asked for when the process ended, it had come to the first at most.
+            begun = bool(self._asked) and self._asked[0].building is building
+        jobs, restored = tuple(building.jobs), tuple(building.restored)
+        if building.ended is not None:
+            return JvmOutcome(jobs=jobs, crash=building.ended.crash, restored=restored)
+        if not begun:
+            return None
+        if building.stuck is not None or self._late:
+            return JvmOutcome(jobs=jobs, timed_out=True, stuck=building.stuck.frames if building.stuck else ())
+        return JvmOutcome(jobs=jobs, crash=self._ended_itself(bool(jobs)))
 
+    def _read(self) -> None:
+        """Read what the child answers until it ends; one whose time is up is ended, so that nobody waits for it."""
+        result, errors = self._interpreter.slots[0]
+        pending = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(result, selectors.EVENT_READ)
+            selector.register(errors, selectors.EVENT_READ)
+            while result in selector.get_map() and not self._is_late(len(pending)):
+                for key, _ in selector.select(_PULSE):
+                    chunk = os.read(key.fd, 1 << 20)
+                    if not chunk:
+                        selector.unregister(key.fd)
+                    elif key.fd == errors:
+                        self._errors = (self._errors + chunk)[-_SAID:]
+                    else:
+                        pending += chunk
+                        if b"\n" in chunk:
+                            *lines, pending = pending.split(b"\n")
+                            for line in lines:
+                                self._answered(line)
+        if self._asked and not self._late:
+            with suppress(subprocess.TimeoutExpired):
+                self._code = self._interpreter.process.wait(_ENDING if self._archive.fresh else 5.0)
+        with self._changed:
+            self._gone = True
+            self._changed.notify_all()
 
-def _read(interpreter: Interpreter, pipes: Pipes, deadline: float) -> None:
-    """Read all that the child writes; one whose time is up ends, so that nobody waits for it to take a command."""
-    drain([pipes], deadline)
-    if not pipes.done:
-        interpreter.process.kill()
+    def _is_late(self, pending: int) -> bool:
+        """Whether an answer has taken its time, or is longer than any; the process is ended then."""
+        with self._changed:
+            self._late = bool(self._asked) and (time.monotonic() > self._until or pending > MAX_RESULT)
+        if self._late:
+            self._interpreter.process.kill()
+        return self._late
 
+    def _answered(self, line: bytes | bytearray) -> None:
+        try:
+            message = _DECODER.decode(line)
+        except msgspec.DecodeError:
+            return
+        with self._changed:
+            if not self._asked:
+                return
+            building, is_build = self._asked[0].building, self._asked[0].is_build
+            match message:
+                case Submitted(job=job) if is_build:
+                    building.jobs.append(job)
+                    return
+                case Stuck() if is_build:
+                    building.stuck = message
+                    return
+                case Ended() if is_build:
+                    building.ended = message
+                case Restored() if not is_build:
+                    building.restored.append(message)
+                case _:
+                    return  # nobody asked for it
+            self._asked.popleft()
+            if self._asked:
+                self._until = time.monotonic() + self._asked[0].seconds
+            self._changed.notify_all()
 
-def ask(building: Building, restore: Restore) -> None:
-    """Have OLD's state restored into a job that is being built; :func:`finish` gives the answers in order."""
-    _tell(building.interpreter, restore)
-
-
-def finish(building: Building) -> list[JvmOutcome]:
-    """Wait for the outcomes of the programs that were begun; the process and all that it started are gone afterwards.
-
-    There are fewer than programs if one of them ended the process or took too long: it is the last one then. The answers
-    to restores are with the last one.
-    """
-    assert building.interpreter.process.stdin is not None
-    with suppress(BrokenPipeError):
-        building.interpreter.process.stdin.close()
-    try:
-        building.reading.join()
-        code = _code(building) if building.pipes.done else None
-    finally:
-        building.end()
-    if code == 0:
-        building.archive.keep()
-    return _outcomes(building.pipes, code)
+    def _ended_itself(self, submitted: bool) -> Crash | None:
+        """A program that ended its process: with code 0 after a job, that is its way to end."""
+        if self._code == 0 and submitted:
+            return None
+        said = self._errors.decode("utf-8", "replace").strip()
+        if self._code is not None and 0 <= self._code < 128 and "Traceback" not in said:
+            return Crash(
+                type="SystemExit",
+                message=f"The program called System.exit({self._code}){'' if submitted else ' before it submitted a job'}.",
+                hint="Look at what the program needs: arguments follow --args.",
+            )
+        last = " / ".join(said.splitlines()[-_TAIL:])
+        return Crash(
+            type="ProcessEnded", message=f"The JVM ended before the program was done{': ' + last if last else '.'}"
+        )
 
 
 def build(program: Program, flink: FlinkDistribution, java: Java, options: JvmOptions) -> JvmOutcome:
-    """Build a program and wait for it."""
-    (outcome,) = finish(start([program], flink, java, options))
+    """Build a program in a JVM of its own and wait for it."""
+    (outcome,) = build_all([program], flink, java, options)
     return outcome
 
 
@@ -167,63 +335,11 @@ def build_all(
     """Build programs in as few JVMs as they let: one that ends its JVM costs the next ones a new one."""
     outcomes: list[JvmOutcome] = []
     while len(outcomes) < len(programs):
-        outcomes += finish(start(programs[len(outcomes) :], flink, java, options))
+        with JvmProcess(Setup(flink, java, options)) as jvm:
+            for building in [jvm.build(program) for program in programs[len(outcomes) :]]:
+                if (outcome := building.outcome()) is not None:
+                    outcomes.append(outcome)
     return outcomes
-
-
-def _code(building: Building) -> int | None:
-    """The exit code of a process that closed its pipe; one that makes an archive gets the time for it."""
-    try:
-        return building.interpreter.process.wait(_ENDING if building.archive.fresh else 5.0)
-    except subprocess.TimeoutExpired:
-        return None
-
-
-def _outcomes(pipes: Pipes, code: int | None) -> list[JvmOutcome]:
-    outcomes: list[JvmOutcome] = []
-    jobs: list[Job] = []
-    stuck: Stuck | None = None
-    open_program = True
-    for line in bytes(pipes.result).splitlines():
-        try:
-            message = _DECODER.decode(line)
-        except msgspec.DecodeError:
-            break  # cut off by the end of the process
-        match message:
-            case Begun():
-                jobs, open_program = [], True
-            case Submitted(job=job):
-                jobs.append(job)
-            case Stuck():
-                stuck = message
-            case Restored():
-                outcomes[-1] = msgspec.structs.replace(outcomes[-1], restored=(*outcomes[-1].restored, message))
-            case Ended(crash=crash):
-                outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=crash))
-                open_program = False
-    if open_program and (stuck is not None or not pipes.done):
-        frames = () if stuck is None else stuck.frames
-        outcomes.append(JvmOutcome(jobs=tuple(jobs), timed_out=True, stuck=frames))
-    elif open_program:
-        outcomes.append(JvmOutcome(jobs=tuple(jobs), crash=_ended_itself(pipes, code, bool(jobs))))
-    return outcomes
-
-
-def _ended_itself(pipes: Pipes, code: int | None, submitted: bool) -> Crash | None:
-    """A program that ended its process: with code 0 after a job, that is its way to end."""
-    if code == 0 and submitted:
-        return None
-    said = pipes.errors.decode("utf-8", "replace").strip()
-    if code is not None and 0 <= code < 128 and "Traceback" not in said:
-        return Crash(
-            type="SystemExit",
-            message=f"The program called System.exit({code}){'' if submitted else ' before it submitted a job'}.",
-            hint="Look at what the program needs: arguments follow --args.",
-        )
-    last = " / ".join(said.splitlines()[-_TAIL:])
-    return Crash(
-        type="ProcessEnded", message=f"The JVM ended before the program was done{': ' + last if last else '.'}"
-    )
 
 
 def _jvm_options(java: Java) -> tuple[str, ...]:

@@ -59,8 +59,8 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.java import find_java
     from compat.loader.jvm.model import JarProgram, Restore
-    from compat.loader.jvm.process import JvmOptions, ask, finish, start
-    from tests.compat.loader.jvm.support import flink_of
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import built, flink_of
 
     try:
         java = find_java()
@@ -68,7 +68,6 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
         pytest.skip(str(error))
     jar = str(GOLDEN / f"counting-{version}.jar")
     program = JarProgram(path=jar, main_class="Counting", arguments=("finish", "hashmap", "/nowhere", "new"))
-    building = start([program], flink_of(version), java, JvmOptions(options={}))
     names = [name for name, case in CASES.items() if case["version"] == version]
     folders = [GOLDEN / CASES[name]["saved"] for name in names]
     for name in names:
@@ -76,9 +75,9 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
         if "copied" in CASES[name]["maps"]:
             remap(name, tmp_path / name, "copied", "--copy")
             folders.append(tmp_path / name)
-    for folder in folders:
-        ask(building, Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder)))
-    answers = finish(building)[-1].restored
+    wanted = [Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder)) for folder in folders]
+    (outcome,) = built([(program, wanted)], flink_of(version), java, JvmOptions(options={}))
+    answers = outcome.restored
     assert [answer.failure for answer in answers] == [""] * len(folders)
     before, after = answers[: len(names)], answers[len(names) :]
     assert [answer.operators for answer in before] == [()] * len(names)

@@ -1,4 +1,4 @@
-"""Flink for tests."""
+"""Flink, and programs that it builds, for tests."""
 
 import pytest
 
@@ -19,3 +19,17 @@ def flink_of(version):
     if found.note:
         pytest.skip(found.note)
     return found
+
+
+def built(asked, flink, java, options):
+    """The outcomes of programs, each with restores into it, in one JVM."""
+    from compat.loader.jvm.process import JvmProcess, Setup
+
+    with JvmProcess(Setup(flink, java, options)) as jvm:
+        buildings = []
+        for program, restores in asked:
+            building = jvm.build(program)
+            for wanted in restores:
+                building.restore(wanted)
+            buildings.append(building)
+        return [building.outcome() for building in buildings]

@@ -11,7 +11,7 @@ from compat.loader.inputs import Input, InputKind
 from compat.loader.jvm.answers import answers_of
 from compat.loader.jvm.model import JarProgram, Restore
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
+from compat.loader.jvm.process import JvmOptions, build_all
 from compat.plan.facts import facts_of
 from compat.plan.model import Plan
 from compat.plan.reading import read
@@ -20,6 +20,7 @@ from compat.savepoint.load import read_old
 from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from tests.compat.loader.jvm.golden import CLASSES, program, records, savepoint
+from tests.compat.loader.jvm.support import built
 
 ERROR, UNKNOWN, WARNING, NOTE = Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE
 CASES = {
@@ -181,15 +182,13 @@ SAVED = {
 def saved(flink, java):
     """The plans of both sides, and what became of the savepoint in NEW, by name."""
     olds = build_all([program("2.3.0", name, "old") for name in SAVED], flink, java, JvmOptions(options={}))
-    building = start([program("2.3.0", name, "new") for name in SAVED], flink, java, JvmOptions(options={}))
-    for number, name in enumerate(SAVED):
+    asked = []
+    for name in SAVED:
         metadata = (savepoint("2.3.0", name) / "_metadata").read_bytes()
-        ask(building, Restore(metadata=metadata, folder=str(savepoint("2.3.0", name)), program=number))
-    news = finish(building)
-    answers = (
-        answers_of(told, {node.id: node for node in new.jobs[-1].nodes})
-        for new, told in zip(news, news[-1].restored, strict=True)
-    )
+        wanted = Restore(metadata=metadata, folder=str(savepoint("2.3.0", name)))
+        asked.append((program("2.3.0", name, "new"), [wanted]))
+    news = built(asked, flink, java, JvmOptions(options={}))
+    answers = (answers_of(new.restored[0], {node.id: node for node in new.jobs[-1].nodes}) for new in news)
     return {
         name: (plan_of(old.jobs[-1], "old"), plan_of(new.jobs[-1], "new"), answer)
         for name, old, new, answer in zip(SAVED, olds, news, answers, strict=True)

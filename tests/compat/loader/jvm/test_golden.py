@@ -9,9 +9,9 @@ from compat.loader.jvm.answers import migrations, problems
 from compat.loader.jvm.compiled import compiled
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.model import JarProgram, Restore
-from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
+from compat.loader.jvm.process import JvmOptions, build_all
 from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, SAMPLED, program, records, savepoint
-from tests.compat.loader.jvm.support import flink_of
+from tests.compat.loader.jvm.support import built, flink_of
 
 OPTIONS = JvmOptions(options={})
 FIELDS = {
@@ -48,10 +48,9 @@ def jobs(flink, java):
 
 def restores(flink, java, programs, savepoints):
     """What becomes of each savepoint in its program."""
-    building = start(programs, flink, java, OPTIONS)
-    for number, folder in enumerate(savepoints):
-        ask(building, Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder), program=number))
-    restored = finish(building)[-1].restored
+    wanted = [[Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder))] for folder in savepoints]
+    outcomes = built(zip(programs, wanted, strict=True), flink, java, OPTIONS)
+    restored = [one for outcome in outcomes for one in outcome.restored]
     assert not any(one.failure for one in restored)
     return [one.operators for one in restored]
 
@@ -193,10 +192,9 @@ def test_what_differs_is_said_in_words(restored, name, words):
 def from_jars(flink, java, jobs):
     """The restores of what the old programs would write when they are empty, by name."""
     names = pairs("2.3.0")
-    building = start([program("2.3.0", name, "new") for name in names], flink, java, OPTIONS)
-    for number, name in enumerate(names):
-        ask(building, Restore(metadata=jobs[name, "old"].savepoint, program=number))
-    return {name: one.operators for name, one in zip(names, finish(building)[-1].restored, strict=True)}
+    asked = [(program("2.3.0", name, "new"), [Restore(metadata=jobs[name, "old"].savepoint)]) for name in names]
+    outcomes = built(asked, flink, java, OPTIONS)
+    return {name: outcome.restored[0].operators for name, outcome in zip(names, outcomes, strict=True)}
 
 
 @pytest.mark.parametrize("name", pairs("2.3.0"))
@@ -244,8 +242,8 @@ def test_states_of_an_older_flink(flink, java):
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.17.2", "1.18.1", "1.19.2", "1.20.0", "2.0.0", "2.1.0"])
 def test_other_versions_of_flink(java, version):
-    building = start([JarProgram(path=str(PROGRAMS), main_class="AnyVersion")], flink_of(version), java, OPTIONS)
-    (outcome,) = finish(building)
+    any_version = JarProgram(path=str(PROGRAMS), main_class="AnyVersion")
+    (outcome,) = built([(any_version, [])], flink_of(version), java, OPTIONS)
     assert outcome.crash is None, outcome.crash
     (job,) = outcome.jobs
     places = {node.uid: node.source and node.source.line for node in job.nodes}
@@ -253,9 +251,8 @@ def test_other_versions_of_flink(java, version):
     (sums,) = (node for node in job.nodes if node.uid == "sums")
     assert [state.name for state in sums.states.states if state.scope == "keyed"] == ["_op_state"]
     assert compiled(job).hashes[sums.id] == sums.operator_id
-    building = start([JarProgram(path=str(PROGRAMS), main_class="AnyVersion")], flink_of(version), java, OPTIONS)
-    ask(building, Restore(metadata=job.savepoint))
-    (again,) = finish(building)[-1].restored
+    (outcome,) = built([(any_version, [Restore(metadata=job.savepoint)])], flink_of(version), java, OPTIONS)
+    (again,) = outcome.restored
     (restored,) = (one for one in again.operators if one.node == sums.id)
     assert {one.backend for one in restored.attempts} == {"hashmap", "rocksdb"}
     assert [one.failure for one in restored.attempts] == [None, None]

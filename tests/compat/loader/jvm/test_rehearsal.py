@@ -2,15 +2,15 @@
 
 import zipfile
 
-import msgspec
 import pytest
 
 from compat.loader.jvm.model import JarProgram, Limit, Restore
-from compat.loader.jvm.process import JvmOptions, ask, build_all, finish, start
+from compat.loader.jvm.process import JvmOptions, build_all
 from compat.state.flink.contents import Entry, group_of, places, read_groups
 from compat.state.flink.handles import InlineBytes, KeyGroups
 from compat.state.flink.metadata import read_metadata
 from tests.compat.loader.jvm.golden import JAVA, program, savepoint
+from tests.compat.loader.jvm.support import built
 from tests.state.flink import writer
 
 OPTIONS = JvmOptions(options={})
@@ -98,15 +98,12 @@ def with_values(folder, number):
 @pytest.fixture(scope="module")
 def answers(flink, java):
     """The answers to all restores, by name and what was asked for: one JVM."""
-    programs = [program("2.3.0", "pojo_field_added", "new")]
-    programs += [JarProgram(path=str(REHEARSED / name / "new.jar"), main_class=NAMES[name]) for name in NAMES]
-    asked = []
-    building = start(programs, flink, java, OPTIONS, grace=120)
+    programs = {name: JarProgram(path=str(REHEARSED / name / "new.jar"), main_class=NAMES[name]) for name in NAMES}
+    programs = {"pojo_field_added": program("2.3.0", "pojo_field_added", "new"), **programs}
+    asked = {name: [] for name in programs}
 
     def want(name, what, restore):
-        asked.append((name, what))
-        number = 0 if name == "pojo_field_added" else 1 + list(NAMES).index(name)
-        ask(building, msgspec.structs.replace(restore, program=number))
+        asked[name].append((what, restore))
 
     pojo = savepoint("2.3.0", "pojo_field_added")
     want("pojo_field_added", "all", Restore(folder=str(pojo), limit=ALL))
@@ -122,9 +119,14 @@ def answers(flink, java):
     want("pojo_field_added", "missing", Restore(folder=str(pojo / "nowhere")))
     for name in NAMES:
         want(name, "all", Restore(folder=str(REHEARSED / name / "savepoint"), limit=ALL))
-    outcomes = finish(building)
+    wanted = [(one, [restore for _, restore in asked[name]]) for name, one in programs.items()]
+    outcomes = built(wanted, flink, java, OPTIONS)
     assert [one.crash for one in outcomes] == [None] * len(programs)
-    return dict(zip(asked, outcomes[-1].restored, strict=True))
+    return {
+        (name, what): restored
+        for (name, one), outcome in zip(asked.items(), outcomes, strict=True)
+        for (what, _), restored in zip(one, outcome.restored, strict=True)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +143,9 @@ def avro(flink, java, tmp_path_factory):
     olds = [with_schema(jar, folder / f"{number}.jar", edit) for number, edit in enumerate(schemas.values())]
     entry = NAMES["avro_field_added_default"]
     outcomes = build_all([JarProgram(path=str(one), main_class=entry) for one in olds], flink, java, OPTIONS)
-    building = start([JarProgram(path=str(jar), main_class=entry)], flink, java, OPTIONS, grace=60)
-    for one in outcomes:
-        ask(building, Restore(metadata=one.jobs[-1].savepoint))
-    return dict(zip(schemas, finish(building)[-1].restored, strict=True))
+    wanted = [Restore(metadata=one.jobs[-1].savepoint) for one in outcomes]
+    (outcome,) = built([(JarProgram(path=str(jar), main_class=entry), wanted)], flink, java, OPTIONS)
+    return dict(zip(schemas, outcome.restored, strict=True))
 
 
 def with_schema(jar, changed, edit):

@@ -1,4 +1,5 @@
 import java.util.ArrayList;
+import java.util.Locale;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
@@ -19,6 +20,10 @@ public class Programs {
       case "hangs": hang(); return;
       case "leaves-thread": job("first", new Counts("n")); new Thread(Programs::sleep).start(); return;
       case "prints": for (int i = 0; i < 200_000; i++) System.out.println("a line of output " + i); job("first", new Counts("n")); return;
+      case "exits-later": job("first", new Counts("n")); new Thread(Programs::exitSoon).start(); return;
+      case "sets": System.setProperty("state.name", "other"); Locale.setDefault(Locale.GERMANY); job("first", new Counts("n")); return;
+      case "reads": job(Locale.getDefault().toString(), new Counts(System.getProperty("state.name", "n"))); return;
+      case "once": once(); return;
       case "twice": job("first", new Counts("n")); job("second", new Counts("m")); return;
       case "async": waits(); return;
       case "none": return;
@@ -34,6 +39,17 @@ public class Programs {
     StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
     env.fromSequence(1, 10).uid("numbers").keyBy(n -> n % 3).process(function).uid("counts").name("counts").sinkTo(new DiscardingSink<>()).uid("sink");
     env.execute(name);
+  }
+
+  static void exitSoon() { try { Thread.sleep(300); } catch (InterruptedException e) { throw new RuntimeException(e); } System.exit(7); }
+
+  /** Works only where no program of its kind ran before, as a native library of its own does. */
+  static void once() throws Exception {
+    if (Thread.getAllStackTraces().keySet().stream().anyMatch(t -> t.getName().equals("once"))) throw new IllegalStateException("loaded before");
+    Thread mark = new Thread(Programs::sleep, "once");
+    mark.setDaemon(true);
+    mark.start();
+    job("first", new Counts("n"));
   }
 
   static void waits() throws Exception {
