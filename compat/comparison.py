@@ -19,6 +19,7 @@ from compat.loader.inputs import (
     Limit,
     LoadOptions,
     is_snapshot,
+    needed,
     needs_pyflink,
     notes_of,
     opened,
@@ -320,7 +321,7 @@ def _begin_with_pyflink(
             try:
                 begun[side] = begin(given, load, jvms, side)
             except InputError as error:
-                failures.append(error.failure)
+                failures.append(needed(error.failure, outcomes[side]))
 
 
 def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:

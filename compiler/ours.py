@@ -6,7 +6,9 @@ The examples that ship with the package are programs like any user's, and so are
 from __future__ import annotations
 
 import os
+import re
 import sys
+import sysconfig
 from collections.abc import Iterable
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -16,12 +18,26 @@ ROOT = os.path.dirname(os.path.dirname(PACKAGE))
 """The folder that ``compat`` is imported from: site-packages, or a checkout."""
 
 _NAME = os.path.basename(os.path.dirname(PACKAGE))
+_STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+_INSTALLED = ("site-packages", "dist-packages")
+_TREES = (
+    (f"{_NAME}.compiler.datastream.common", "pyflink.common"),
+    (f"{_NAME}.compiler.datastream", "pyflink.datastream"),
+)
+_OUR_PATH = re.compile(rf" \([^()]*{os.sep}{_NAME}{os.sep}compiler{os.sep}[^()]*\)")
+_INNER = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
+_API = PACKAGE + "compiler" + os.sep
 _EXAMPLES = PACKAGE + "examples" + os.sep
 
 
 def is_our_file(path: str) -> bool:
     """True for the path of a source file of this package, as it stands in code objects and tracebacks."""
     return path.startswith(PACKAGE) and not path.startswith(_EXAMPLES)
+
+
+def is_api_file(path: str) -> bool:
+    """True for a source file of the API that programs call: what stands for PyFlink."""
+    return path.startswith((_API + "datastream" + os.sep, _API + "transformations" + os.sep))
 
 
 def is_our_module(name: str) -> bool:
@@ -38,6 +54,19 @@ def is_our_folder(path: str) -> bool:
 def is_machinery(path: str) -> bool:
     """True for code that a traceback of a program leaves out: ours, and Python's import system."""
     return path.startswith("<frozen") or is_our_file(path)
+
+
+def is_library(path: str) -> bool:
+    """True for code of Python and of what is installed, which is not the program's own."""
+    return path.startswith(_STANDARD) or any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALLED)
+
+
+def in_users_words(text: str) -> str:
+    """A message of Python's with PyFlink's names in the place of ours, which a program does not know."""
+    text = _OUR_PATH.sub("", text)
+    for ours, theirs in _TREES:
+        text = text.replace(ours, theirs)
+    return _INNER.sub(r"\1", text)
 
 
 def hide_checkout() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -43,6 +45,18 @@ class _Commands(click.Group):
         module, name = _COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what breaks in it is a fault of ours, which is told as such, with exit code 3."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, EOFError, BrokenPipeError):
+            raise
+        except Exception as error:
+            from compat.cli.faults import INTERNAL_ERROR, told
+
+            told(error)
+            sys.exit(INTERNAL_ERROR)
 
 
 @click.group(

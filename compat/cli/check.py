@@ -16,6 +16,7 @@ from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
+from compat.cli.faults import code_of
 from compat.cli.fixing import fixed, require_source
 from compat.cli.modes import Mode, require_programs
 from compat.cli.options import jars_of_old, loading, origin_options, server_options
@@ -216,7 +217,7 @@ def _both_ways(comparisons: list[Comparison], command: CheckCommand) -> list[Com
 
 def _code(outcome: Report | Undecided, command: CheckCommand) -> int:
     if isinstance(outcome, Undecided):
-        return UNDECIDED
+        return code_of(outcome.failures)
     failing = {finding.level for finding in outcome.findings if command.context.fails(finding.level)}
     if failing == {Level.UNKNOWN}:
         return UNDECIDED

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from compat.cli.faults import code_of
 from compat.cli.options import load_options, loading, split
 from compat.loader.failure import Failure
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
@@ -176,12 +177,12 @@ def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
     failure = error.failure
     if form == "json":
         _echo_json(_refused(error, settings))
-        return 2
+        return code_of([failure])
     click.echo(f"{failure.name}: {failure.rule}: {failure.message}", err=True)
     for line in (failure.traceback, failure.hint):
         if line:
             click.echo(line, err=True)
-    return 2
+    return code_of([failure])
 
 
 def _refused(error: InputError, settings: LoadOptions) -> Refused:

@@ -10,17 +10,20 @@ import faulthandler
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
-from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
+from compat.compiler.ours import is_our_file, is_our_module
 from compat.loader import shown
-from compat.loader.absent.values import AbsentModule, NotInstalled
+from compat.loader.absent.values import AbsentModule
 from compat.loader.absent.watch import Watch
+from compat.loader.crashes import crash_of, fault_of
+from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
-from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
+from compat.loader.request import BEGUN, Crash, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
 
@@ -78,23 +81,43 @@ def run(request: Request) -> Loaded:
     prepare(recorder, request.options)
     crash: Crash | None = None
     steady = False
+    layout: Layout | None = None
     try:
-        steady = _run_program(request, watch)
+        _surround(request)
+        moved = (request.taken_from, request.root) if request.taken_from else None
+        layout = layout_of(request.path, request.pyfiles, request.root, moved)
+        steady = _run_program(request, layout, watch)
         _check_uses(watch)
-    except NeedsPyFlink:
-        return Loaded(plans=(), needs_pyflink=True)
+    except NeedsPyFlink as error:
+        return _needing(error, show_path)
     except ProgramError as error:
         if error not in recorder.refusals:
             recorder.refuse(error)
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            crash = _exit_crash(error)
-        elif watch is not None and watch.refusals:
-            crash = _crash(watch.refusals[0], request, show_path)
     except BaseException as error:
-        crash = _crash(error, request, show_path)
+        if _asks_for_java(error):
+            return _needing(error, show_path)
+        refused = watch.refusals if watch is not None else []
+        if not isinstance(error, SystemExit) or error.code not in (None, 0):
+            crash = crash_of(error, show_path, layout)
+        elif refused:
+            crash = crash_of(refused[0], show_path, layout)
     absent = () if watch is None else tuple(watch.modules)
     return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent)
+
+
+def _needing(error: BaseException, show_path: Callable[[str], str]) -> Loaded:
+    """The result for a program that PyFlink itself has to build, with the line that asks for that."""
+    frames = crash_of(error, show_path).frames
+    return Loaded(plans=(), needs_pyflink=True, need=frames[-1] if frames else None)
+
+
+def _asks_for_java(error: BaseException) -> bool:
+    """Whether a program reached for an object of Java behind one of PyFlink's."""
+    return (
+        isinstance(error, AttributeError)
+        and str(error.name).startswith("_j_")
+        and is_our_module(type(error.obj).__module__)
+    )
 
 
 def _check_uses(watch: Watch | None) -> None:
@@ -103,15 +126,12 @@ def _check_uses(watch: Watch | None) -> None:
         raise watch.refusals[0]
 
 
-def _run_program(request: Request, watch: Watch | None) -> bool:
+def _run_program(request: Request, layout: Layout, watch: Watch | None) -> bool:
     """Run the file; gives whether another start must give the same."""
-    _surround(request)
-    moved = (request.taken_from, request.root) if request.taken_from else None
     missing = None
     if watch is not None:
         missing = watch.find_spec
         sys.meta_path.append(watch)
-    layout = layout_of(request.path, request.pyfiles, request.root, moved)
     ran = run_as_main(layout, request.arguments, missing=missing)
     return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 
@@ -133,63 +153,6 @@ def _is_ours(module: ModuleType) -> bool:
         or is_our_module(module.__name__)
         or is_our_file(file or "")
     )
-
-
-def _exit_crash(error: SystemExit) -> Crash:
-    code = error.code
-    message = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
-    return Crash(type="SystemExit", message=message, frames=())
-
-
-def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Crash:
-    hint = _namesake_hint(error, show_path)
-    if hint is None and isinstance(error, ModuleNotFoundError):
-        hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
-    if isinstance(error, NotInstalled):
-        hint = f"Install what provides the module {error.module!r} into the environment that runs compat."
-    frames = [
-        Frame(file=show_path(file), line=line, function=function, text=_line(file, line))
-        for file, line, function in _own_frames(error.__traceback__)
-    ]
-    if isinstance(error, SyntaxError) and error.filename is not None:
-        frames.append(
-            Frame(
-                file=show_path(error.filename),
-                line=error.lineno or 1,
-                function="<module>",
-                text=(error.text or "").rstrip("\n"),
-            )
-        )
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    kind = ModuleNotFoundError if isinstance(error, NotInstalled) else type(error)
-    return Crash(type=kind.__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
-
-
-def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
-    """Advice for a program that looks for its own ``compat`` and finds ours."""
-    if isinstance(error, ImportError):
-        concerned = is_our_module(error.name or "")
-    else:
-        concerned = isinstance(error, AttributeError) and error.obj is sys.modules["compat"]
-    path = namesake(sys.path) if concerned else None
-    if path is None:
-        return None
-    return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
-
-
-def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
-    """The frames of the program: not ours, nor those of the import machinery."""
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if not is_machinery(code.co_filename):
-            yield code.co_filename, traceback.tb_lineno, code.co_name
-        traceback = traceback.tb_next
-
-
-def _line(file: str, line: int) -> str:
-    import linecache
-
-    return linecache.getline(file, line).strip()
 
 
 def main(arguments: list[str]) -> None:
@@ -241,7 +204,14 @@ def _serve(request: Request, result_end: int, errors_end: int) -> None:
     os.dup2(errors_end, 2)
     if request.dump_after > 0:
         faulthandler.dump_traceback_later(request.dump_after)
-    result = run(request)
     with open(result_end, "wb", closefd=False) as file:
-        file.write(result.to_json())
+        file.write(BEGUN)
+        file.flush()
+        try:
+            result = run(request).to_json()
+        except Exception as error:
+            result = Loaded(plans=(), crash=fault_of(error)).to_json()
+        with suppress(Exception):
+            sys.stderr.flush()
+        file.write(result)
     os._exit(0)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from compat.compiler.versions import LATEST_FLINK
+from compat.loader.advice import REPORT, advice, report_of
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request
@@ -314,7 +315,11 @@ def load(
         return plans
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side), side)
+    try:
+        plans = _built_by_flink(given, options, side)
+    except InputError as error:
+        raise InputError(needed(error.failure, outcome)) from error
+    return proved(given, outcome, plans, side)
 
 
 def _built_by_flink(given: Input, options: LoadOptions, side: Side | None) -> tuple[Plan | Refused, ...]:
@@ -346,7 +351,18 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     for frame in crash.frames:
         lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
         lines += [f"    {frame.text.strip()}"] if frame.text else []
+    if crash.fault:
+        return Failure(
+            rule=Undecidable.INTERNAL_ERROR,
+            message=f"compat itself failed: {crash.type}: {crash.message}",
+            name=given.argument,
+            side=side,
+            traceback=report_of(lines, crash.type),
+            hint=REPORT,
+        )
     lines.append(f"{crash.type}: {crash.message}")
+    if crash.said:
+        lines += ["It said on standard error:", *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
@@ -355,7 +371,20 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         side=side,
         source=None if last is None else SourceLine(last.file, last.line),
         traceback="\n".join(lines),
-        hint=crash.hint,
+        hint=advice(crash, side),
+    )
+
+
+def needed(failure: Failure, outcome: Outcome) -> Failure:
+    """Why PyFlink itself cannot build a program, with the line that asks for it."""
+    need = outcome.need if isinstance(outcome, Loaded) else None
+    if need is None:
+        return failure
+    asked = f" ({need.text})" if need.text else ""
+    return replace(
+        failure,
+        message=f"{need.file}:{need.line}{asked} asks for what PyFlink alone has. {failure.message}",
+        source=SourceLine(need.file, need.line),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from functools import cache
 
 import msgspec
@@ -14,6 +15,9 @@ from compat.plan.fields import Record
 from compat.plan.model import Plan, Refused
 from compat.plan.writing import encoded
 from compat.state.frozen import frozen
+
+BEGUN = b" "
+"""What a child process writes before it runs a program: without it, the fault is ours."""
 
 
 class Request(Record, frozen=True, kw_only=True):
@@ -53,13 +57,37 @@ class Frame(Record, frozen=True, kw_only=True):
     text: str
 
 
+class Lacking(StrEnum):
+    """What a program may not have been given."""
+
+    ARGUMENTS = "arguments"
+    VARIABLE = "variable"
+    INPUT = "input"
+    FILE = "file"
+    MODULE = "module"
+
+
+class Lack(Record, frozen=True, kw_only=True):
+    """What a program was not given, by its name, and the places that were looked at (of a file: where it is)."""
+
+    what: Lacking
+    name: str = ""
+    places: str = ""
+
+
 class Crash(Record, frozen=True, kw_only=True):
-    """A program that ended in an exception: its type and message, and the program's own frames, outermost first."""
+    """A program that ended in an exception: its type and message, and the program's own frames, outermost first.
+
+    ``fault`` marks one that is ours: its frames are then our own. ``said`` is the end of what it said on standard error.
+    """
 
     type: str
     message: str
     frames: tuple[Frame, ...]
     hint: str | None = None
+    lacks: Lack | None = None
+    fault: bool = False
+    said: str = ""
 
 
 class _Job(Record, frozen=True, kw_only=True):
@@ -77,6 +105,7 @@ class _Result(Record, frozen=True, kw_only=True):
     steady: bool = False
     needs_pyflink: bool = False
     absent: tuple[str, ...] = ()
+    need: Frame | None = None
 
 
 @cache
@@ -91,7 +120,7 @@ class Loaded:
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` that it
     asked for a part of PyFlink that only PyFlink itself has, such as the Table API. ``absent`` are modules that are not
-    installed and that stand-ins were imported for.
+    installed and that stand-ins were imported for, ``need`` is the line that asks for PyFlink itself.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -99,6 +128,7 @@ class Loaded:
     steady: bool = False
     needs_pyflink: bool = False
     absent: tuple[str, ...] = ()
+    need: Frame | None = None
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -110,6 +140,7 @@ class Loaded:
                 steady=self.steady,
                 needs_pyflink=self.needs_pyflink,
                 absent=self.absent,
+                need=self.need,
             )
         )
 
@@ -130,6 +161,7 @@ class Loaded:
             steady=result.steady,
             needs_pyflink=result.needs_pyflink,
             absent=result.absent,
+            need=result.need,
         )
 
 

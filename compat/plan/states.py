@@ -14,7 +14,7 @@ from typing import Any
 
 from compat.compiler.datastream._location import here
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_module
+from compat.compiler.ours import in_users_words, is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
@@ -232,11 +232,11 @@ def _of_function(operator: PythonFunction, key: str | None, opening: Opening | N
         return [], None
     if opening is None:
         return [], "open() was not called (--no-open)"
-    context = _Recorder()
+    context = RuntimeContext()
     try:
         opening(lambda: function.open(context))
     except Exception as error:
-        return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {error}"
+        return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {in_users_words(str(error))}"
     states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
     if any(value is context for value in vars(function).values() if hasattr(function, "__dict__")):
         return states, (
@@ -281,7 +281,7 @@ class _Metrics:
         return lambda *_args, **_kwargs: self
 
 
-class _Recorder:
+class RuntimeContext:
     """A runtime context that remembers the states it is asked for (PyFlink: ``RuntimeContext``)."""
 
     def __init__(self) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import os
 import sys
-import sysconfig
 import threading
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
-from compat.compiler.ours import is_machinery
+from compat.compiler.ours import is_library, is_machinery
 from compat.loader.absent.sources import Load, Use, source_of
 from compat.loader.absent.values import (
     AbsentModule,
@@ -32,8 +32,6 @@ from compat.loader.absent.values import (
 )
 from compat.state.frozen import frozen
 
-_INSTALLED = ("site-packages", "dist-packages")
-_STANDARD = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 _Tracing = Callable[[FrameType, str, Any], Any]
 
 
@@ -101,7 +99,7 @@ class Watch:
             return True
         folders = list(getattr(package, "__path__", ()))
         is_namespace = package is not None and getattr(package, "__file__", None) is None
-        return is_namespace and bool(folders) and all(_is_installed(folder) for folder in folders)
+        return is_namespace and bool(folders) and all(is_library(folder + os.sep) for folder in folders)
 
     def _begin(self) -> None:
         """Watch from now on, also what is being run already."""
@@ -316,10 +314,4 @@ def _is_users(code: CodeType) -> bool:
 
 def _is_users_file(path: str) -> bool:
     """True for a file of the program: not of ours, of Python's, nor of what is installed."""
-    if path.startswith("<") or is_machinery(path) or _is_installed(path):
-        return False
-    return not path.startswith(tuple(folder + "/" for folder in _STANDARD))
-
-
-def _is_installed(path: str) -> bool:
-    return any(f"/{part}/" in path + "/" for part in _INSTALLED)
+    return not (path.startswith("<") or is_machinery(path) or is_library(path))

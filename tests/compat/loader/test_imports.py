@@ -58,4 +58,7 @@ def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
 ) -> None:
     path = tmp_path / "job.py"
     path.write_text(source, encoding="utf-8")
-    assert load_one(Request(path=str(path), shown="job.py")) == Loaded(plans=(), needs_pyflink=needs, steady=not needs)
+    outcome = load_one(Request(path=str(path), shown="job.py"))
+    assert isinstance(outcome, Loaded)
+    assert (outcome.plans, outcome.needs_pyflink, outcome.steady) == ((), needs, not needs)
+    assert (outcome.need is not None) == needs
