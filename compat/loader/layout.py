@@ -17,6 +17,7 @@ import importlib.util
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING
@@ -98,12 +99,16 @@ def find_layout(
     folder = os.path.dirname(os.path.abspath(program))
     root, why = (outermost, "") if outermost else _root(folder)
     package, top = _package(folder, source, outermost)
-    roots = [path for above in _upwards(folder, root) for path in (above, os.path.join(above, "src"))]
+    roots = [
+        os.path.normpath(os.path.join(above, below))
+        for above in _upwards(folder, root)
+        for below in ("", "src", *_source_folders(above))
+    ]
     first = folder if package is None else top
     return Layout(
         program=program,
         folder=folder,
-        roots=tuple(path for path in roots if path != first and os.path.isdir(path)),
+        roots=tuple(path for path in dict.fromkeys(roots) if path != first and os.path.isdir(path)),
         root=root,
         why=why,
         pyfiles=tuple(pyfiles),
@@ -209,6 +214,25 @@ def _upwards(folder: str, root: str) -> Iterator[str]:
         if folder == root or above == folder or not _is_below(folder, root):
             return
         folder = above
+
+
+def _source_folders(folder: str) -> list[str]:
+    """The folders that the ``pyproject.toml`` of a folder takes packages from, as poetry and setuptools read it."""
+    try:
+        import tomllib
+
+        with open(os.path.join(folder, "pyproject.toml"), "rb") as file:
+            tool = tomllib.load(file).get("tool", {})
+    except (ImportError, OSError, ValueError, RecursionError):
+        return []
+    found: list[object] = []
+    with suppress(AttributeError, TypeError):
+        found += [one.get("from") for one in tool.get("poetry", {}).get("packages", [])]
+    with suppress(AttributeError, TypeError):
+        found += tool.get("setuptools", {}).get("package-dir", {}).values()
+    with suppress(AttributeError, TypeError):
+        found += tool.get("setuptools", {}).get("packages", {}).get("find", {}).get("where", [])
+    return list(dict.fromkeys(one for one in found if isinstance(one, str)))
 
 
 def _is_below(folder: str, root: str) -> bool:

@@ -81,6 +81,30 @@ LAYOUTS = {
     "nearest first": ({"words.py": OTHER, "a/words.py": HERE, ".git/HEAD": ""}, "a/jobs/job.py", IMPORT),
     "beyond a nested project": ({"words.py": HERE, ".git/HEAD": "", "a/pyproject.toml": ""}, "a/jobs/job.py", IMPORT),
     "src": ({"src/words.py": HERE, "pyproject.toml": ""}, "jobs/job.py", IMPORT),
+    "where poetry takes packages from": (
+        {"parts/own/words.py": HERE, "pyproject.toml": "[tool.poetry]\npackages = [{include = 'own', from = 'parts'}]"},
+        "jobs/job.py",
+        "from own.words import WORD\n",
+    ),
+    "where setuptools takes packages from": (
+        {"lib/words.py": HERE, "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib']"},
+        "jobs/job.py",
+        IMPORT,
+    ),
+    "a package in two folders": (
+        {
+            "one/own/words.py": "from own.more import WORD\n",
+            "two/own/more.py": HERE,
+            "pyproject.toml": "[tool.setuptools.package-dir]\na = 'one'\nb = 'two'",
+        },
+        "jobs/job.py",
+        "from own.words import WORD\n",
+    ),
+    "settings of a project that are none": (
+        {"words.py": HERE, "pyproject.toml": "[tool]\npoetry = 1\nsetuptools = [3]"},
+        "jobs/job.py",
+        IMPORT,
+    ),
     "a package beside": ({"own/__init__.py": "", "own/words.py": HERE}, "job.py", "from own.words import WORD\n"),
     "a folder without __init__": ({"own/words.py": HERE, ".git": ""}, "jobs/job.py", "from own.words import WORD\n"),
     "its own package": ({"own/__init__.py": "", "own/words.py": HERE}, "own/job.py", "from own.words import WORD\n"),
