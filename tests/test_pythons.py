@@ -31,7 +31,6 @@ SUITE = [
     "tests/compat/loader/test_steadiness.py",
     "tests/compat/loader/test_imports.py",
     "tests/compiler/datastream/test_golden_programs.py",
-    "tests/compiler/test_driver.py",
     "tests/compiler/test_shipping.py",
 ]
 RUN = ["tests/compat/cli/test_run.py", "-k", "test_a_job_that_finishes"]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 from types import CodeType
 
 from compat.state.frozen import frozen
@@ -51,6 +52,7 @@ class Source:
         self._scopes: dict[tuple[str, int], list[ast.AST]] = {}
         self._decorators: list[_Position] = []
         self._at: dict[int, list[ast.AST]] = {}
+        self._crowded = {line for node in ast.walk(tree) for line in _crowded(node)}
         self.metaclasses: set[str] = set()
         renamed = {}
         for node in ast.walk(tree):
@@ -75,14 +77,6 @@ class Source:
                     load = self._load(node)
                     found.setdefault(load.line, []).append(load)
         return found
-
-    def crowded(self, code: CodeType) -> bool:
-        """Whether some line of a code object holds several statements, so that a name may be bound and loaded on it."""
-        lines = {line for _, _, line in code.co_lines() if line is not None}
-        return any(
-            sum(isinstance(node, ast.stmt) and not isinstance(node, _COMPOUND) for node in self._at.get(line, ())) > 1
-            for line in lines
-        )
 
     def class_of(self, code: CodeType) -> list[list[tuple[str, ...]]]:
         """The bases, keywords and decorators of the classes that a code object may be the body of: names with attributes."""
@@ -109,12 +103,19 @@ class Source:
         )
 
     def guarded(self, line: int) -> bool:
-        """Whether the program says what is to be where an import on a line fails, or takes all names at once."""
-        return any(
-            (isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names))
-            or self._handled(node, isinstance(node, ast.Import | ast.ImportFrom))
-            for node in self._at.get(line, ())
-        ) or self._handled_around(line)
+        """Whether the program says what is to be where an import on a line fails, or takes all names at once.
+
+        So it is where the line goes on with what may use the names: nobody looks at a line twice.
+        """
+        return (
+            line in self._crowded
+            or any(
+                (isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names))
+                or self._handled(node, isinstance(node, ast.Import | ast.ImportFrom))
+                for node in self._at.get(line, ())
+            )
+            or self._handled_around(line)
+        )
 
     def _handled_around(self, line: int) -> bool:
         """The same for a line within a statement that begins before it."""
@@ -187,7 +188,8 @@ class Source:
             targets = [parent.target]
         else:
             return False
-        return all(isinstance(target, ast.Name) for target in targets) and not self._in_class(parent)
+        is_alone = parent.lineno not in self._crowded and all(isinstance(target, ast.Name) for target in targets)
+        return is_alone and not self._in_class(parent)
 
     def _in_class(self, node: ast.AST) -> bool:
         while not isinstance(node, ast.Module):
@@ -208,7 +210,6 @@ _COMPREHENSIONS = {
 _SCOPED = (*_FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module, *_COMPREHENSIONS)
 _PASSING = (ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.BinOp)
 """Expressions whose value is not another one for what is in them."""
-_COMPOUND = (*_FUNCTIONS, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try)
 
 
 @cache
@@ -276,6 +277,15 @@ def _chain_called(node: ast.AST) -> tuple[str, ...]:
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     return _chain(node)
+
+
+def _crowded(node: ast.AST) -> Iterator[int]:
+    """The lines of statements in a node of which one begins on the line where the one before it ends."""
+    for _, body in ast.iter_fields(node):
+        if isinstance(body, list) and len(body) > 1 and isinstance(body[0], ast.stmt):
+            for one, other in pairwise(body):
+                if one.end_lineno == other.lineno:
+                    yield from range(one.lineno, other.end_lineno + 1)
 
 
 def _within(body: list[ast.stmt], line: int) -> bool:

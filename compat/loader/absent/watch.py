@@ -37,11 +37,10 @@ _Tracing = Callable[[FrameType, str, Any], Any]
 
 @frozen
 class _Code:
-    """A code object of the program: what its lines load, and whether a line holds several statements."""
+    """A code object of the program: what its lines load, and whether it may be the body of a class."""
 
     code: CodeType
     loads: Mapping[int, list[Load]]
-    crowded: bool
     is_class: bool
 
 
@@ -164,7 +163,6 @@ class Watch:
         if code is None:
             return None
         frame.f_trace = self._line
-        frame.f_trace_opcodes = code.crowded
         return self._line
 
     def _code(self, code: CodeType) -> _Code | None:
@@ -177,12 +175,12 @@ class Watch:
             self._metaclasses |= source.metaclasses
             loads, is_class = source.loads(code), bool(source.class_of(code))
             if loads or is_class:
-                known = _Code(code=code, loads=loads, crowded=source.crowded(code), is_class=is_class)
+                known = _Code(code=code, loads=loads, is_class=is_class)
         self._codes[id(code)] = known
         return known
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> _Tracing:
-        if event in ("line", "opcode"):
+        if event == "line":
             code = self._code(frame.f_code)
             for load in code.loads.get(frame.f_lineno, ()) if code is not None else ():
                 try:

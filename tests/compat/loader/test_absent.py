@@ -166,7 +166,12 @@ USED = {
     "a function of an operator": ("from absent import f", "stream.map(f)", "absent.f, which"),
     "in a comprehension": ("from absent import x", "xs = [x for _ in range(3)]", "absent.x, which"),
     "in a lambda that is called": ("from absent import x", "(lambda: x)()", "absent.x, which"),
-    "on the line of its import": ("", "from absent import x; uid = 'other' if x is None else uid", "absent.x, which"),
+    "on the line of its import": (None, "from absent import x; uid = 'other' if x is None else uid", None),
+    "on the line of its alias": (
+        "from absent import x",
+        "y = x; uid = 'other' if y is None else uid",
+        "absent.x, which",
+    ),
     "in another module": ("", "import using", "using.py:3 has absent.x, which"),
     "through another module": ("import helping", "uid = 'other' if helping.x is None else uid", "absent.x, which"),
     "an assigned expression": ("from absent import x", "uid = 'a' if (y := x) is None else 'b'", "absent.x, which"),
@@ -197,10 +202,10 @@ USED = {
 
 
 @pytest.mark.parametrize(("top", "body", "says"), USED.values(), ids=USED)
-def test_a_value_of_it_ends_the_program(tmp_path: Path, top: str, body: str, says: str | None) -> None:
+def test_a_value_of_it_ends_the_program(tmp_path: Path, top: str | None, body: str, says: str | None) -> None:
     (tmp_path / "using.py").write_text("import absent\nNAME = absent.x\nif NAME: pass\n")
     (tmp_path / "helping.py").write_text("from absent import x\n")
-    crash = load(tmp_path, f"import absent\n{top}" if says else top, body).crash
+    crash = load(tmp_path, f"import absent\n{top}" if says else top or "", body).crash
     assert crash is not None
     assert crash.type == "ModuleNotFoundError", crash
     if says is not None:
