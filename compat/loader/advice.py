@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -49,6 +48,8 @@ def said(errors: bytes) -> str:
 
 def report_of(trace: Sequence[str], kind: str) -> str:
     """What is to be reported of a fault of ours: versions, the command without its values, and our lines that led to it."""
+    import platform
+
     from compat import __version__
 
     system = f"{platform.system()} {platform.machine()}"

@@ -18,8 +18,8 @@ from typing import Any
 
 from compat.compiler.ours import is_our_file, is_our_module
 from compat.loader import shown
+from compat.loader.absent.late import LateWatch
 from compat.loader.absent.values import AbsentModule
-from compat.loader.absent.watch import Watch
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
@@ -31,7 +31,7 @@ from compat.plan.model import Plan, Refused
 class _Recorder:
     """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
 
-    def __init__(self, request: Request, show_path: Callable[[str], str], watch: Watch | None) -> None:
+    def __init__(self, request: Request, show_path: Callable[[str], str], watch: LateWatch | None) -> None:
         from compat.plan.encode import Encoding
 
         self.plans: list[Plan | Refused] = []
@@ -76,7 +76,7 @@ def run(request: Request) -> Loaded:
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
     from compat.compiler.errors import NeedsPyFlink, ProgramError
 
-    watch = None if request.strict_imports else Watch(show_path)
+    watch = None if request.strict_imports else LateWatch(show_path)
     recorder = _Recorder(request, show_path, watch)
     prepare(recorder, request.options)
     crash: Crash | None = None
@@ -96,12 +96,12 @@ def run(request: Request) -> Loaded:
     except BaseException as error:
         if _asks_for_java(error):
             return _needing(error, show_path)
-        refused = watch.refusals if watch is not None else []
+        refused = watch.refusals if watch is not None else ()
         if not isinstance(error, SystemExit) or error.code not in (None, 0):
             crash = crash_of(error, show_path, layout)
         elif refused:
             crash = crash_of(refused[0], show_path, layout)
-    absent = () if watch is None else tuple(watch.modules)
+    absent = () if watch is None else watch.modules
     return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent)
 
 
@@ -120,13 +120,13 @@ def _asks_for_java(error: BaseException) -> bool:
     )
 
 
-def _check_uses(watch: Watch | None) -> None:
+def _check_uses(watch: LateWatch | None) -> None:
     """Raise the refusal of a value of what is not installed, which the program passed over."""
     if watch is not None and watch.refusals:
         raise watch.refusals[0]
 
 
-def _run_program(request: Request, layout: Layout, watch: Watch | None) -> bool:
+def _run_program(request: Request, layout: Layout, watch: LateWatch | None) -> bool:
     """Run the file; gives whether another start must give the same."""
     missing = None
     if watch is not None:

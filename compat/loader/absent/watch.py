@@ -140,20 +140,13 @@ class Watch:
 
     # Uses
 
-    def opening(self, open_: Callable[[], object]) -> None:
-        """Call what opens a function. Raises ModuleNotFoundError where it uses what is not installed, whatever it caught."""
-        before = len(self.refusals)
-        try:
-            open_()
-        except NotInstalled:
-            pass
-        finally:
-            refused = self.refusals[before:]
-            del self.refusals[before:]
-            if refused:
-                self._resume()
+    def taken(self, begin: int) -> list[NotInstalled]:
+        """The refusals from a number on, which count as told from now on; what comes after them is watched, too."""
+        refused = self.refusals[begin:]
+        del self.refusals[begin:]
         if refused:
-            raise ModuleNotFoundError(str(refused[0]), name=refused[0].module) from None
+            self._resume()
+        return refused
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> _Tracing | None:
         return self._trace(frame)

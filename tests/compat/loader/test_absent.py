@@ -285,6 +285,18 @@ def test_states_are_not_known_where_open_uses_it(tmp_path: Path, line: str) -> N
         assert "the module 'absent' is not installed" in (count.states_unknown or ""), count.states_unknown
 
 
+def test_states_are_not_known_where_open_imports_it(tmp_path: Path) -> None:
+    text = OPEN.replace("import absent\nfrom absent import Error\n", "")
+    outcome = load(tmp_path, text.format(line="import absent\n        self.client = absent.Client()"), COUNT)
+    assert outcome.crash is None, outcome.crash
+    (plan,) = outcome.plans
+    (count,) = (one for one in plan.operators if one.uid == "c")  # type: ignore[union-attr]
+    assert "the module 'absent' is not installed" in (count.states_unknown or "")
+    unused = load(tmp_path, text.format(line="import absent"), COUNT)
+    (count,) = (one for one in unused.plans[0].operators if one.uid == "c")  # type: ignore[union-attr]
+    assert [state.name for state in count.states if not state.built_in] == ["count"]
+
+
 def test_a_use_behind_an_open_that_was_refused_is_refused(tmp_path: Path) -> None:
     body = COUNT + "\nenv.execute()\nuid = 'other' if absent.x is None else uid"
     crash = load(tmp_path, OPEN.format(line="absent.call()"), body).crash
