@@ -104,7 +104,7 @@ class FlinkLoading:
 
     def _disagreement(self, error: Disagreement, side: Side | None) -> Failure:
         return Failure(
-            rule=Undecidable.PROGRAM_FAILED,
+            rule=Undecidable.INTERNAL_ERROR,
             message=f"This is a fault of compat, not of the program: {error}",
             name=self._given.argument,
             side=side,

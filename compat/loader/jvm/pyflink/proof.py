@@ -24,7 +24,7 @@ def proved(
     if len(versions) > 1:
         raise InputError(
             Failure(
-                rule=Undecidable.PROGRAM_FAILED,
+                rule=Undecidable.INTERNAL_ERROR,
                 message=f"PyFlink is of Flink {real[0].flink}, and the check is for Flink {outcome.plans[0].flink}.",
                 name=given.argument,
                 side=side,
@@ -36,7 +36,7 @@ def proved(
         return outcome.plans
     raise InputError(
         Failure(
-            rule=Undecidable.PROGRAM_FAILED,
+            rule=Undecidable.INTERNAL_ERROR,
             message=f"This is a fault of compat, not of the program: PyFlink builds it otherwise. {found}",
             name=given.argument,
             side=side,
