@@ -91,7 +91,7 @@ def test_a_sample_runs_on_another_python(tmp_path: Path) -> None:
     if not others:
         pytest.skip(f"no Python of {', '.join(PYTHONS)} is on this machine besides {HERE}")
     python = environment(others[0], tmp_path / "venv", ".[fix]", *TESTING)
-    passes(python, *SAMPLE, "-k", "metaclasses or decorators or passed or except or main_job or examples")
+    passes(python, *SAMPLE, "-k", "metaclasses or decorators or passed or except or main_job")
 
 
 @pytest.mark.slow

@@ -30,6 +30,8 @@ class Policy:
     """Whether what is going on gives a class or a function its shape: a decorator, or the body of a class of a stand-in's."""
     is_typing: Callable[[], bool] = staticmethod(lambda: False)
     """Whether it is the module typing that asks."""
+    is_programs: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether it is a line of the program itself that asks, and no library."""
     is_metaclass: Callable[[str], bool] = staticmethod(lambda _: False)
 
 
@@ -67,7 +69,9 @@ class AbsentType(ABCMeta):
         try:
             made = ABCMeta.__new__(mcs, name, bases, namespace)
         except TypeError:  # as for one that is derived from dict too, which no exception can be
-            made = ABCMeta.__new__(mcs, name, tuple(base for base in bases if base not in derived), namespace)
+            made = ABCMeta.__new__(
+                mcs, name, tuple(base for base in bases if not isinstance(base, AbsentType)), namespace
+            )
         made.absent_module = derived[0].absent_module if derived else ""
         made.absent_values = {}
         made.absent_itself = False
@@ -120,9 +124,13 @@ class AbsentType(ABCMeta):
         return f"<{name_of(cls)}, which is not installed>"
 
     def __eq__(cls, other: object) -> bool:
+        if cls is not other and Policy.is_programs():
+            Policy.refuse(cls, "is compared")
         return cls is other
 
     def __hash__(cls) -> int:
+        if Policy.is_programs():
+            Policy.refuse(cls, "is looked up")
         return id(cls) >> 4
 
 

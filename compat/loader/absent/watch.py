@@ -15,7 +15,7 @@ import threading
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
-from types import CodeType, FrameType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
 from compat.compiler.ours import is_library, is_machinery
@@ -32,6 +32,7 @@ from compat.loader.absent.values import (
 )
 from compat.state.frozen import frozen
 
+_NAMES_OF = (globals, locals, eval, exec)
 _Tracing = Callable[[FrameType, str, Any], Any]
 
 
@@ -60,6 +61,7 @@ class Watch:
         Policy.refuse = self._refuse
         Policy.is_shape = self._is_shape
         Policy.is_typing = self._is_typing
+        Policy.is_programs = self._is_programs
         Policy.is_metaclass = lambda name: name in self._metaclasses
 
     # Imports
@@ -180,6 +182,8 @@ class Watch:
                     value, rest = _value(frame, load.name, load.attributes)
                     if is_stand_in(value):
                         self._judge(frame, load, value, rest)
+                    elif load.use is Use.VALUE and (held := _held(frame, value, load)) is not None:
+                        raise self._note(held, "which may be taken out of what holds it here", frame)
                 except Exception as error:  # whatever goes wrong here must not let anything pass
                     self.refusals.append(
                         NotInstalled(load.name, f"{type(error).__name__}: {error}", "while it was watched")
@@ -212,10 +216,7 @@ class Watch:
                 raise self._note(value, "which building the job uses", frame, rest)
 
     def _refuse(self, value: Any, use: str) -> NoReturn:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
-        raise self._note(value, f"which {use}", frame)
+        raise self._note(value, f"which {use}", _asking())
 
     def _note(self, value: Any, use: str, frame: FrameType | None, rest: Sequence[str] = ()) -> NotInstalled:
         where = "" if frame is None else f"{self._show(frame.f_code.co_filename)}:{frame.f_lineno} has "
@@ -223,18 +224,19 @@ class Watch:
         self.refusals.append(refusal)
         return refusal
 
+    def _is_programs(self) -> bool:
+        """Whether it is a line of the program that asks, and not the body of a class of a stand-in's."""
+        frame = _asking()
+        return frame is not None and _is_users(frame.f_code) and not self._is_body(frame)
+
     def _is_typing(self) -> bool:
         """Whether the module typing asks, which may be told anything."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = _asking()
         return frame is not None and frame.f_code.co_filename == typing.__file__
 
     def _is_shape(self) -> bool:
         """Whether the innermost line of the program is in a decorator, or in the body of a class of a stand-in's."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = _asking()
         if frame is None or not _is_users(frame.f_code):
             return False
         source = source_of(frame.f_code.co_filename)
@@ -268,6 +270,25 @@ def _value(frame: FrameType, name: str, attributes: tuple[str, ...]) -> tuple[An
             return value, attributes[place:]
         value = vars(value).get(attribute)
     return value, ()
+
+
+def _held(frame: FrameType, value: Any, load: Load) -> Any:
+    """A stand-in that may be taken, by a name that is not written there, out of what a line loads; None for none."""
+    if isinstance(value, BuiltinFunctionType) and value in _NAMES_OF:
+        scope = {**frame.f_globals, **frame.f_locals}
+    elif isinstance(value, ModuleType) and not load.attributes and value is not frame.f_globals.get("__builtins__"):
+        scope = vars(value)
+    else:
+        return None
+    return next((one for one in scope.values() if is_stand_in(one)), None)
+
+
+def _asking() -> FrameType | None:
+    """The innermost frame that is not ours."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 def _is_typing(value: Any) -> bool:

@@ -174,6 +174,26 @@ USED = {
     ),
     "in another module": ("", "import using", "using.py:3 has absent.x, which"),
     "through another module": ("import helping", "uid = 'other' if helping.x is None else uid", "absent.x, which"),
+    "taken out of another module": (
+        "import helping",
+        "uid = 'other' if getattr(helping, 'x') is None else uid",
+        "absent.x, which may be taken out",
+    ),
+    "taken out of the names": (
+        "from absent import x",
+        "uid = 'other' if globals()['x'] is None else uid",
+        "which may be taken out",
+    ),
+    "a type that is looked up": (
+        "from dataclasses import dataclass, fields\nfrom absent import T\n@dataclass\nclass Event:\n    a: T",
+        "types = {int: 1}\nuid = str(types.get(fields(Event)[0].type, 2))",
+        "absent.T, which is looked up",
+    ),
+    "a type that is compared": (
+        "from dataclasses import dataclass, fields\nfrom absent import T\n@dataclass\nclass Event:\n    a: T",
+        "uid = 'other' if fields(Event)[0].type == int else uid",
+        "absent.T, which is compared",
+    ),
     "an assigned expression": ("from absent import x", "uid = 'a' if (y := x) is None else 'b'", "absent.x, which"),
     "all names": ("", "from absent import *", None),
     "within a hint": ("from absent import x", "y: int = x.y(3)", "absent.x.y"),

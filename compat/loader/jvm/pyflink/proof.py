@@ -24,7 +24,7 @@ def proved(
     if len(versions) > 1:
         raise InputError(
             Failure(
-                rule=Undecidable.INTERNAL_ERROR,
+                rule=Undecidable.PROGRAM_FAILED,
                 message=f"PyFlink is of Flink {real[0].flink}, and the check is for Flink {outcome.plans[0].flink}.",
                 name=given.argument,
                 side=side,
