@@ -34,6 +34,7 @@ from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
 from compat.state.frozen import frozen
+from compat.state.regular import open_regular
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
+LARGEST_SOURCE = 4_000_000
 _FLINK_TELLS = ("java", "sql", "python")
 """The languages of plans that come from Flink itself, or PyFlink, and so know its version; one compiled here names none."""
 
@@ -528,8 +530,8 @@ def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:
         if given.kind in (InputKind.SAVEPOINT, InputKind.JAR):
             continue
         try:
-            with open(given.path, encoding="utf-8", errors="replace") as file:
-                sources[given.argument] = file.read(4_000_000).splitlines()
+            with open_regular(given.path) as file:
+                sources[given.argument] = file.read(LARGEST_SOURCE).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
     return sources

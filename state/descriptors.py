@@ -6,6 +6,7 @@ functions of reducing and aggregating state do not count, as in Flink.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, ClassVar
 
 from compat.state.ttl import StateTtlConfig
@@ -23,7 +24,10 @@ __all__ = [
 
 
 class StateDescriptor:
-    """The base of all descriptors. ``kind`` is Flink's name of the state's kind."""
+    """The base of all descriptors. ``kind`` is Flink's name of the state's kind.
+
+    ``made_at`` is the file and the line that made the descriptor; it does not count when two are compared.
+    """
 
     kind: ClassVar[str] = "UNKNOWN"
 
@@ -33,6 +37,7 @@ class StateDescriptor:
         self.name = name
         self.type_info = _type_of(type_info, name)
         self._ttl_config: StateTtlConfig | None = None
+        self.made_at = _caller()
 
     def get_name(self) -> str:
         """The name under which the state is kept; it must be unique in its operator."""
@@ -66,6 +71,14 @@ class StateDescriptor:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.type_info!r})"
+
+
+def _caller() -> tuple[str, int] | None:
+    """File and line of the innermost call that does not stand in this module."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def _type_of(given: TypeInformation | None, name: str) -> TypeInformation:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
 import click
 
 from compat import __version__
+from compat.cli.faults import told
 
 _COMMANDS = {
     "check": ("compat.cli.check", "check"),
@@ -47,16 +47,8 @@ class _Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what breaks in it is a fault of ours, which is told as such, with exit code 3."""
-        try:
+        with told():
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, EOFError, BrokenPipeError):
-            raise
-        except Exception as error:
-            from compat.cli.faults import INTERNAL_ERROR, told
-
-            told(error)
-            sys.exit(INTERNAL_ERROR)
 
 
 @click.group(

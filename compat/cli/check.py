@@ -16,7 +16,6 @@ from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
-from compat.cli.faults import code_of
 from compat.cli.fixing import fixed, require_source
 from compat.cli.modes import Mode, require_programs
 from compat.cli.options import jars_of_old, loading, origin_options, server_options
@@ -25,6 +24,7 @@ from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import ReportContext, prepare, render
+from compat.state.regular import open_regular
 
 FOUND, UNDECIDED = 1, 2
 
@@ -217,7 +217,7 @@ def _both_ways(comparisons: list[Comparison], command: CheckCommand) -> list[Com
 
 def _code(outcome: Report | Undecided, command: CheckCommand) -> int:
     if isinstance(outcome, Undecided):
-        return code_of(outcome.failures)
+        return UNDECIDED
     failing = {finding.level for finding in outcome.findings if command.context.fails(finding.level)}
     if failing == {Level.UNKNOWN}:
         return UNDECIDED
@@ -272,7 +272,7 @@ def _pairs(command: CheckCommand) -> int:
 
 
 def _pair_lines(path: str) -> Iterator[tuple[str, str]]:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue

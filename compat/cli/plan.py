@@ -11,10 +11,10 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from compat.cli.faults import code_of
 from compat.cli.options import load_options, loading, split
 from compat.loader.failure import Failure
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
+from compat.loader.lines import carrying
 from compat.plan.model import Plan, Refusal, Refused
 
 LINES = (".jsonl", ".jsonl.gz")
@@ -61,10 +61,11 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         return _page(job, settings, options)
     try:
         with opened(job, split(options["arguments"])) as given:
-            plans = _loaded(given, settings)
+            plans = _chosen(_loaded(given, settings), job, options["job"])
+            if options["path"] or options["form"] == "json":
+                plans = tuple(carrying(plan, given) for plan in plans)
     except InputError as error:
         return _failed(error, options["form"], settings)
-    plans = _chosen(plans, job, options["job"])
     if options["path"]:
         _write(options["path"], plans, job)
     code = 0
@@ -177,12 +178,12 @@ def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
     failure = error.failure
     if form == "json":
         _echo_json(_refused(error, settings))
-        return code_of([failure])
+        return 2
     click.echo(f"{failure.name}: {failure.rule}: {failure.message}", err=True)
     for line in (failure.traceback, failure.hint):
         if line:
             click.echo(line, err=True)
-    return code_of([failure])
+    return 2
 
 
 def _refused(error: InputError, settings: LoadOptions) -> Refused:

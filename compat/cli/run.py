@@ -18,6 +18,9 @@ from compat.cli.options import (
     surroundings_of,
 )
 
+_DETACHED = {"execution.attached": "false"}
+"""As with ``flink run -d``: the program does not wait for its jobs."""
+
 
 @click.command("run")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
@@ -68,7 +71,7 @@ def run(job: str, **options: Any) -> None:
         store=options["store"],
         master=options["master"],
         parallelism=options["parallelism"],
-        options=parse_definitions(options["definitions"]),
+        options={**(_DETACHED if options["detached"] else {}), **parse_definitions(options["definitions"])},
         savepoint=options["savepoint"],
         allow_non_restored=options["allow_non_restored"],
         claim=options["claim"].lower() == "claim",

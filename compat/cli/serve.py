@@ -34,11 +34,19 @@ _ROLE = click.Choice(["read", "push", "admin"])
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
-@click.option("--workers", type=click.IntRange(1), help="Processes that check (default: processors less one).")
+@click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
+@click.option(
+    "--worker-memory",
+    type=click.IntRange(256 * 1024 * 1024),
+    default=4 * 1024**3,
+    show_default=True,
+    help="Bytes that such a process may take.",
+)
 @click.option("--max-body", type=click.IntRange(1024), default=128 * 1024 * 1024, show_default=True, help="Bytes.")
 @click.option("--check-timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds.")
 @click.option("--head-timeout", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds.")
 @click.option("--body-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
+@click.option("--write-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
     """Serve the registry: the API under /api/v1, and pages for people.
 
@@ -63,6 +71,8 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 check_timeout=options["check_timeout"],
                 head_timeout=options["head_timeout"],
                 body_timeout=options["body_timeout"],
+                write_timeout=options["write_timeout"],
+                worker_memory=options["worker_memory"],
                 secure_cookies=options["https"],
                 **given,
             )
@@ -71,7 +81,9 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
             click.echo(f"The service cannot start: {error}", err=True)
             sys.exit(2)
         service.telemetry.log_to_stderr()
-        service.server.serve(app, listener, settings.head_timeout)
+        for lack in service.memory.lacking(settings, service.memory.available()):
+            service.telemetry.log("memory", level="warning", message=lack)
+        service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -149,7 +161,17 @@ def _service() -> Any:
     try:
         from sqlalchemy.exc import SQLAlchemyError
 
-        from compat.service import ServiceSettings, create_app, database, records, registry, requests, server, telemetry
+        from compat.service import (
+            ServiceSettings,
+            create_app,
+            database,
+            memory,
+            records,
+            registry,
+            requests,
+            server,
+            telemetry,
+        )
         from compat.service import settings as settings_module
     except ModuleNotFoundError as error:
         raise click.UsageError(
@@ -160,6 +182,7 @@ def _service() -> Any:
         ServiceSettings=ServiceSettings,
         create_app=create_app,
         database=database,
+        memory=memory,
         records=records,
         registry=registry,
         requests=requests,

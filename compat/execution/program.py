@@ -134,8 +134,10 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             program=layout.program,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=worker_setup(layout),
-            worker_folders=(layout.first, *(path for path in layout.pyfiles if not path.endswith(".py"))),
+            worker_setup=lambda elsewhere: worker_setup(
+                layout.first, *layout.folders, behind=layout.last, travelling=elsewhere
+            ),
+            worker_folders=(layout.first, *layout.folders),
         ),
         listener=narrator.tell,
         printer=narrator.printed,

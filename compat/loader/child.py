@@ -21,11 +21,15 @@ from compat.loader import shown
 from compat.loader.absent.late import LateWatch
 from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
+from compat.loader.descendants import end_all_below
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
-from compat.loader.request import BEGUN, Crash, Loaded, Request, requests_from_json
+from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
+
+PR_SET_CHILD_SUBREAPER = 36
+"""The number of Linux's request to become the parent of all processes below that lose theirs."""
 
 
 class _Recorder:
@@ -183,9 +187,19 @@ def main(arguments: list[str]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     os.close(2)  # it is the first program's, which must see the end of it
+    _keep_orphans()
     for pid in pids:
         os.waitpid(pid, 0)
+    end_all_below(os.getpid())
     os._exit(0)
+
+
+def _keep_orphans() -> None:
+    """Stay the ancestor of what programs leave behind, so that it ends with us. Nobody waits for this: programs run already."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _import_ahead(programs: bool) -> None:
@@ -213,5 +227,5 @@ def _serve(request: Request, result_end: int, errors_end: int) -> None:
             result = Loaded(plans=(), crash=fault_of(error)).to_json()
         with suppress(Exception):
             sys.stderr.flush()
-        file.write(result)
+        file.write(result + END)
     os._exit(0)

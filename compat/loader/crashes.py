@@ -20,10 +20,11 @@ from compat.compiler.ours import (
 from compat.loader import main_module
 from compat.loader.absent.values import NotInstalled
 from compat.loader.layout import Layout
-from compat.loader.request import Crash, Frame, Lack, Lacking
+from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
 
 _PARSERS = frozenset({"argparse", "click", "optparse", "typer", "docopt", "absl", "fire", "getopt"})
 _MOST = 20
+MOST_OF_A_LINE = 500
 _IN_API = "Look at what is passed on this line. If PyFlink itself takes it, please report that compat does not."
 
 
@@ -33,15 +34,15 @@ def crash_of(error: BaseException, show_path: Callable[[str], str], layout: Layo
     if _is_fault(traceback):
         return fault_of(error)
     frames = [
-        Frame(file=show_path(file), line=line, function=function, text=_line(file, line))
+        Frame(file=show_path(file), line=line, function=function, text=clipped(_line(file, line), MOST_OF_A_LINE))
         for file, line, function in _own(traceback)
     ]
     if isinstance(error, SyntaxError) and error.filename is not None:
-        text = (error.text or "").rstrip("\n")
+        text = clipped((error.text or "").rstrip("\n"), MOST_OF_A_LINE)
         frames.append(Frame(file=show_path(error.filename), line=error.lineno or 1, function="<module>", text=text))
     return Crash(
         type=_type(error),
-        message=in_users_words(_message(error)),
+        message=clipped(in_users_words(_message(error))),
         frames=tuple(frames[-_MOST:]),
         hint=_namesake_hint(error, show_path) or (_IN_API if _broke_in_api(traceback) else None),
         lacks=_lack(error, traceback, frames, show_path, layout),
@@ -57,7 +58,7 @@ def fault_of(error: BaseException) -> Crash:
             "compat/" + file.partition(f"{os.sep}compat{os.sep}")[2] if is_our_file(file) else os.path.basename(file)
         )
         frames.append(Frame(file=shown, line=line, function=frame.f_code.co_name, text=""))
-    return Crash(type=type(error).__name__, message=str(error), frames=tuple(frames[-_MOST:]), fault=True)
+    return Crash(type=type(error).__name__, message=clipped(_text(error)), frames=tuple(frames[-_MOST:]), fault=True)
 
 
 def _type(error: BaseException) -> str:
@@ -67,8 +68,16 @@ def _type(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         code = error.code
-        return f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
-    return error.msg if isinstance(error, SyntaxError) else str(error)
+        return f"The program called sys.exit({code!r})." if isinstance(code, int) else _text(code)
+    return error.msg if isinstance(error, SyntaxError) else _text(error)
+
+
+def _text(value: object) -> str:
+    """What an object of the program says that it is; its own code may fail."""
+    try:
+        return str(value)
+    except BaseException as error:
+        return f"(it cannot be told: its __str__ raised {type(error).__name__})"
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

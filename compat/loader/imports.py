@@ -9,16 +9,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from compat.compiler.errors import NeedsPyFlink
-from compat.compiler.ours import hide_checkout
+from compat.compiler.ours import ROOT, hide_checkout
 from compat.compiler.versions import PYFLINK_VERSION
-from compat.loader.layout import Layout
+
+if TYPE_CHECKING:
+    from compat.loader.copies import CopiedModules
 
 _TABLE = (
     "This program uses the Table API: its operators are made by Flink's planner, which only a JVM has. compat check and "
     "compat plan build it by PyFlink itself: write pip install 'stream-compat[pyflink]'."
 )
+_AT_START = frozenset(map(os.path.abspath, sys.path))
+"""What this process searched before the program began."""
 _TREES = {"datastream": "compat.compiler.datastream", "common": "compat.compiler.datastream.common"}
 _PACKAGES = ("datastream", "common", "datastream.connectors", "datastream.formats")
 _SIBLINGS = (
@@ -117,25 +122,61 @@ def prepare_for_programs() -> None:
 class WorkerSetup:
     """Prepares a Python worker for the functions of a program: it finds the modules that the program found.
 
-    ``layout`` is where they are. Python puts the working directory before all
-    else in a worker; where ``working_directory`` is False, the program did not search it, and it is taken off.
+    ``folders`` come first in its search path, as they did in the program's, and ``last`` at its end. Python puts the working
+    directory before all else in a worker; where ``working_directory`` is False, the program did not search it, and it is
+    taken off. ``copies`` travel to machines that may not have the folders, or others in their place.
     """
 
-    layout: Layout
+    folders: tuple[str, ...]
     working_directory: bool
+    last: tuple[str, ...] = ()
+    copies: CopiedModules | None = None
 
     def __call__(self) -> None:
         """Prepare this process."""
         prepare_for_programs()
-        dropped = [self.layout.first, *([] if self.working_directory else [os.getcwd()])]
-        sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in dropped]
-        self.layout.enter()
+        dropped = [] if self.working_directory else [os.getcwd()]
+        ahead, behind = self.folders, self.last
+        if self.copies is not None:
+            ahead, behind = self.copies.found(ahead), self.copies.found(behind)
+        placed = {*ahead, *behind}
+        rest = [path for path in sys.path if path not in placed and os.path.abspath(path) not in dropped]
+        sys.path[:] = [*ahead, *rest, *behind]
 
 
-def worker_setup(layout: Layout) -> WorkerSetup:
-    """The setup of workers for a program of this process whose own modules are where ``layout`` says."""
+def worker_setup(*folders: str, behind: Sequence[str] = (), travelling: bool = False) -> WorkerSetup:
+    """The setup of workers for the program of this process, whose own modules are in ``folders`` and where it added.
+
+    In ``behind`` is looked for what is nowhere else.
+
+    With ``travelling``, its modules are sent along: workers may be on other machines.
+    """
+    from compat.loader.copies import copied_modules
+
     here = os.getcwd()
-    return WorkerSetup(layout, here == layout.first or any(os.path.abspath(path) == here for path in sys.path))
+    ahead, added = _added_paths(folders)
+    last = tuple(dict.fromkeys([*added, *(path for path in behind if path not in ahead)]))
+    return WorkerSetup(
+        ahead,
+        here in ahead or any(os.path.abspath(path) == here for path in sys.path),
+        last,
+        copied_modules((*ahead, *last), folders) if travelling else None,
+    )
+
+
+def _added_paths(folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is searched for modules before Python's own, and behind them: ``folders``, and what the program added."""
+    import sysconfig
+
+    standard = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    paths = [os.path.abspath(path) for path in sys.path]
+    start = next((place for place, path in enumerate(paths) if path in standard), len(paths))
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    named = {os.path.abspath(path) for path in given if path} - {os.path.abspath(ROOT)}
+    known = {*standard, *(_AT_START - named)}
+    own = [path for path in paths if path not in known and os.path.exists(path)]
+    ahead = dict.fromkeys([*folders, *(path for path in own if path in paths[:start])])
+    return tuple(ahead), tuple(path for path in dict.fromkeys(own) if path not in ahead)
 
 
 def serve_pyflink() -> None:

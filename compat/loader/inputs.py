@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, report_of
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
-from compat.loader.request import Crash, Loaded, Request
+from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
+from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
+from compat.state.regular import open_regular, why_not_regular
 
 if TYPE_CHECKING:
     from compat.loader.revisions import Exported
@@ -119,7 +120,7 @@ class LoadOptions:
         return cls(
             options=dict(options),
             flink=flink or LATEST_FLINK,
-            timeout=timeout or DEFAULT_TIMEOUT,
+            timeout=min(timeout or DEFAULT_TIMEOUT, MOST_SECONDS),
             call_open=not no_open,
             jars=jars or FlinkJars(),
             exact=bool(exact),
@@ -190,6 +191,16 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
                 "--savepoints checks all savepoints below a folder.",
             )
         )
+    if (strange := why_not_regular(argument)) is not None:
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"{argument!r} is {strange}, not a file.",
+                name=argument,
+                side=side,
+                hint="Write what it gives to a file, and name that.",
+            )
+        )
     yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
 
 
@@ -258,7 +269,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
 def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
     """The plan snapshot in a file. Raises InputError."""
     try:
-        with open(given.path, "rb") as file:
+        with open_regular(given.path) as file:
             plan = read(file.read(LARGEST + 1))
     except OSError as error:
         raise InputError(
@@ -351,22 +362,23 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     for frame in crash.frames:
         lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
         lines += [f"    {frame.text.strip()}"] if frame.text else []
+    told = clipped(crash.message)
     if crash.fault:
         return Failure(
             rule=Undecidable.INTERNAL_ERROR,
-            message=f"compat itself failed: {crash.type}: {crash.message}",
+            message=f"compat itself failed: {crash.type}: {told}",
             name=given.argument,
             side=side,
             traceback=report_of(lines, crash.type),
             hint=REPORT,
         )
-    lines.append(f"{crash.type}: {crash.message}")
+    lines.append(f"{crash.type}: {told}")
     if crash.said:
         lines += ["It said on standard error:", *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
-        message=f"The program failed: {crash.type}: {crash.message}",
+        message=f"The program failed: {crash.type}: {told}",
         name=given.argument,
         side=side,
         source=None if last is None else SourceLine(last.file, last.line),
@@ -412,8 +424,8 @@ def _kind(argument: str, path: str, side: Side | None) -> InputKind:
     if ending != ".json":
         return InputKind.PROGRAM
     try:
-        with open(path, encoding="utf-8") as file:
-            head = file.read(4096)
+        with open_regular(path) as file:
+            head = file.read(4096).decode("utf-8", "ignore" if file.read(1) else "strict")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             Failure(

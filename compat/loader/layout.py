@@ -64,6 +64,16 @@ class Layout:
         """The folder that is searched first of all."""
         return self.folder if self.package is None else self.top
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders and archives among the ``pyfiles``."""
+        return tuple(path for path in self.pyfiles if not path.endswith(".py"))
+
+    @property
+    def last(self) -> tuple[str, ...]:
+        """Where a process that has no finder of its own may look last."""
+        return (*self.roots, *(os.path.dirname(path) for path in self.pyfiles if path.endswith(".py")))
+
     def enter(self, missing: Missing | None = None) -> None:
         """From now on, imports of this process find the program's modules; ``missing`` is asked for what nothing has."""
         if self.moved is not None:
@@ -127,7 +137,7 @@ class OwnModules:
         self._files = {
             os.path.splitext(os.path.basename(path))[0]: path for path in layout.pyfiles if path.endswith(".py")
         }
-        self._folders = [path for path in layout.pyfiles if not path.endswith(".py")]
+        self._folders = list(layout.folders)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

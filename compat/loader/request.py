@@ -90,6 +90,18 @@ class Crash(Record, frozen=True, kw_only=True):
     said: str = ""
 
 
+MOST_TOLD = 10_000
+"""Characters of what an exception says that are told on."""
+
+END = b"\n"
+"""The end of a result, which is one line: a process that the program left behind may keep the pipe open."""
+
+
+def clipped(text: str, most: int = MOST_TOLD) -> str:
+    """``text``, or its beginning and how much more there is."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} characters more)"
+
+
 class _Job(Record, frozen=True, kw_only=True):
     """A job on its way through the pipe."""
 
@@ -153,7 +165,9 @@ class Loaded:
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:  # as for half of a surrogate pair in a text
-            result = msgspec.convert(json.loads(text), _Result)
+            result = _converted(text)
+        except RecursionError:
+            raise ValueError("It is nested too deeply.") from None
         plans = tuple(plan for job in result.jobs if (plan := job.plan or job.refused) is not None)
         return cls(
             plans=plans,
@@ -163,6 +177,13 @@ class Loaded:
             absent=result.absent,
             need=result.need,
         )
+
+
+def _converted(text: bytes) -> _Result:
+    try:
+        return msgspec.convert(json.loads(text), _Result)
+    except RecursionError:
+        raise ValueError("It is nested too deeply.") from None
 
 
 def requests_to_json(requests: list[Request]) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from compat.state.frozen import frozen
 
 PREFIX = "git:"
+GIT_TIMEOUT = 120.0
 _SMALL = 1 << 18
 _LINK_TO_COMMIT = "160000"
 _PLAIN = ("-c", "core.sparseCheckout=false", "-c", "filter.lfs.smudge=cat", "-c", "filter.lfs.process=")
@@ -97,8 +98,9 @@ def _git(
             input=given or b"",
             capture_output=True,
             check=False,
+            timeout=GIT_TIMEOUT,
         )
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise NoRevision(f"git cannot be run: {error}.") from error
     if done.returncode != 0:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines()

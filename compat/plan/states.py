@@ -14,7 +14,7 @@ from typing import Any
 
 from compat.compiler.datastream._location import here
 from compat.compiler.errors import Location
-from compat.compiler.ours import in_users_words, is_our_module
+from compat.compiler.ours import in_users_words, is_our_file, is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
@@ -247,8 +247,11 @@ def _of_function(operator: PythonFunction, key: str | None, opening: Opening | N
     return states, None
 
 
-def _described(descriptor: Any, key: str | None, scope: StateScope, place: Location | None = None) -> State:
+def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Location | None = None) -> State:
+    """A state by its descriptor. Its place is where the program makes that, else where it asks for the state."""
     ttl = descriptor.ttl_config
+    made_at = getattr(descriptor, "made_at", None)
+    place = asked if made_at is None or is_our_file(made_at[0]) else Location(*made_at)
     return State(
         name=descriptor.name,
         kind=StateKind(descriptor.kind.lower()),

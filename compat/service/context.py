@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service.pool import Pools
+from compat.service.body import BodyRefused
+from compat.service.pool import Pools, Size
 from compat.service.registry import Registry
 from compat.service.requests import LARGEST_NUMBER, job_name
 from compat.service.settings import ServiceSettings
+from compat.service.shares import client_of
 from compat.service.telemetry import Metrics
 from compat.service.untrusted import RefusedBody
 
@@ -41,6 +44,32 @@ def service(request: Request) -> Service:
 async def blocking(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
     """Make a blocking call in a thread; gives its result."""
     return await run_in_threadpool(function, *arguments, **named)
+
+
+async def work(
+    request: Request, function: Callable[..., T], *arguments: Any, size: int | Size, timeout: float | None = None
+) -> T:
+    """Call ``function`` in a process for work of that size, for the client of a request; gives its result.
+
+    Raises what :meth:`~compat.service.pool.Pools.run` does, and BodyRefused when the client leaves: then the work is dropped.
+    """
+    pools = service(request).pools
+    task = asyncio.ensure_future(pools.run(function, *arguments, size=size, client=client_of(request), timeout=timeout))
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise BodyRefused(400, "The client went away.")
+        return task.result()
+    finally:
+        gone.cancel()
+        task.cancel()
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client closed its connection; the body was read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def answer(value: Any, status: int = 200) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
@@ -19,10 +19,11 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The sender of a request: the name of a token, or ``anonymous``."""
+    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``."""
 
     name: str
     role: Role
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +57,22 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A finding between two plans of a job that an admin let pass: by its fingerprint, in words, why, and who, by token."""
+
+    fingerprint: str
+    rule: str
+    title: str
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced."""
+    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced.
+
+    ``accepted`` are the findings of the check that were let pass.
+    """
 
     id: int
     job: str
@@ -67,6 +82,7 @@ class Promotion:
     check: int | None
     forced: bool
     reason: str | None
+    accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +98,10 @@ class CheckSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took."""
+    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took.
+
+    ``options`` is the key of what was asked (:class:`compat.service.options.Options`), None for a check of an older server.
+    """
 
     id: int
     job: str | None
@@ -97,6 +116,7 @@ class Check:
     by: str
     at: float
     seconds: float
+    options: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -146,9 +166,12 @@ class Token:
     created_at: float
 
 
-def moment(seconds: float) -> str:
-    """A time as ISO 8601, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def moment(seconds: float) -> str | None:
+    """A time as ISO 8601, in UTC; None for one that no calendar has: files and clocks may say anything."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -186,7 +209,13 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
         "check": promotion.check,
         "forced": promotion.forced,
         "reason": promotion.reason,
+        "accepted": [acceptance_json(accepted) for accepted in promotion.accepted],
     }
+
+
+def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
+    """What was let pass as the API gives it."""
+    return asdict(accepted)
 
 
 def side_json(side: CheckSide) -> dict[str, Any]:

@@ -79,6 +79,13 @@ class RuntimeContext(KeyedStateStore):
     def get_metrics_group(self) -> Any:
         """The group in which the function registers its metrics."""
 
+    @abstractmethod
+    def get_distributed_cache(self) -> Any:
+        """Where the files are that the program registered: ``get_file(name)`` gives a path.
+
+        Flink's Java API has it; PyFlink registers such files, and gives functions no way to them.
+        """
+
 
 class Function(ABC):  # noqa: B024
     """The base class of all functions. Flink: ``Function``."""

@@ -21,6 +21,7 @@ from compat.compiler.datastream.checkpoint_config import CheckpointConfig
 from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.common.execution_config import ExecutionConfig
+from compat.compiler.datastream.common.job_execution_result import DetachedJobExecutionResult, JobExecutionResult
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.datastream.program import current_program
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from compat.compiler.datastream._multiple import MultipleConnectedStreams
     from compat.compiler.datastream._stream import DataStream
     from compat.compiler.datastream.common.job_client import JobClient
-    from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
     from compat.compiler.transformations.model import Transformation
 
 __all__ = ["StreamExecutionEnvironment"]
 
+ATTACHED = "execution.attached"
 CHANGELOG = "state.changelog.enabled"
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 PYTHON_FILES = "python.files"
@@ -243,9 +244,14 @@ class StreamExecutionEnvironment(Sources):
         return MultipleConnectedStreams(self, *streams)
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Submit what was built as a job and wait for its end."""
+        """Submit what was built as a job and wait for its end; with ``execution.attached=false``, for nothing."""
         self.optimise()
-        client = self.submit(job_name, attached=True)
+        attached = self.configuration.get_boolean(ATTACHED, True)
+        client = self.submit(job_name, attached=attached)
+        if not attached:
+            detached = DetachedJobExecutionResult(client.get_job_id())
+            self._tell("on_job_executed", detached, None)
+            return detached
         try:
             result: JobExecutionResult = client.get_job_execution_result().result()
         except Exception as error:

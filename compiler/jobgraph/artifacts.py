@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from compat.compiler.errors import illegal_argument
 
@@ -16,8 +16,16 @@ def cached_files(options: Mapping[str, str]) -> dict[str, str]:
 
     Raises Flink's refusal of an entry without a name or a path.
     """
+    return {entry["name"]: entry["path"] for entry in _entries(options)}
+
+
+def executables(options: Mapping[str, str]) -> frozenset[str]:
+    """The names of those files that may be run."""
+    return frozenset(entry["name"] for entry in _entries(options) if entry.get("executable", "").lower() == "true")
+
+
+def _entries(options: Mapping[str, str]) -> Iterator[dict[str, str]]:
     text = options.get(CACHED_FILES, "")
-    files: dict[str, str] = {}
     entry: dict[str, str] = {}
     place = 0
     while place < len(text):
@@ -30,6 +38,5 @@ def cached_files(options: Mapping[str, str]) -> dict[str, str]:
         if end != ",":
             if not entry.get("name") or not entry.get("path"):
                 raise illegal_argument(f"An entry of {CACHED_FILES} needs a name and a path: {text}")
-            files[entry["name"]] = entry["path"]
+            yield entry
             entry = {}
-    return files

@@ -17,6 +17,7 @@ from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
 from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
 from compat.compiler.jobgraph.model import DistributionPattern, StreamConfig
+from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
 from compat.compiler.transformations.model import CoFeedback, Feedback
@@ -56,7 +57,11 @@ class InputGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSpec:
-    """An operator of a chain: ``operator`` is None for the ends of an iteration."""
+    """An operator of a chain: ``operator`` is None for the ends of an iteration.
+
+    ``tagged`` is True where a side output of it is read somewhere: PyFlink's merging may have made two operators of one, of
+    which only one has the side output.
+    """
 
     node: int
     id: str
@@ -71,6 +76,7 @@ class OperatorSpec:
     location: str | None = None
     loop: int | None = None
     wait: int = 0
+    tagged: bool = False
 
     @property
     def is_source(self) -> bool:
@@ -116,7 +122,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalPlan:
-    """All tasks of a job, and the stages that they run in, one a level."""
+    """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job."""
 
     job_name: str
     bounded: bool
@@ -125,6 +131,7 @@ class PhysicalPlan:
     stages: tuple[Stage, ...]
     execution_graph: ExecutionGraph
     options: Mapping[str, str] = field(default_factory=dict)
+    shipped: Shipped | None = None
 
     @property
     def widest(self) -> int:
@@ -193,6 +200,11 @@ class _Planning:
             for number, edge in enumerate(edge for edges in self._graph.edges_out.values() for edge in edges)
         }
         self._levels = self._level_of_vertices()
+        self._tagged = {
+            _last(node.operator)
+            for id, node in self._graph.nodes.items()
+            if any(edge.side_output is not None for edge in self._graph.edges_out[id])
+        } - {None}
 
     def run(self) -> PhysicalPlan:
         tasks = tuple(self._task(vertex) for vertex in self._execution.vertices)
@@ -268,6 +280,7 @@ class _Planning:
             location=None if node.location is None else str(node.location),
             loop=loop,
             wait=wait,
+            tagged=_last(config.operator) in self._tagged,
         )
 
     def _output(self, edge: StreamEdge, vertex: ExecutionJobVertex) -> OutputSpec:
@@ -301,6 +314,11 @@ def stages_of(tasks: Sequence[TaskSpec]) -> tuple[Stage, ...]:
     for task in tasks:
         slots.setdefault(task.level, set()).update(task.slots)
     return tuple(Stage(tuple(sorted(slots[level]))) for level in range(len(slots)))
+
+
+def _last(operator: Operator | None) -> int | None:
+    """Which function object gives the records that an operator emits, of those that were merged into it."""
+    return None if operator is None else id(operator.chained[-1].function if operator.chained else operator.function)
 
 
 def _sources(configs: Mapping[int, StreamConfig]) -> list[int]:

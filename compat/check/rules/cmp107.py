@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import hidden
+from compat.check.identity import hidden
 from compat.check.rule import Rule
 
 

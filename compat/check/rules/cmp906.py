@@ -17,5 +17,5 @@ RULE = Rule(
     "and the lines of compat that led to the fault. It holds nothing of the program.",
     old="stream.map(clean)",
     new="stream.map(clean)   # nothing is wrong here",
-    fix="Report it with the lines that are shown. The exit code is 3.",
+    fix="Report it with the lines that are shown.",
 )

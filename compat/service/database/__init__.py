@@ -61,6 +61,16 @@ class Database:
             connection.execute(text("SELECT 1"))
             return migrated(connection)
 
+    def space_left(self) -> int | None:
+        """Bytes that are left where the database's file is, 0 where it may not be written; None for a database elsewhere."""
+        if not self.sqlite:
+            return None
+        path = str(self._engine.url.database)
+        if not os.access(path, os.W_OK):
+            return 0
+        found = os.statvfs(os.path.dirname(os.path.abspath(path)))
+        return found.f_bavail * found.f_frsize
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()

@@ -22,9 +22,9 @@ def migrate(engine: Engine) -> None:
         with connection.begin():
             if engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            config = _config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            given = config()
+            given.attributes["connection"] = connection
+            command.upgrade(given, "head")
 
 
 def migrated(connection: Connection) -> bool:
@@ -32,13 +32,14 @@ def migrated(connection: Connection) -> bool:
     return MigrationContext.configure(connection).get_current_revision() == _head()
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(files("compat.service.database").joinpath("migrations")))
-    config.set_main_option("path_separator", "os")
-    return config
+def config() -> Config:
+    """Alembic's settings: where the scripts are."""
+    given = Config()
+    given.set_main_option("script_location", str(files("compat.service.database").joinpath("migrations")))
+    given.set_main_option("path_separator", "os")
+    return given
 
 
 @cache
 def _head() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
+    return ScriptDirectory.from_config(config()).get_current_head()

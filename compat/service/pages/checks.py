@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_number, query_number, service
+from compat.service.context import blocking, path_number, query_number, service, work
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.registry import NotFound
@@ -32,7 +32,7 @@ async def check(request: Request) -> Response:
     found = await blocking(parts.registry.checks.get, path_number(request, "id"))
     digests = [side.digest for side in (found.old, found.new) if side.digest is not None]
     size = sum([await blocking(_size, parts.registry.plans, digest) for digest in digests])
-    text = await parts.pools.run(sections.check_page, found, COOKIE in request.cookies, size=size)
+    text = await work(request, sections.check_page, found, COOKIE in request.cookies, size=size)
     return HTMLResponse(text)
 
 

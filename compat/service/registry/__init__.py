@@ -11,6 +11,7 @@ Raises SQLAlchemyError when the database does not answer.
 from __future__ import annotations
 
 from compat.service.database import Database
+from compat.service.registry.acceptances import Acceptances
 from compat.service.registry.checks import Checks
 from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.jobs import Jobs
@@ -29,5 +30,6 @@ class Registry:
         self.plans = Plans(database)
         self.jobs = Jobs(database)
         self.checks = Checks(database)
+        self.acceptances = Acceptances(database)
         self.savepoints = Savepoints(database)
         self.tokens = Tokens(database)

@@ -41,11 +41,13 @@ class Savepoints:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def list(self, job: str | None = None, limit: int = 1000) -> list[Savepoint]:
-        """Savepoints, newest first: of one job, or all."""
+    def list(self, job: str | None = None, limit: int = 1000, kinds: Collection[str] | None = None) -> list[Savepoint]:
+        """Savepoints, newest first: of one job, or all; of some kinds, or any."""
         query = select(*_COLUMNS).order_by(savepoints.c.modified_at.desc(), savepoints.c.id).limit(limit)
         if job is not None:
             query = query.where(savepoints.c.job == job)
+        if kinds is not None:
+            query = query.where(savepoints.c.kind.in_(kinds))
         with self._database.read() as connection:
             return [_savepoint(row) for row in connection.execute(query)]
 

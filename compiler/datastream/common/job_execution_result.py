@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from compat.compiler.datastream.common.job_id import JobID
+from compat.compiler.errors import ProgramError
 
-__all__ = ["JobExecutionResult"]
+__all__ = ["DetachedJobExecutionResult", "JobExecutionResult"]
 
 
 class JobExecutionResult:
@@ -34,3 +35,29 @@ class JobExecutionResult:
 
     def __str__(self) -> str:
         return f"Job {self._job_id} has finished after {self._net_runtime} ms."
+
+
+class DetachedJobExecutionResult(JobExecutionResult):
+    """The result of a job that was not waited for: only its id. Flink: ``DetachedJobExecutionResult``."""
+
+    def get_net_runtime(self) -> int:
+        """Raises ProgramError: it is not known."""
+        raise self._refused()
+
+    def get_accumulator_result(self, accumulator_name: str) -> Any:
+        """Raises ProgramError: it is not known."""
+        raise self._refused()
+
+    def get_all_accumulator_results(self) -> dict[str, Any]:
+        """Raises ProgramError: they are not known."""
+        raise self._refused()
+
+    @staticmethod
+    def _refused() -> ProgramError:
+        return ProgramError(
+            "Job was submitted in detached mode. Results of job execution, such as accumulators, runtime, etc. are not "
+            "available."
+        )
+
+    def __str__(self) -> str:
+        return f"Job {self._job_id} was submitted in detached mode."

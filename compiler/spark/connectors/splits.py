@@ -11,6 +11,17 @@ Split = dict[str, Any]
 """Plain data with an ``id``; the position inside it is part of it, so that a split is all that a checkpoint needs."""
 
 
+class CacheDamaged(Exception):
+    """The records of a cached stream are damaged or gone. Flink: ``ClusterDatasetCorruptedException``."""
+
+    def __init__(self, cache: int) -> None:
+        super().__init__(cache)
+        self.cache = cache
+
+    def __str__(self) -> str:
+        return "The records that were kept of a cached stream are damaged: they have to be made again."
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """The result of reading a split: records, their timestamps (or None), the split as it is now, and whether it is done."""

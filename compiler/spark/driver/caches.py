@@ -1,8 +1,8 @@
 """Streams that a program keeps between its jobs. Flink: ``CacheTransformation``, cluster partitions.
 
 The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them in
-the place of what made the stream; files that are damaged or gone are noticed before a job starts, which then makes the
-records again.
+the place of what made the stream. Files that are damaged or gone are noticed before a job starts, which then makes the
+records again, and by a job that reads them: unless something of it is committed already, ``execute()`` runs it anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 import pickle
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from compat.compiler.datastream.connectors.base import Sink
 from compat.compiler.datastream.connectors.base import Source as SourceConnector
 from compat.compiler.job import Job
 from compat.compiler.spark.connectors.sinks import ProvingCommitter
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.compiler.spark.connectors.splits import CacheDamaged, Read, Split, SplitEnumerator
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
 from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
 from compat.compiler.transformations.model import Sink as SinkTransformation
@@ -93,7 +93,7 @@ class Caches:
 
     def _source(self, cache: CacheTransformation) -> Source:
         operator = SourceOperator(
-            function=CachedRecords(self._path(cache.id), cache.output_type),
+            function=CachedRecords(self._path(cache.id), cache.output_type, cache.id),
             watermark_strategy=WatermarkStrategy.no_watermarks(),
         )
         return Source(
@@ -154,7 +154,7 @@ class CacheSink(Sink, ProvingCommitter):
         """The committer."""
         return self
 
-    def sweep(self, job_id: str, epoch: int) -> None:
+    def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
         """Nothing: files that the manifest does not name are not read."""
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
@@ -192,9 +192,10 @@ class CacheWriter:
 class CachedRecords(SourceConnector):
     """Reads what a :class:`CacheSink` wrote: a split is a file. The program itself pickled what is in it."""
 
-    def __init__(self, path: Path, produced_type: Any) -> None:
+    def __init__(self, path: Path, produced_type: Any, cache: int) -> None:
         super().__init__(bounded=True, produced_type=produced_type)
         self._path = path
+        self._cache = cache
 
     def create_enumerator(self, parallelism: int) -> _CachedFiles:
         """The enumerator."""
@@ -205,8 +206,14 @@ class CachedRecords(SourceConnector):
         return self
 
     def read(self, split: Split, limit: int) -> Read:
-        """Records of a file."""
-        records = pickle.loads((self._path / split["id"]).read_bytes())
+        """Records of a file. Raises CacheDamaged."""
+        try:
+            data = (self._path / split["id"]).read_bytes()
+        except OSError:
+            raise CacheDamaged(self._cache) from None
+        if hashlib.sha256(data).hexdigest() != split["digest"]:
+            raise CacheDamaged(self._cache)
+        records = pickle.loads(data)
         end = split["next"] + limit
         part = records[split["next"] : end]
         values, times = [value for value, _ in part], [time for _, time in part]
@@ -220,4 +227,5 @@ class _CachedFiles(SplitEnumerator):
         self._path = path
 
     def discover(self, known: set[str]) -> list[Split]:
-        return [{"id": name, "next": 0} for name in sorted(_manifest(self._path)) if name not in known]
+        found = sorted(_manifest(self._path).items())
+        return [{"id": name, "next": 0, "digest": digest} for name, digest in found if name not in known]

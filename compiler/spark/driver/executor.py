@@ -19,13 +19,15 @@ from compat.compiler.driver import compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
-from compat.compiler.spark.driver.master import JobCancelled, JobMaster
+from compat.compiler.spark.driver.dependencies import find_dependencies
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Listener, RunOptions, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
+from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.log import SnapshotLog
 
 _END = object()
@@ -34,7 +36,14 @@ _END = object()
 class RunningJob(JobClient):
     """The client of a job that runs in a thread of this process."""
 
-    def __init__(self, job: Job, make: Callable[[Callable[[list[Any]], None]], JobMaster]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        make: Callable[[Callable[[list[Any]], None]], JobMaster],
+        again: Callable[[int], RunningJob] | None = None,
+    ) -> None:
+        """``again`` runs the same job without the records that were kept of a cached stream."""
+        self._again = again
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
         super().__init__(JobID(self.master.job_id))
@@ -91,7 +100,13 @@ class RunningJob(JobClient):
 
     def get_job_execution_result(self) -> CompletableFuture:
         def result() -> JobExecutionResult:
-            self.wait()
+            try:
+                self.wait()
+            except JobFailed as error:
+                if error.failure.cache is None or self._again is None or self.master.coordinator.epoch:
+                    raise
+                again: JobExecutionResult = self._again(error.failure.cache).get_job_execution_result().result()
+                return again
             runtime = int((time.monotonic() - self._began) * 1000)
             return JobExecutionResult(self.get_job_id(), runtime, self.master.measured.accumulators())
 
@@ -138,6 +153,12 @@ class SparkExecutor:
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
+
+        def again(cache: int) -> RunningJob:
+            self.caches.forget(cache)
+            return self.submit(given)
+
+        given = job
         self.check()
         refuse_ignored(job)
         if self.options.flink is not None:
@@ -149,6 +170,7 @@ class SparkExecutor:
         refuse_unsafe(made.options, self._master)
         made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
+        dependencies = find_dependencies(made.options, job.location, here=self._runs_here)
         options, before = self._resumed(made)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
@@ -159,12 +181,13 @@ class SparkExecutor:
                 self.runner,
                 options,
                 before=before,
+                dependencies=dependencies,
                 listener=self._listener,
                 printer=self._printer,
                 collector=collector,
             )
 
-        client = RunningJob(job, make)
+        client = RunningJob(job, make, again if job.attached and job.collect is None else None)
         self.clients.append(client)
         self.caches.written(caches, lambda: client.master.status is JobStatus.FINISHED)
         return client
@@ -192,6 +215,14 @@ class SparkExecutor:
         if self._spark is None:
             refuse_unreachable(self._master)
 
+    @property
+    def _runs_here(self) -> bool:
+        """True where tasks run on this machine only."""
+        return self._master is None or self._master.startswith("local")
+
+    def _worker_setup(self) -> Callable[[], None] | None:
+        return None if self.options.worker_setup is None else self.options.worker_setup(not self._runs_here)
+
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """The runner of a plan's epochs."""
         from compat.compiler.spark.driver.runner import SparkRunner
@@ -200,7 +231,7 @@ class SparkExecutor:
         if self._spark is None:
             log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
             self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
-        return SparkRunner(made, self._spark, self.options.worker_setup)
+        return SparkRunner(made, self._spark, self._worker_setup())
 
     def abandon(self) -> None:
         """The process ends: its jobs do nothing more, and count as interrupted."""
@@ -226,4 +257,4 @@ class InProcessExecutor(SparkExecutor):
         """Nothing is needed."""
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
-        return InProcessRunner(made)
+        return InProcessRunner(made) if made.shipped is None else HostedRunner(made, self._worker_setup())

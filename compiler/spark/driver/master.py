@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import time
 import uuid
 from collections import Counter, deque
@@ -20,9 +21,10 @@ from compat.compiler.configuration import parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_of, prove_output
+from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
+from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.restarts import RestartStrategy
@@ -34,7 +36,7 @@ from compat.compiler.spark.driver.restore import (
     prepare_restore,
     saved_operators,
 )
-from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.savepoints import checkpoint_directory, take_savepoint, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.watch import Watch
@@ -45,6 +47,7 @@ from compat.compiler.spark.task.published import Collected, Printed, SentBack, W
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.files import without_scheme
 from compat.state.delta.log import SnapshotLog
 
 _RETAINED = "execution.checkpointing.num-retained"
@@ -62,7 +65,6 @@ _TICK = 0.02
 """Seconds until it is looked for input again."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
-_CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
 _TIMEOUT = "execution.checkpointing.timeout"
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
@@ -104,7 +106,7 @@ class _Abandoned(Exception):
 class JobMaster:
     """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
 
-    ``before`` is the job to go on with, whose driver died.
+    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class JobMaster:
         options: RunOptions,
         *,
         before: JobEntry | None = None,
+        dependencies: Dependencies | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
@@ -132,6 +135,7 @@ class JobMaster:
         self._written = 0.0
         self.abandoned = False
         self._before = before
+        self._dependencies = dependencies
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
@@ -170,13 +174,23 @@ class JobMaster:
         self._lock = self.store.lock(self.job_id)
         try:
             self._take_over(restoration)
+            self._ship()
             self._to(JobStatus.CREATED)
         except BaseException:
             self._lock.close()
             raise
 
+    def _ship(self) -> None:
+        """Put what the job's functions need where its machines see it. Raises StoreError."""
+        if self._dependencies is not None:
+            shipped = self._dependencies.ship(self.store.directory(self.job_id) / "shipped")
+            self.plan = replace(self.plan, shipped=shipped)
+
     def _take_over(self, restoration: Restoration | None) -> None:
         """Open the store, with what is restored in it."""
+        folder = checkpoint_directory(self.plan.options)
+        if folder and self._before is None:
+            self.store.place_state(self.job_id, without_scheme(folder))
         log = SnapshotLog.create(self.store.state(self.job_id))
         if restoration is not None:
             restoration.into(log)
@@ -185,6 +199,10 @@ class JobMaster:
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
         self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         self.coordinator.restore(exact=self._before is not None)
+        if restoration is not None or self._before is not None:
+            self._next_timer = (
+                MIN_TIMESTAMP  # tasks know their timers: the first epoch asks them, be there input or not
+            )
         if restoration is not None and restoration.snapshot.is_savepoint:
             self.coordinator.pending.clear()  # published before it was taken
         if self._plan_json is not None:
@@ -200,12 +218,6 @@ class JobMaster:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
             self._tell("started", name=self.plan.job_name, checkpoint=self.coordinator.epoch)
-            for option in _CHECKPOINT_DIRECTORIES:
-                if self.plan.options.get(option):
-                    where = self.store.state(self.job_id)
-                    self._tell(
-                        "note", text=f"{option} is not used: checkpoints of jobs on Spark are in their store, {where}"
-                    )
             self._runner = self._make_runner(self.plan)
             self._loop()
         except _Abandoned:
@@ -222,6 +234,7 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
+                shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
             self._lock.close()
         return self.status
 
@@ -325,10 +338,15 @@ class JobMaster:
         return True
 
     def _wait_for_work(self) -> bool:
-        if self._drain or (self._next_timer is not None and self._next_timer <= self._now()):
+        if self._drain:
             return True
-        if time.monotonic() >= self._rests and next_epoch.is_due(self.coordinator):
-            return True
+        timer = self._next_timer is not None and self._next_timer <= self._now()
+        if timer or time.monotonic() >= self._rests:
+            due = next_epoch.is_due(
+                self.coordinator
+            )  # in any case: a source whose splits are not known yet is not at its end
+            if due or timer:
+                return True
         time.sleep(_TICK)
         return False
 
@@ -361,6 +379,8 @@ class JobMaster:
             floors=coordinator.floors,
             described=coordinator.described,
             clock=self.options.clock,
+            runs=coordinator.runs,
+            version=coordinator.log.version,
         )
         assert self._runner is not None
         self.executions.deploy()
@@ -415,14 +435,13 @@ class JobMaster:
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
         for each in self.coordinator.pending:
-            spec = self._specs[each.operator_id]
-            committer = None if spec.operator is None else committer_of(spec.operator.function)
+            committer, name = self._committer(each.operator_id), self._specs[each.operator_id].name
             try:
                 if committer is not None:
                     committer.commit(each.committables, (each.transaction, self.coordinator.epoch))
             except Exception as error:
                 raise StoreError(
-                    f"What operator {spec.name!r} wrote cannot be published: {type(error).__name__}: {error}. "
+                    f"What operator {name!r} wrote cannot be published: {type(error).__name__}: {error}. "
                     "Nothing is lost: it is published when the job goes on."
                 ) from error
         self.coordinator.pending.clear()
@@ -434,13 +453,24 @@ class JobMaster:
                 prove_output(operator.function, each.committables)
 
     def _sweep(self) -> None:
-        """Remove what attempts left that failed, or whose driver died: nothing of an epoch after the last one counts."""
+        """Remove what attempts left that failed, or whose driver died: only what is still to be published counts."""
+        pending = {
+            path
+            for each in self.coordinator.pending
+            if isinstance(committer := self._committer(each.operator_id), ProvingCommitter)
+            for path, _ in committer.files(each.committables)
+        }
         for _, spec in self.plan.operators():
             if isinstance(spec.operator, LegacySink | SinkWriter):
-                committer = committer_of(spec.operator.function)
+                committer = self._committer(spec.id)
                 if isinstance(committer, ProvingCommitter):
                     with suppress(OSError):
-                        committer.sweep(self.job_id, self.coordinator.epoch)
+                        committer.sweep(self.job_id, self.coordinator.epoch, pending)
+
+    def _committer(self, operator_id: str) -> Committer | None:
+        """What publishes the output of an operator."""
+        operator = self._specs[operator_id].operator
+        return None if operator is None else committer_of(operator.function)
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:
@@ -496,12 +526,15 @@ class JobMaster:
             return
 
     def _wait_to_restart(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up.
+
+        Records of a cached stream that are damaged are so at each attempt.
+        """
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._delay(failure)
-        if delay is None:
+        if delay is None or failure.cache is not None:
             raise JobFailed(failure)
         if self.status is not JobStatus.RESTARTING:
             self._to(JobStatus.RESTARTING)

@@ -29,7 +29,8 @@ class RunOptions:
     stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
     that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``. ``replicas`` is
     where hosts keep local state.
-    ``worker_setup`` is called in each Python worker before it loads the plan, and finds modules in ``worker_folders``.
+    ``worker_setup`` gives what is called in each Python worker before it loads the plan, when the first job is run; it is
+    told whether workers may be on other machines. Modules are in ``worker_folders``.
     ``flink`` is the version of Flink to follow where it is not the one that the job says.
     """
 
@@ -44,7 +45,7 @@ class RunOptions:
     plan_of: PlanOf | None = None
     check: Check | None = None
     clock: Callable[[], int] | None = None
-    worker_setup: Callable[[], None] | None = None
+    worker_setup: Callable[[bool], Callable[[], None]] | None = None
     worker_folders: tuple[str, ...] = ()
     flink: str | None = None
 

@@ -193,7 +193,7 @@ def find_snapshot(path: str) -> Snapshot:
     if (directory / "state" / "_delta_log").exists():
         return Snapshot(directory, directory / "state", number)
     if (directory / "_delta_log").exists():
-        of_job = directory.name == "state" and (directory.parent / "job.json").exists()
+        of_job = directory.name == "state" and any((directory.parent / name).exists() for name in ("job.json", PLAN))
         found = Snapshot(directory.parent if of_job else directory, directory, number)
         if not of_job and not found.is_savepoint:
             raise StoreError(f"{text} was not finished: {METADATA} is missing. Take the savepoint again.")
@@ -256,4 +256,6 @@ def _migrations(
 
 def give_up(snapshot: Snapshot) -> None:
     """Remove a snapshot that a job claimed and needs no longer."""
+    if snapshot.table.is_symlink():
+        shutil.rmtree(snapshot.table.resolve().parent, ignore_errors=True)
     shutil.rmtree(snapshot.directory, ignore_errors=True)

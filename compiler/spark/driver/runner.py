@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
@@ -21,8 +22,9 @@ from compat.compiler.spark.task.epochs import (
     Ran,
     Subtasks,
     TaskFailure,
-    pack,
+    opened,
     run_partition,
+    sealed,
 )
 from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away
 from compat.compiler.spark.task.stream_task import TaskReport
@@ -35,17 +37,15 @@ class SparkRunner:
     """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan."""
 
     def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] | None = None) -> None:
-        from pyspark import cloudpickle
-
         self._spark = spark
         self._stages = plan.stages
         self._widest = plan.widest
         self._id = uuid.uuid4().hex
-        dumps: Any = cloudpickle.dumps
-        self._packed = HostLoad(dumps(setup), pack(plan))
+        self._packed = HostLoad.of(plan, setup)
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
+        self._places: Places | None = None
 
     def prepare(self) -> None:
         try:
@@ -57,13 +57,13 @@ class SparkRunner:
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         try:
-            parcels = self._job(spec).collect()
+            parcels = self._job(sealed(spec)).collect()
         except Exception as error:
             raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
         runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
         if len({(level, partition) for level, partition, _ in runs}) < len(runs):
             raise EpochLost("Spark computed a part of the epoch twice, after it had lost the first result.")
-        return [parcel for parcel in parcels if not isinstance(parcel, _Runs)]
+        return [opened(parcel) for parcel in parcels if not isinstance(parcel, _Runs)]
 
     def _job(self, spec: EpochSpec) -> Any:
         """The RDD whose elements are an epoch's results, on Spark as it is now."""
@@ -71,13 +71,18 @@ class SparkRunner:
         if context is not self._known:
             self._plan = context.broadcast(self._packed)
             first = self._stages[0].partitions
-            self._base = context.parallelize(range(first), first)
+            self._base = context.parallelize(list(range(first)), first)
+            self._places = None if self._spark.local else Places(context, _same)
+            if self._places is not None:
+                self._base = self._base.persist()  # its tasks go where it is kept
             self._known = context
         context.setJobGroup(self._id, "an epoch", interruptOnCancel=True)
         stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
         for level in range(1, len(self._stages)):
-            partitions = self._stages[level].partitions
-            stage = stage.partitionBy(partitions, _same).mapPartitionsWithIndex(self._level(spec, level))
+            stage = stage.partitionBy(self._stages[level].partitions, _same)
+            if self._places is not None:
+                stage = self._places.kept(stage)
+            stage = stage.mapPartitionsWithIndex(self._level(spec, level))
         return stage.values()
 
     def cancel(self) -> None:
@@ -96,6 +101,9 @@ class SparkRunner:
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
                     context.parallelize(range(tasks), tasks).foreachPartition(_clearing(self._id, folder))
             self._plan.unpersist()
+            if self._places is not None:
+                self._base.unpersist()
+                self._places.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +129,12 @@ def _level(
 ) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
     def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         if plan_id not in _plans:
-            setup, packed = broadcast.value
-            ready = pickle.loads(setup)
+            load: HostLoad = broadcast.value
+            ready = pickle.loads(load.setup)
             if ready is not None and not _plans:
                 ready()
             _plans.clear()
-            _plans[plan_id] = pickle.loads(packed)
+            _plans[plan_id] = pickle.loads(load.plan if load.shipped is None else load.outline)
             collect_rarely()
         runs = {(level, partition, uuid.uuid4().hex)}
 
@@ -134,15 +142,17 @@ def _level(
             for _, parcel in pairs:
                 if isinstance(parcel, _Runs):
                     runs.update(parcel.runs)
-                else:
+                elif parcel is not None:
                     yield parcel
 
         plan: PackedPlan = _plans[plan_id]
         here = Subtasks(plan)
-        host = Host(plan_id, plan.stages[level].slots[partition], broadcast.value)
+        host = Host(plan_id, plan.stages[level].slots[partition], broadcast.value, spec.folder)
+        all_hosted = broadcast.value.shipped is not None
 
         def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-            return (host if vertex in plan.lasting else here).run(spec, vertex, subtask, buffers)
+            where = host if all_hosted or vertex in plan.lasting else here
+            return where.run(spec, vertex, subtask, buffers)
 
         yield from run_partition(plan, spec, level, partition, incoming() if level else (), run_subtask)
         known = _Runs(frozenset(runs))

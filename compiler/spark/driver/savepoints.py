@@ -16,11 +16,19 @@ SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 """Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
 
 _OLDER = "state.savepoints.dir"
+CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
+"""Where checkpoints go. Flink: ``FileSystemCheckpointStorage``."""
+_OLDER_CHECKPOINTS = "state.checkpoints.dir"
 
 
 def savepoint_directory(options: Mapping[str, str]) -> str:
     """The directory for savepoints that a program sets; empty where it sets none."""
     return options.get(SAVEPOINT_DIRECTORY) or options.get(_OLDER) or ""
+
+
+def checkpoint_directory(options: Mapping[str, str]) -> str:
+    """The directory for checkpoints that a program sets; empty where it sets none."""
+    return options.get(CHECKPOINT_DIRECTORY) or options.get(_OLDER_CHECKPOINTS) or ""
 
 
 def take_savepoint(

@@ -27,6 +27,8 @@ _SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.daemon.module": "compat.compiler.spark.task.daemon",
     "spark.locality.wait": "0",
+    # Tasks prefer the machine that has their state, not the one that most of their input is on.
+    "spark.shuffle.reduceLocality.enabled": "false",
     "spark.speculation": "false",
     "spark.shuffle.compress": "false",
     "spark.sql.adaptive.enabled": "false",

@@ -72,6 +72,20 @@ class JobStore:
         """The state table of a job."""
         return str(self.directory(job_id) / "state")
 
+    def place_state(self, job_id: str, folder: str) -> None:
+        """Have a new job's state lie in ``folder``, in one of the job's own, as Flink lays checkpoints there.
+
+        Raises StoreError.
+        """
+        link, target = self.directory(job_id) / "state", Path(folder).absolute() / job_id / "state"
+        try:
+            if not os.path.lexists(link):
+                target.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(target)
+        except OSError as error:
+            instead = "give another directory for checkpoints (execution.checkpointing.dir)"
+            raise unwritable("The directory for checkpoints", folder, error, instead) from error
+
     def savepoint_path(self, job_id: str) -> Path:
         """A new path for a savepoint, in Flink's spelling."""
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
@@ -116,8 +130,10 @@ class JobStore:
         self._put(self.directory(entry.job_id) / "job.json", asdict(entry))
 
     def write_plan(self, job_id: str, plan: dict[str, Any]) -> None:
-        """Keep the plan of a job, for checks against its checkpoints."""
-        self._put(self.directory(job_id) / "plan.json", plan)
+        """Keep the plan of a job, for checks against its checkpoints; beside its state too, where that is elsewhere."""
+        directory = self.directory(job_id)
+        for place in dict.fromkeys((directory, (directory / "state").resolve().parent)):
+            self._put(place / "plan.json", plan)
 
     @staticmethod
     def _put(path: Path, data: dict[str, Any]) -> None:

@@ -9,7 +9,12 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.job import Job
 from compat.compiler.spark.connectors.sinks import placed, unsupported_sink
 from compat.compiler.spark.connectors.sources import unsupported_source
-from compat.compiler.spark.driver.savepoints import SAVEPOINT_DIRECTORY, savepoint_directory
+from compat.compiler.spark.driver.savepoints import (
+    CHECKPOINT_DIRECTORY,
+    SAVEPOINT_DIRECTORY,
+    checkpoint_directory,
+    savepoint_directory,
+)
 from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
 from compat.compiler.streamgraph.model import Task
@@ -17,7 +22,6 @@ from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.files import why_not_local
 
-_ATTACHED = "execution.attached"
 _WITHOUT_FUNCTION = (
     ops.Window
     | ops.KeyedReduce
@@ -50,15 +54,13 @@ def refuse_unsupported(plan: PhysicalPlan) -> None:
 def refuse_ignored(job: Job) -> None:
     """Raises a ProgramError for options that would have the program told something else than it asks for."""
     options = job.settings.options
-    if options.get(_ATTACHED, "true").strip().lower() == "false":
-        raise ProgramError(
-            f"{_ATTACHED}=false has execute() return before the job ends, which it does not here: call execute_async(), or "
-            "give compat run the option --detached.",
-            location=job.location,
-        )
-    problem = why_not_local(savepoint_directory(options))
-    if problem is not None:
-        raise ProgramError(f"The directory for savepoints, {SAVEPOINT_DIRECTORY}: {problem}.", location=job.location)
+    for what, option, folder in (
+        ("savepoints", SAVEPOINT_DIRECTORY, savepoint_directory(options)),
+        ("checkpoints", CHECKPOINT_DIRECTORY, checkpoint_directory(options)),
+    ):
+        problem = why_not_local(folder)
+        if problem is not None:
+            raise ProgramError(f"The directory for {what}, {option}: {problem}.", location=job.location)
 
 
 def with_placed_sinks(plan: PhysicalPlan) -> PhysicalPlan:

@@ -14,6 +14,7 @@ from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compat.compiler.spark.task.environment import DistributedCache
 from compat.compiler.spark.task.published import Published
 from compat.compiler.transformations.operators import Operator
 from compat.state.delta.replica import Reader
@@ -66,14 +67,19 @@ class OperatorContext:
     batch: bool = False
     store: str = ""
     job_id: str = ""
+    cached: Mapping[str, str] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)
     opened: Opened = field(default_factory=Opened)
 
 
 class Output:
-    """Where an operator's records go: the main stream, and side outputs by tag."""
+    """Where an operator's records go: the main stream, and side outputs by tag.
 
-    def __init__(self) -> None:
+    Where it is not ``tagged``, pairs with a tag are records of the main stream.
+    """
+
+    def __init__(self, *, tagged: bool = True) -> None:
+        self.tagged = tagged
         self.main: list[Consumer] = []
         self.side: dict[str, list[Consumer]] = {}
 
@@ -232,6 +238,9 @@ class TaskRuntimeContext(RuntimeContext):
     def get_metrics_group(self) -> MetricGroup:
         return MetricGroup(self._context.metrics)
 
+    def get_distributed_cache(self) -> DistributedCache:
+        return DistributedCache(self._context.cached)
+
     def _state(self) -> KeyedBackend:
         if self._backend is None:
             raise RuntimeError(
@@ -281,11 +290,15 @@ class Emitter:
         self.times: list[int | None] = []
 
     def take(self, results: Iterable[Any] | None, timestamp: int | None) -> None:
-        """Emit the results of a call; a result (tag, value) goes to the side."""
+        """Emit the results of a call; a result (tag, value) goes to the side.
+
+        Where no side output of the operator is read at all, it is a record like any other, as PyFlink has it.
+        """
         if results is None:
             return
+        tagged = self._output.tagged
         for result in results:
-            if type(result) is tuple and result and type(result[0]) is OutputTag:
+            if tagged and type(result) is tuple and result and type(result[0]) is OutputTag:
                 self.to_side(result[0].tag_id, result[1], timestamp)
             else:
                 self.values.append(result)

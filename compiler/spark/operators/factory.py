@@ -169,7 +169,7 @@ class _InnerOutput(Output):
     """The output of an operator with others merged behind it: side outputs are the node's, watermarks go down the chain."""
 
     def __init__(self, outer: Output) -> None:
-        super().__init__()
+        super().__init__(tagged=outer.tagged)
         self.side = outer.side
 
     def _all(self) -> list[Any]:

@@ -72,8 +72,11 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
         backend, handle = self.backend, self.handler(input)
         value: Any = NO_RECORD
         hashable = distinct_keys(values) is not None
+        timers = self.timers.processing
         try:
             for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+                if timers.soonest < MAX_WATERMARK and not self.context.batch:
+                    self.advance_processing_time(self.context.clock())
                 if hashable:
                     backend.key = backend.slot = key
                     backend.namespace = VOID
@@ -99,7 +102,10 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
         self.output.watermark(timestamp)
 
     def advance_processing_time(self, now: int) -> None:
-        self._fire(self.timers.processing.due(now), TimeDomain.PROCESSING_TIME)
+        timers = self.timers.processing
+        if timers.soonest <= now:
+            self._fire(timers.due(now), TimeDomain.PROCESSING_TIME)
+            timers.look()
 
     def next_timer(self) -> int | None:
         return self.timers.processing.next()

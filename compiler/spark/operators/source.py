@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceKind, reader_of
-from compat.compiler.spark.connectors.splits import SourceWork, Split
+from compat.compiler.spark.connectors.splits import CacheDamaged, SourceWork, Split
 from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compat.compiler.spark.state.changes import Changes
@@ -81,6 +81,8 @@ class SourceOperator(StreamOperator):
             if self._assigner is not None:
                 before = times if times is not None else [MIN_TIMESTAMP] * len(read.values)
                 times = list(map(self._assigner.extract_timestamp, read.values, before))
+        except CacheDamaged:
+            raise
         except Exception as error:
             self.fail(NO_RECORD, error)
         self.splits.append((read.split, read.done))

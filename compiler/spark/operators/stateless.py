@@ -19,6 +19,7 @@ from compat.compiler.spark.operators.base import (
     open_functions,
 )
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.task.records import range_check
 from compat.compiler.transformations import operators as ops
 
 Handler = Callable[[Any, int | None], None]
@@ -162,12 +163,22 @@ class KeyByMap(FunctionOperator[ops.KeyByMap]):
 
     method = "get_key"
 
+    def __init__(self, context: OperatorContext, output: Output, operator: ops.KeyByMap) -> None:
+        super().__init__(context, output, operator)
+        self._in_range = range_check(context.spec.output_type.field_types[0])
+
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         call, rest = self.call, iter(values)
         try:
             made = [(call(value), value) for value in rest]
         except Exception as error:
             self.fail(values[len(values) - length_hint(rest) - 1], error)
+        if self._in_range is not None:
+            for key, value in made if not self._in_range.have_it([key for key, _ in made]) else ():
+                try:
+                    self._in_range.convert(key)
+                except Exception as error:
+                    self.fail(value, error)
         self.output.records(made, timestamps)
 
 

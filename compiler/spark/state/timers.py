@@ -8,7 +8,7 @@ from typing import Any
 
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task.elements import MIN_TIMESTAMP
+from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.state.delta.replica import split_timer, state_prefix, timer_key, timer_value
 from compat.state.delta.rows import Kind, Row
 from compat.state.names import TIMERS
@@ -19,7 +19,8 @@ _Timer = tuple[int, bytes, bytes]
 class TimerQueue:
     """The timers of one clock, in order of time. Equal timers are one.
 
-    Timers that this epoch set are in memory; those of the replica are read as their time comes.
+    Timers that this epoch set are in memory; those of the replica are read as their time comes. None is due before
+    ``soonest``.
     """
 
     def __init__(self, backend: KeyedBackend, kind: str) -> None:
@@ -32,6 +33,7 @@ class TimerQueue:
         self._added: set[_Timer] = set()
         self._removed: set[_Timer] = set()
         self._read_up_to = MIN_TIMESTAMP
+        self.soonest = MIN_TIMESTAMP
 
     def register(self, timestamp: int) -> None:
         """Set a timer for the present key and namespace."""
@@ -40,6 +42,7 @@ class TimerQueue:
         if timer in self._live:
             return
         self._live.add(timer)
+        self.soonest = min(self.soonest, timestamp)
         heapq.heappush(self._heap, timer)
         if timer in self._removed:
             self._removed.discard(timer)
@@ -73,6 +76,11 @@ class TimerQueue:
                 self._removed.add(timer)
             timestamp, key, namespace = timer
             yield timestamp, self._key(key), namespace
+
+    def look(self) -> None:
+        """Find out which one is the next."""
+        earliest = self.next()
+        self.soonest = MAX_WATERMARK if earliest is None else earliest
 
     def next(self) -> int | None:
         """The time of the earliest timer, or None."""

@@ -16,20 +16,28 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from compat.compiler.spark.connectors.splits import CacheDamaged
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Buffer
-from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.compiler.spark.task.stream_task import (
+    OpenTask,
+    StreamTask,
+    TaskEnvironment,
+    TaskReport,
+    load_runtime,
+    subtask_name,
+)
 from compat.compiler.spark.task.work import WorkOfSubtask
 from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
 from compat.state.delta.errors import StoreError
-from compat.state.delta.log import SnapshotLog
+from compat.state.delta.log import SnapshotLog, as_run_of
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
-from compat.state.serializers import key_codec_of
+from compat.state.serializers import dump, key_codec_of
 
 INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
@@ -41,7 +49,9 @@ INLINE_BYTES = 1024 * 1024
 class EpochSpec:
     """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
 
+    ``runs`` are the runs of subtasks that the committed epoch is made of, ``version`` is that of the log as of then.
     ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
+    Work is sealed on its way (:func:`sealed`).
     """
 
     job_id: str
@@ -54,17 +64,25 @@ class EpochSpec:
     options: Mapping[str, str]
     now: int = 0
     runtimes: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
-    work: Mapping[tuple[int, int], WorkOfSubtask] = field(default_factory=dict)
+    work: Mapping[tuple[int, int], WorkOfSubtask | bytes] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clock: Callable[[], int] | None = None
+    runs: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    version: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where a host keeps what it has of the job."""
+        return os.path.join(self.replicas, self.job_id)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
     """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
 
-    ``lost`` is True where not the program failed, but those who ran it were lost.
+    ``lost`` is True where not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
+    records are damaged, if that is what it failed on.
     """
 
     task: str
@@ -74,6 +92,7 @@ class TaskFailure:
     vertex: int | None = None
     subtask: int | None = None
     lost: bool = False
+    cache: int | None = None
 
 
 Parcel = Buffer | TaskReport | TaskFailure
@@ -98,6 +117,11 @@ class PackedPlan:
     lasting: frozenset[int]
     batch: bool = False
 
+    @property
+    def outline(self) -> PackedPlan:
+        """The plan without what is in it of the program's own."""
+        return replace(self, tasks=tuple(replace(task, operators=(), gates={}) for task in self.tasks), payloads={})
+
     def partitions_after(self, level: int) -> int:
         """How many partitions the next stage has; what the last one gives is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
@@ -108,6 +132,28 @@ class PackedPlan:
         if buffer.level == level + 1:
             return self.stages[buffer.level].partition_of(slot)
         return slot % self.partitions_after(level)
+
+
+def sealed(spec: EpochSpec) -> EpochSpec:
+    """The epoch with work that can travel through processes in which there are no modules of the program's."""
+    from pyspark import cloudpickle
+
+    dumps: Any = cloudpickle.dumps
+    return replace(spec, work={place: dumps(work) for place, work in spec.work.items()})
+
+
+def seal(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
+    """The same for what leaves the job with a report."""
+    if isinstance(report, TaskReport) and report.published:
+        report.sealed, report.published = dump(report.published), []
+    return report
+
+
+def opened(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
+    """A report that was sealed, as the driver reads it."""
+    if isinstance(report, TaskReport) and report.sealed:
+        report.sealed, report.published = b"", pickle.loads(report.sealed)
+    return report
 
 
 class EpochRunner(Protocol):
@@ -206,8 +252,9 @@ def run_partition(
 class Subtasks:
     """Runs subtasks of a plan in this process, and keeps open what is to stay open."""
 
-    def __init__(self, plan: PackedPlan) -> None:
+    def __init__(self, plan: PackedPlan, cached: Mapping[str, str] | None = None) -> None:
         self._plan = plan
+        self._cached = cached or {}
         self._levels = {task.vertex: task.level for task in plan.tasks}
         self._open: dict[tuple[int, int], OpenTask] = {}
 
@@ -218,7 +265,7 @@ class Subtasks:
         made: list[Buffer] = []
         open_task = None
         try:
-            if before is not None and before.ran != (spec.committed, spec.attempt):
+            if before is not None and before.ran != (_standing(spec, vertex, subtask), spec.attempt):
                 before.close()
                 before = None
             open_task = before or OpenTask(
@@ -231,7 +278,7 @@ class Subtasks:
                     open_task.close()
             return [], _failure(task, subtask, error)
         if open_task.running:
-            open_task.ran = (Position(spec.epoch, spec.token), spec.attempt)
+            open_task.ran = (_reached(spec, report), spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
 
@@ -254,6 +301,7 @@ class Subtasks:
         stateful = task.vertex in self._plan.stateful
         replica: Replica
         replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), None)
+        work = spec.work.get((task.vertex, subtask))
         try:
             environment = TaskEnvironment(
                 subtask=subtask,
@@ -265,10 +313,11 @@ class Subtasks:
                 runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
                 floors=spec.floors,
                 described=spec.described,
-                work=spec.work.get((task.vertex, subtask)),
+                work=pickle.loads(work) if isinstance(work, bytes) else work,
                 batch=self._plan.batch,
                 store=spec.store,
                 job_id=spec.job_id,
+                cached=self._cached,
             )
             stream_task = StreamTask(task, environment, open_task, made.append)
             changes = Changes()
@@ -279,10 +328,10 @@ class Subtasks:
             runtime = stream_task.snapshot_state(changes)
             if stream_task.ended or task.vertex not in self._plan.lasting:
                 open_task.close()
-            if stateful:
-                replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
             report = stream_task.report(count, runtime)
             report.replica = found
+            if stateful:
+                replica.apply(changes.entries, _standing(spec, task.vertex, subtask), _reached(spec, report))
             report.changed = len(changes)
             if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
@@ -295,9 +344,20 @@ class Subtasks:
         return report
 
 
+def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
+    """Where a subtask stands that took part in the committed epoch."""
+    run = spec.runs.get((vertex, subtask), "")
+    return replace(spec.committed, token=as_run_of(spec.committed.token, run))
+
+
+def _reached(spec: EpochSpec, report: TaskReport) -> Position:
+    """Where a subtask stands behind an epoch: a second run of it in the same epoch may have come to something else."""
+    return Position(spec.epoch, as_run_of(spec.token, report.run))
+
+
 def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
     name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
-    replica = LmdbReplica(os.path.join(spec.replicas, spec.job_id, name))
+    replica = LmdbReplica(os.path.join(spec.folder, name))
     try:
         try:
             return replica, _caught_up(replica, task, spec, subtask)
@@ -313,12 +373,13 @@ def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, st
 
 def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:
     """Bring a replica to the last commit: ``current``, ``behind`` or ``rebuilt``, as it was found."""
-    if replica.position == spec.committed:
+    wanted = _standing(spec, task.vertex, subtask)
+    if replica.position == wanted:
         return "current"
-    if spec.committed.epoch == 0:
-        follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+    if wanted.epoch == 0:
+        follow(replica, wanted, lambda _: iter(()), _no_identity, lambda _: None)
         return "current"  # there is nothing yet that it could lack
-    log = SnapshotLog.open(spec.store)
+    log = SnapshotLog.open(spec.store, spec.version)  # an attempt that comes late must not see what was committed since
     operators = {each.id: each for each in task.operators}
     groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)
 
@@ -326,8 +387,8 @@ def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) 
         row = operators[operator_id].key_type
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
-    wanted = frozenset(operators)
-    return follow(replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get)
+    owners, tokens = frozenset(operators), log.tokens(subtask_name(task.vertex, subtask))
+    return follow(replica, wanted, lambda after: log.changes(after, groups, owners), identity, tokens.get)
 
 
 def _whole(data: bytes) -> bytes:
@@ -350,6 +411,8 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
     name = task.subtask(subtask).task_name
     if isinstance(error, UserFunctionError):
         return TaskFailure(name, error.operator, error.record, error.cause, task.vertex, subtask)
+    if isinstance(error, CacheDamaged):
+        return TaskFailure(name, None, None, str(error), task.vertex, subtask, cache=error.cache)
     if isinstance(error, StoreError):  # it says all there is to say
         return TaskFailure(name, None, None, str(error), task.vertex, subtask)
     cause = "".join(traceback.format_exception(error)).rstrip()
@@ -387,10 +450,14 @@ class InProcessRunner:
             following: dict[int, list[Parcel]] = {}
             for partition in range(stage.partitions):
                 incoming = parcels.get(partition, [])
-                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self._subtasks.run):
+                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self.run_subtask):
                     following.setdefault(target, []).append(parcel)
             parcels = following
-        return [parcel for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
+        return [opened(parcel) for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
+
+    def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+        """Run one, in this process."""
+        return self._subtasks.run(spec, vertex, subtask, buffers)
 
     def cancel(self) -> None:
         """Nothing: what runs in this process cannot be interrupted."""

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -31,8 +32,19 @@ from typing import Any, NamedTuple
 
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.ours import ROOT
+from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
-from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, private_folder
+from compat.compiler.spark.task.environment import NO_ENVIRONMENT, Environment, EnvironmentFailed, Shipped
+from compat.compiler.spark.task.epochs import (
+    EpochSpec,
+    InProcessRunner,
+    Ran,
+    Subtasks,
+    TaskFailure,
+    pack,
+    private_folder,
+    seal,
+)
 
 FORGOTTEN_SECONDS = 7 * 24 * 3600
 """Replicas that were not used for so long are removed: if their job goes on, they are made anew."""
@@ -64,10 +76,27 @@ class HostLost(Exception):
 
 
 class HostLoad(NamedTuple):
-    """The input that a host starts with, pickled: the function to call before the plan is loaded, or None, and the plan."""
+    """The input that a host starts with, pickled: the function to call before the plan is loaded, or None, and the plan.
+
+    Where something is shipped with the job, all of its subtasks run in hosts, in the environment that is made of that.
+    ``outline`` is the plan without what is in it of the program's own: what the workers need that ask hosts. ``environment`` is
+    what was made of it on the machine.
+    """
 
     setup: bytes
     plan: bytes
+    outline: bytes = b""
+    shipped: Shipped | None = None
+    environment: Environment = NO_ENVIRONMENT
+
+    @classmethod
+    def of(cls, plan: PhysicalPlan, setup: Callable[[], None] | None) -> HostLoad:
+        """The load for a plan. ``setup`` is the function to call."""
+        from pyspark import cloudpickle
+
+        dumps: Any = cloudpickle.dumps
+        packed = pack(plan)
+        return cls(dumps(setup), packed, pickle.dumps(pickle.loads(packed).outline), plan.shipped)
 
 
 class _Request(NamedTuple):
@@ -80,17 +109,23 @@ class _Request(NamedTuple):
 
 
 class Host:
-    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan."""
+    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan.
 
-    def __init__(self, plan_id: str, slot: int, load: HostLoad) -> None:
-        self._plan_id, self._slot, self._load = plan_id, slot, load
+    What is shipped with the job is laid out in ``folder``.
+    """
+
+    def __init__(self, plan_id: str, slot: int, load: HostLoad, folder: str = "") -> None:
+        self._plan_id, self._slot, self._load, self._folder = plan_id, slot, load, folder
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
         """Run a subtask there. Raises HostLost, and whatever of the host's own failed."""
         place = (vertex, subtask)
         own = replace(spec, runtimes=_only(place, spec.runtimes), work=_only(place, spec.work))
         request = pickle.dumps(_Request(own, vertex, subtask, buffers), 5)
-        connection = self._asked(request) or self._asked(request)
+        try:
+            connection = self._asked(request) or self._asked(request)
+        except EnvironmentFailed as error:
+            return [], TaskFailure("", None, None, str(error), vertex, subtask)
         if connection is None:
             raise HostLost(f"The process that is to keep the functions of subtask {subtask + 1} open does not stay.")
         with connection:
@@ -127,21 +162,22 @@ class Host:
         return connection
 
     def _start(self, path: str) -> None:
-        """Start a host; it is asked for its first epoch when it has loaded the plan."""
+        """Start a host; it is asked for its first epoch when it has loaded the plan. Raises EnvironmentFailed."""
+        shipped = self._load.shipped
+        environment = NO_ENVIRONMENT if shipped is None else shipped.settle(self._folder)
         with suppress(FileNotFoundError):
             os.unlink(path)
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
-            command = [sys.executable, "-m", _MODULE, str(listening.fileno()), str(_HOME)]
-            paths = os.pathsep.join([*(path for path in sys.path if path), ROOT])
             process = subprocess.Popen(
-                command,
+                [*environment.command(_MODULE), str(listening.fileno()), str(_HOME)],
                 stdin=subprocess.PIPE,
                 stdout=sys.stderr.fileno(),
                 pass_fds=[listening.fileno()],
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": paths},
+                cwd=environment.directory or None,
+                env=environment.variables([*(os.path.abspath(path) for path in sys.path if path), ROOT]),
             )
         _started[:] = [each for each in _started if each.poll() is None]
         _started.append(process)
@@ -149,7 +185,24 @@ class Host:
             file.write(str(process.pid))
         assert process.stdin is not None
         with process.stdin:
-            pickle.dump(self._load, process.stdin)
+            pickle.dump(self._load._replace(outline=b"", environment=environment), process.stdin)
+
+
+class HostedRunner(InProcessRunner):
+    """Epochs without Spark, all of whose subtasks run in hosts: something is shipped with the job."""
+
+    def __init__(self, plan: PhysicalPlan, setup: Callable[[], None] | None) -> None:
+        super().__init__(plan)
+        self._id = uuid.uuid4().hex
+        self._load = HostLoad.of(plan, setup)
+
+    def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+        """Run one in the host of its slot."""
+        slot = self._plan.tasks[vertex].slots[subtask]
+        return Host(self._id, slot, self._load, spec.folder).run(spec, vertex, subtask, buffers)
+
+    def close(self, folder: str | None) -> None:
+        clear_away(self._id, folder)
 
 
 def _only(place: tuple[int, int], of: Mapping[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
@@ -182,6 +235,7 @@ def close_hosts(plan_id: str) -> None:
             if connection is not None:
                 with connection:
                     _close(connection, path)
+                _reap(path)
             for left in (path, path + _PID):
                 with suppress(FileNotFoundError):
                     os.unlink(left)
@@ -196,6 +250,15 @@ def _close(connection: Connection, path: str) -> None:
                 _kill(path)
                 return
             connection.recv_bytes()
+
+
+def _reap(path: str) -> None:
+    """Wait until the host at a path has ended, if this process started it."""
+    with suppress(OSError, ValueError, subprocess.TimeoutExpired), open(path + _PID) as file:
+        pid = int(file.read())
+        for process in _started:
+            if process.pid == pid:
+                process.wait(GRACE_SECONDS)
 
 
 def _kill(path: str) -> None:
@@ -299,7 +362,8 @@ def _answer(subtasks: Subtasks, request: bytes) -> bytes:
     dumps: Any = cloudpickle.dumps
     try:
         asked: _Request = pickle.loads(request)
-        answer = subtasks.run(asked.spec, asked.vertex, asked.subtask, asked.buffers)
+        made, report = subtasks.run(asked.spec, asked.vertex, asked.subtask, asked.buffers)
+        answer = made, seal(report)
         try:
             return pickle.dumps(answer, 5)
         except Exception:
@@ -354,7 +418,8 @@ def main(arguments: Iterable[str]) -> None:
     ready = pickle.loads(load.setup)
     if ready is not None:
         ready()
-    subtasks = Subtasks(pickle.loads(load.plan))
+    sys.path[:] = [*load.environment.paths, *(path for path in sys.path if path not in load.environment.paths)]
+    subtasks = Subtasks(pickle.loads(load.plan), load.environment.cached)
     collect_rarely()
     with socket.socket(fileno=int(number)) as listening:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from ctypes import c_float
 from datetime import date, datetime
@@ -19,29 +20,36 @@ def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
     """The function that gives records the form of their type, as PyFlink's coders do; None where nothing is to be done.
 
     Rows where rows are declared and tuples where tuples are; whole numbers without a fraction, floats of 32 bits, times
-    of whole milliseconds. A TypeError for what is no number where one is declared.
+    of whole milliseconds. A TypeError for what is no number where one is declared, an OverflowError for one that is larger
+    than its type.
     """
     form = _form_of(type_info)
     if form is None:
         return None
     if isinstance(type_info, TupleTypeInfo):
         return _tuples(type_info.field_types, form.convert)
-    fits, convert = form
+    have_it, convert = form.have_it, form.convert
 
     def convert_all(values: list[Any]) -> list[Any]:
-        return values if fits.issuperset(map(type, values)) else list(map(convert, values))
+        return values if have_it(values) else list(map(convert, values))
 
     return convert_all
 
 
+def range_check(type_info: Any) -> Form | None:
+    """The form of whole numbers that end somewhere; None for another type."""
+    form = _form_of(type_info)
+    return form if form is not None and form.code else None
+
+
 def _tuples(types: tuple[Any, ...], convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
     """Field by field, since most tuples have the form of their type already."""
-    columns = [(itemgetter(place), form.fits) for place, field in enumerate(types) if (form := _form_of(field))]
+    columns = [(itemgetter(place), form.have_it) for place, field in enumerate(types) if (form := _form_of(field))]
 
     def have_it(values: list[Any]) -> bool:
         try:
             return {tuple}.issuperset(map(type, values)) and all(
-                fits.issuperset(map(type, map(field, values))) for field, fits in columns
+                have_it(list(map(field, values))) for field, have_it in columns
             )
         except IndexError:
             return False
@@ -49,20 +57,39 @@ def _tuples(types: tuple[Any, ...], convert: Callable[[Any], Any]) -> Callable[[
     return lambda values: values if have_it(values) else list(map(convert, values))
 
 
-class _Form(NamedTuple):
-    """The classes whose values have the form of a type already, and what gives it to any value."""
+class Form(NamedTuple):
+    """The classes whose values have the form of a type already, and what gives it to any value.
+
+    ``code`` is that of :mod:`array` for whole numbers that have so many bytes only.
+    """
 
     fits: frozenset[type]
     convert: Callable[[Any], Any]
+    code: str = ""
+
+    def have_it(self, values: list[Any]) -> bool:
+        """True if all values have the form."""
+        return self.fits.issuperset(map(type, values)) and (not self.code or _within(self.code, values))
 
 
-def _form(fits: type | None, convert: Callable[[Any], Any]) -> _Form:
+def _within(code: str, numbers: list[Any]) -> bool:
+    """True if whole numbers, or None, are within the range of an array's code."""
+    try:
+        array(code, numbers)
+    except OverflowError:
+        return False
+    except TypeError:
+        return _within(code, [number for number in numbers if number is not None])
+    return True
+
+
+def _form(fits: type | None, convert: Callable[[Any], Any]) -> Form:
     """A form that None has too."""
     classes = frozenset({NoneType} if fits is None else {fits, NoneType})
-    return _Form(classes, lambda value: value if type(value) in classes else convert(value))
+    return Form(classes, lambda value: value if type(value) in classes else convert(value))
 
 
-def _number(kind: str, fits: type, convert: Callable[[Any], Any]) -> _Form:
+def _number(kind: str, fits: type, convert: Callable[[Any], Any]) -> Form:
     def checked(value: Any) -> Any:
         try:
             if not isinstance(value, (str, bytes)):
@@ -74,8 +101,24 @@ def _number(kind: str, fits: type, convert: Callable[[Any], Any]) -> _Form:
     return _form(fits if kind != "FLOAT" else None, checked)
 
 
+def _whole(kind: str, code: str) -> Form:
+    """The form of whole numbers. Flink's coders fail on one that is larger than its type."""
+    _, convert, _ = _number(kind, int, int)
+    end = 1 << (8 * array(code).itemsize - 1)
+
+    def checked(value: Any) -> Any:
+        number = convert(value)
+        if number is not None and not -end <= number < end:
+            raise OverflowError(
+                f"{number} is too large for its declared type {kind}, which ends at {end - 1}: declare a larger one."
+            )
+        return number
+
+    return Form(frozenset({int, NoneType}), checked, code)
+
+
 _SIMPLE = {
-    **{kind: _number(kind, int, int) for kind in ("BYTE", "SHORT", "INT", "LONG")},
+    **{kind: _whole(kind, code) for kind, code in (("BYTE", "b"), ("SHORT", "h"), ("INT", "i"), ("LONG", "q"))},
     "FLOAT": _number("FLOAT", float, lambda value: c_float(value).value),
     "DOUBLE": _number("DOUBLE", float, float),
     "BOOLEAN": _number("BOOLEAN", bool, lambda value: bool(index(value))),
@@ -85,7 +128,7 @@ _SIMPLE = {
 }
 
 
-def _form_of(type_info: Any) -> _Form | None:
+def _form_of(type_info: Any) -> Form | None:
     if isinstance(type_info, RowTypeInfo):
         return _form(None, _to_row(type_info))
     if isinstance(type_info, TupleTypeInfo):
@@ -100,7 +143,7 @@ def _form_of(type_info: Any) -> _Form | None:
     return _SIMPLE.get(getattr(type_info, "kind", ""))
 
 
-def _parts(forms: list[_Form | None], values: Any) -> tuple[Any, ...] | None:
+def _parts(forms: list[Form | None], values: Any) -> tuple[Any, ...] | None:
     """The fields in the forms of their types; None if all have them."""
     if len(forms) != len(values):
         raise TypeError(f"{values!r} has {len(values)} fields, and its declared type {len(forms)}.")
@@ -108,7 +151,7 @@ def _parts(forms: list[_Form | None], values: Any) -> tuple[Any, ...] | None:
     return None if all(map(is_, made, values)) else made
 
 
-def _entries(keys: _Form | None, values: _Form | None, entries: dict[Any, Any]) -> dict[Any, Any]:
+def _entries(keys: Form | None, values: Form | None, entries: dict[Any, Any]) -> dict[Any, Any]:
     return {
         key if keys is None else keys.convert(key): value if values is None else values.convert(value)
         for key, value in entries.items()

@@ -5,6 +5,7 @@ initialize_state → open → process_input → (finish) → snapshot_state, and
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,13 +75,16 @@ class TaskEnvironment:
     batch: bool = False
     store: str = ""
     job_id: str = ""
+    cached: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskReport:
     """The report of a subtask at the barrier.
 
-    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none.
+    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
+    stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
+    of the subtask from others in the same epoch.
     """
 
     vertex: int
@@ -99,6 +103,18 @@ class TaskReport:
     replica: str | None = None
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sealed: bytes = b""
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+
+    @property
+    def name(self) -> str:
+        """The name of the subtask in the log."""
+        return subtask_name(self.vertex, self.subtask)
+
+
+def subtask_name(vertex: int, subtask: int) -> str:
+    """The name of a subtask in the log."""
+    return f"{vertex}/{subtask}"
 
 
 class StreamTask:
@@ -123,7 +139,7 @@ class StreamTask:
         restored = (self._environment.runtime or {}).get("operators", {})
         marks = (self._environment.runtime or {}).get("marks", {})
         for spec in reversed(self.spec.operators):
-            output = outputs[spec.node] = Output()
+            output = outputs[spec.node] = Output(tagged=spec.tagged)
             for edge in spec.outputs:
                 if edge.vertex is None:
                     consumer: Any = link(self._nodes[edge.target][0], edge.input)
@@ -175,12 +191,9 @@ class StreamTask:
             operator.open()
 
     def process_input(self, buffers: list[Buffer]) -> int:
-        """Run sources, fire timers of the clock, and process the buffers of the epoch; gives the number of records."""
+        """Run sources, fire timers as they are due, and process the buffers of the epoch; gives the number of records."""
         count = 0
-        now = self._environment.clock()
-        if not self.ended:
-            for operator in self._in_order:
-                operator.advance_processing_time(now)
+        self._advance_processing_time()
         for spec in self.spec.operators:
             head = self._nodes[spec.node][0]
             if isinstance(head, (SourceOperator, IterationHead)) and self._environment.work is not None:
@@ -192,6 +205,8 @@ class StreamTask:
                     head.run(work)
         inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
         for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
+            if not self._environment.batch:
+                self._advance_processing_time()
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
             for element in decode_elements(buffer.payload):
                 if isinstance(element, Records):
@@ -203,11 +218,19 @@ class StreamTask:
                     self._input_head.process_latency(element)
                 else:
                     self._status(input, channel, element.idle)
+        if not self._environment.batch:
+            self._advance_processing_time()
         for operator in self._in_order:
             if isinstance(operator, TimestampsAndWatermarks):
                 operator.emit_periodically()
         self._finish_if_ended()
         return count
+
+    def _advance_processing_time(self) -> None:
+        if not self.ended:
+            now = self._environment.clock()
+            for operator in self._in_order:
+                operator.advance_processing_time(now)
 
     def snapshot_state(self, changes: Changes) -> bytes:
         """Write what changed; gives what the task goes on with in the next epoch."""
@@ -278,6 +301,7 @@ class StreamTask:
             batch=environment.batch,
             store=environment.store,
             job_id=environment.job_id,
+            cached=environment.cached,
             metrics=self._open_task.metrics.setdefault(spec.node, Metrics()),
             floor=MIN_TIMESTAMP if environment.runtime is not None else environment.floors.get(spec.id, MIN_TIMESTAMP),
             described=environment.described.get(spec.id, {}),

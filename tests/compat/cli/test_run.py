@@ -122,6 +122,35 @@ def test_events_as_json(compat: Any, tmp_path: Path) -> None:
     assert Path(events[-1]["path"]).is_dir()
 
 
+def test_a_checkpoint_in_a_directory_of_its_own_is_checked_and_restored(compat: Any, tmp_path: Path) -> None:
+    """It has all that a restore needs, and ``-s`` takes the path of Flink's layout, or the table itself."""
+    job = program(tmp_path / "job.py")
+    assert compat("run", job, "-D", "execution.checkpointing.dir=kept").exit_code == 0
+    (place,) = (tmp_path / "kept").iterdir()
+    shutil.rmtree(tmp_path / ".compat")
+    for path in (place, place / "state"):
+        restored = compat("run", program(tmp_path / "job.py", end=120), "-s", str(path), "--fresh")
+        assert restored.exit_code == 0, restored.stderr
+        assert "from checkpoint 1" in restored.stderr
+    refused = compat("run", program(tmp_path / "job.py", uid="other"), "-s", str(place), "--fresh")
+    assert refused.exit_code == 2
+    assert "cannot restore" in refused.stderr
+
+
+def test_a_program_that_does_not_wait_for_its_job(compat: Any, tmp_path: Path) -> None:
+    """``execution.attached=false``: the program goes on, the command waits, and its exit code is the job's."""
+    job = program(tmp_path / "job.py")
+    Path(job).write_text(Path(job).read_text().replace("env.execute(", "result = env.execute(") + "\nprint(result)\n")
+    done = compat("run", job, "-D", "execution.attached=false")
+    assert done.exit_code == 0
+    (entry,) = JobStore(".compat").jobs()
+    assert f"Job {entry.job_id} was submitted in detached mode." in done.stdout
+    assert counts(done.stdout) == {"0": 30, "1": 30, "2": 30}
+    failed = compat("run", program(tmp_path / "bad.py", poison=50), "-D", "execution.attached=false")
+    assert failed.exit_code == 1
+    assert "ValueError: bad record" in failed.stderr
+
+
 def test_stop_after_epochs_and_restore(compat: Any, tmp_path: Path) -> None:
     job = program(tmp_path / "job.py")
     first = compat("run", job, "--epochs", "2", "--epoch-records", "30")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from compat.loader.imports import worker_setup
-from compat.loader.layout import find_layout
 
 ROOT = Path(__file__).parents[3]
 NAMES = ("state", "compiler", "compat_jobs")
@@ -165,16 +164,13 @@ def test_setup_of_workers_gives_them_the_search_path_of_the_program(
 ) -> None:
     monkeypatch.chdir(project)
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    jobs = find_layout("/jobs/job.py", b"", outermost="/jobs")
     monkeypatch.setattr(sys, "path", ["/elsewhere", "/jobs"])
-    alone = worker_setup(jobs)
-    monkeypatch.setattr(sys, "path", ["/elsewhere", str(project)])
-    together = worker_setup(jobs)
+    alone, together = worker_setup("/jobs"), worker_setup("/jobs", str(project))
     monkeypatch.setattr(sys, "path", [str(project), "/elsewhere", "/jobs", str(ROOT)])
-    pickle.loads(pickle.dumps(together))()
-    assert sys.path == ["/jobs", str(project), "/elsewhere"]
     pickle.loads(pickle.dumps(alone))()
     assert sys.path == ["/jobs", "/elsewhere"]
+    pickle.loads(pickle.dumps(together))()
+    assert sys.path == ["/jobs", str(project), "/elsewhere"]
 
 
 @pytest.mark.parametrize(

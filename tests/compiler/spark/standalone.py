@@ -8,16 +8,26 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
 
 
 class StandaloneCluster:
-    """Starts the processes; ``url`` is the master's. They listen on the loopback address only."""
+    """Starts the processes; ``url`` is the master's. They listen on the loopback address only.
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
-        self._folder = folder
+    Workers do not see the folders ``hidden``, as if they were on other machines, whose addresses are ``hosts``.
+    """
+
+    def __init__(
+        self, folder: Path, workers: int = 2, hidden: Sequence[Path] = (), hosts: Sequence[str] = ("127.0.0.1",)
+    ) -> None:
+        self._folder, self._hosts = folder, hosts
+        self._elsewhere: tuple[str, ...] = ()
+        if hidden:
+            mounts = "; ".join(f"mount -t tmpfs tmpfs '{path}'" for path in hidden)
+            self._elsewhere = ("unshare", "-m", "sh", "-c", f'set -e; {mounts}; exec "$@"', "sh")
         self._processes: list[subprocess.Popen[bytes]] = []
         try:
             self._start_all(workers)
@@ -30,7 +40,17 @@ class StandaloneCluster:
         self._start("master", main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         self.url = self._find("master", r"Starting Spark master at (spark://\S+)")
         for number in range(workers):
-            arguments = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.url)
+            arguments = (
+                "--host",
+                self._hosts[number % len(self._hosts)],
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--webui-port",
+                "0",
+                self.url,
+            )
             work = ("--work-dir", str(self._folder / f"work-{number}"))
             self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *work, *arguments)
         for number in range(workers):
@@ -51,11 +71,10 @@ class StandaloneCluster:
             "SPARK_LOG_LEVEL": "INFO",
             "SPARK_DAEMON_JAVA_OPTS": "-Dlog4j2.rootLogger.level=info",
         }
+        command = [*(self._elsewhere if name != "master" else ()), script, main, *arguments]
         with open(self._folder / f"{name}.log", "wb") as log:
             self._processes.append(
-                subprocess.Popen(
-                    [script, main, *arguments], stdout=log, stderr=log, env=environment, start_new_session=True
-                )
+                subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
             )
 
     def _find(self, name: str, pattern: str, timeout: float = 300) -> str:

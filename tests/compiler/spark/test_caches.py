@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
+from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.types import Types
 
 
@@ -51,4 +53,62 @@ def test_forgotten_records_are_made_again(cluster: Any, tmp_path: Path) -> None:
     program = Program(cluster, tmp_path / "marks")
     program.job()
     program.cached.invalidate()
+    assert program.job() == ([11, 21, 31], 6)
+
+
+DAMAGES = [
+    lambda file: file.write_bytes(b"?"),
+    lambda file: file.unlink(),
+    lambda file: file.write_bytes(file.read_bytes()[:-1]),
+]
+
+
+class DamagedMeanwhile:
+    """Damages the files of a cache once a job runs."""
+
+    def __init__(self, program: Program, cluster: Any, damage: Any, monkeypatch: Any, call: int = 1) -> None:
+        self.program, self.calls = program, 0
+        real = InProcessRunner.run
+
+        def run(runner: Any, spec: Any) -> Any:
+            self.calls += 1
+            if self.calls == call:
+                root = cluster.directory / "store" / "caches"
+                for file in root.rglob("*"):
+                    if file.is_file() and file.suffix == "":
+                        damage(file)
+            return real(runner, spec)
+
+        monkeypatch.setattr(InProcessRunner, "run", run)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("restarts", ["none", "fixed-delay"])
+def test_records_that_are_damaged_after_the_submission_are_made_again(
+    cluster: Any, tmp_path: Path, monkeypatch: Any, damage: Any, restarts: str
+) -> None:
+    """Within ``execute()``, as in Flink: the program is told of one job, which finished."""
+    program = Program(cluster, tmp_path / "marks")
+    program.job()
+    DamagedMeanwhile(program, cluster, damage, monkeypatch)
+    env = program.cached._environment
+    env.configuration.set_string("restart-strategy.type", restarts)
+    program.cached.map(lambda n: n + 1, Types.INT()).print()
+    result = env.execute("again")
+    assert sorted(line.partition("> ")[2] for line in cluster.lines) == ["11", "21", "31"]
+    assert len(program.marks.read_text()) == 6
+    assert str(result.get_job_id()) == cluster.last.master.job_id
+    assert program.job() == ([11, 21, 31], 6)
+
+
+def test_records_that_are_damaged_once_something_is_committed_fail_the_job(
+    cluster: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """What it published would be published twice; the next job makes them again."""
+    program = Program(cluster, tmp_path / "marks", epoch_records=1)
+    program.job()
+    DamagedMeanwhile(program, cluster, DAMAGES[0], monkeypatch, call=3)
+    program.cached.map(lambda n: n + 1, Types.INT()).print()
+    with pytest.raises(JobFailed, match="The records that were kept of a cached stream are damaged"):
+        program.cached._environment.execute()
     assert program.job() == ([11, 21, 31], 6)

@@ -101,7 +101,7 @@ import os, sys, time
 from compat.compiler.spark.task import hosts
 
 class Subtasks:
-    def __init__(self, plan): pass
+    def __init__(self, *given): pass
     def close(self): pass
     def run(self, *request):
         print(os.getpid(), file=open(sys.argv[3], "w"), flush=True)

@@ -16,6 +16,7 @@ from compat.compiler.datastream.functions import (
     ProcessFunction,
 )
 from compat.compiler.datastream.output_tag import OutputTag
+from compat.compiler.spark.driver.master import JobFailed
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -212,3 +213,31 @@ def test_print(cluster: Any) -> None:
     env.from_collection([1, 2], Types.INT()).print()
     env.execute("printing")
     assert cluster.lines == ["1", "2"]
+
+
+class Tagging(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield OutputTag("read", Types.INT()), value
+        yield OutputTag("unread", Types.INT()), "no number"
+        yield value
+
+
+def test_a_tag_that_nobody_reads(cluster: Any) -> None:
+    """As in PyFlink 2.3, in process and in thread mode: beside a side output that is read, its records are dropped.
+
+    Without any, pairs with a tag are records of the main stream, which a declared type refuses.
+    """
+    env = cluster.environment(1)
+    made = env.from_collection([1, 2], Types.INT()).process(Tagging(), Types.INT())
+    side = made.get_side_output(OutputTag("read", Types.INT())).map(lambda value: -value, Types.INT())
+    assert sorted(made.union(side).execute_and_collect()) == [-2, -1, 1, 2]
+    made = env.from_collection([1], Types.INT()).process(Tagging())
+    first, second, third = made.execute_and_collect()
+    assert [(first[0].tag_id, first[1]), (second[0].tag_id, second[1]), third] == [
+        ("read", 1),
+        ("unread", "no number"),
+        1,
+    ]
+    env.from_collection([1], Types.INT()).process(Tagging(), Types.INT()).print()
+    with pytest.raises(JobFailed, match="is no value of the declared type INT"):
+        env.execute()

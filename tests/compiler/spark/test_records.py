@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.common.types import Row, RowKind
+from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.task.records import converter
 from compat.state.types import Types
 
@@ -69,6 +70,41 @@ def test_a_row_keeps_its_kind() -> None:
     (made,) = convert([Row.of_kind(RowKind.DELETE, 1, 2)])
     assert made.get_row_kind() is RowKind.DELETE
     assert list(made) == [1, 2.0]
+
+
+WHOLE = [(Types.BYTE(), 8), (Types.SHORT(), 16), (Types.INT(), 32), (Types.LONG(), 64)]
+
+
+@pytest.mark.parametrize(("declared", "bits"), WHOLE)
+@pytest.mark.parametrize("within", [lambda t: t, lambda t: Types.TUPLE([t]), lambda t: Types.ROW([t]), Types.LIST])
+def test_whole_numbers_that_are_too_large_are_refused(declared: Any, bits: int, within: Any) -> None:
+    """As PyFlink's coders do, with OverflowError: value too large to convert to int32_t."""
+    convert, end = converter(within(declared)), 1 << (bits - 1)
+    assert convert is not None
+
+    def record(number: int) -> Any:
+        return number if within(declared) is declared else (number,)
+
+    convert([record(end - 1), record(-end), record(0)])
+    for number in (end, -end - 1, 1 << bits, 1 << 70):
+        with pytest.raises(OverflowError, match=f"{number} is too large for its declared type .*ends at {end - 1}"):
+            convert([record(0), record(number)])
+
+
+def test_none_among_whole_numbers() -> None:
+    convert = converter(Types.INT())
+    assert convert is not None
+    assert convert([None, 5]) == [None, 5]
+    with pytest.raises(OverflowError):
+        convert([None, 1 << 31])
+
+
+@pytest.mark.parametrize(("declared", "bits"), WHOLE)
+def test_keys_that_are_too_large_fail_the_job(cluster: Any, declared: Any, bits: int) -> None:
+    env = cluster.environment(1)
+    env.from_collection([7, 8], Types.INT()).key_by(lambda n: (n == 8) << (bits - 1), declared).map(str).print()
+    with pytest.raises(JobFailed, match=r"(?s)The record: 8\n.*OverflowError: \d+ is too large for its declared type"):
+        env.execute()
 
 
 @pytest.mark.parametrize(

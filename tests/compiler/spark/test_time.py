@@ -411,3 +411,98 @@ def test_the_drivers_clock_decides(cluster: Any, monkeypatch: Any, skew: float) 
     assert abs(at - began) < 2000
     assert 0 <= late < 2000
     assert sum(event["event"] == "checkpoint" for event in cluster.events) < 10
+
+
+class Slow(KeyedProcessFunction):
+    """Takes its time over each record; the first one sets a timer that is due meanwhile."""
+
+    again = False
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value == 1:
+            now = ctx.timer_service().current_processing_time()
+            ctx.timer_service().register_processing_time_timer(now + 20)
+        time.sleep(0.05)
+        yield ("record", value)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ("timer", ctx.get_current_key())
+        if not self.again:
+            self.again = True
+            ctx.timer_service().register_processing_time_timer(timestamp)  # behind the clock: it fires at once
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_processing_time_timers_fire_between_the_records_of_an_epoch(cluster: Any, chained: bool) -> None:
+    env = cluster.environment(1)
+    numbers = env.from_collection([1, 2, 3, 4], Types.INT())
+    parted = numbers if chained else numbers.rebalance()
+    made = list(parted.key_by(lambda n: n, Types.INT()).process(Slow()).execute_and_collect())
+    assert [each for each in made if each[0] == "record"] == [("record", n) for n in (1, 2, 3, 4)]
+    assert made[:3] == [("record", 1), ("timer", 1), ("timer", 1)]
+
+
+class Patient(OneRecord):
+    """Gives one record, and knows that it has no other."""
+
+    def create_enumerator(self, parallelism: int) -> Any:
+        return PatientSplit()
+
+
+class PatientSplit(OneSplit):
+    def ready(self, split: Split) -> bool:
+        return not split["next"]
+
+
+def test_an_idle_job_wakes_for_its_timers_after_a_restore(cluster: Any) -> None:
+    """There is no input that would start an epoch: only the state knows of the timer."""
+
+    def made(**options: Any) -> Any:
+        env = cluster.environment(1, **options)
+        return env.from_source(Patient(), NONE, "one").key_by(lambda value: 0, Types.INT()).process(Later())
+
+    (asked,) = made(epochs=1).execute_and_collect()
+    assert asked[0] == "asked"
+    with made(savepoint=cluster.last.master.savepoint).execute_and_collect() as records:
+        fired, late = next(records)
+    assert fired == "fired"
+    assert 0 <= late < 5000
+
+
+class Registering(KeyedProcessFunction):
+    """Sets timers in on_timer: behind the watermark, and among those that are due with it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        for due in (value[1] - 1000,) if self.what == "late" else (value[1], value[1] + 5):
+            ctx.timer_service().register_event_time_timer(due)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield timestamp
+        if self.what == "chain" and timestamp < 300:
+            ctx.timer_service().register_event_time_timer(timestamp + 100)
+        if self.what == "back" and timestamp > 50:
+            ctx.timer_service().register_event_time_timer(timestamp - 51)
+        if self.what == "between" and timestamp % 10 == 0:
+            ctx.timer_service().register_event_time_timer(timestamp + 2)
+
+
+FIRED = {
+    "chain": [time + more for time in (10, 20, 100, 110, 120, 200, 210, 220, 300, 310, 320) for more in (0, 5)],
+    "back": [10, 15, 20, 25, 100, 49, 105, 54, 3, 200, 149, 98, 47, 205, 154, 103, 52, 1],
+    "between": [10, 12, 15, 20, 22, 25, 100, 102, 105, 200, 202, 205],
+    "late": [-990, -980, -900, -800],
+}
+"""What PyFlink 2.3 prints in thread mode, which is what Java's Flink does. In process mode, the timers that on_timer sets
+are known to Flink only when a bundle is finished: there the order, and how often equal timers fire, follow the size of
+bundles (python.fn-execution.bundle.size), and in bundles of one they are lost at the end of the input."""
+
+
+@pytest.mark.parametrize("what", FIRED)
+def test_timers_that_on_timer_sets_fire_in_the_order_of_time(cluster: Any, what: str) -> None:
+    env = cluster.environment(1)
+    values = env.from_collection([("a", time) for time in (10, 20, 100, 200)], PAIR)
+    keyed = values.key_by(lambda value: value[0], Types.STRING())
+    assert list(keyed.process(Registering(what), Types.LONG()).execute_and_collect()) == FIRED[what]

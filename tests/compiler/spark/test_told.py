@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 import time
@@ -10,12 +11,15 @@ from typing import Any
 
 import pytest
 
+from compat.compiler.datastream.common.job_execution_result import DetachedJobExecutionResult
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
 from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
 from compat.compiler.spark.driver.session import refuse_unreachable
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
 from compat.state.types import Types
 
 
@@ -127,13 +131,14 @@ def test_savepoints_go_where_the_program_says(cluster: Any, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("option", "value", "told"),
     [
-        ("execution.attached", "false", r"execution\.attached=false .* call execute_async"),
         (
             "execution.checkpointing.savepoint-dir",
             "s3://bucket",
             "directory for savepoints.* s3://bucket is not on this",
         ),
         ("state.savepoints.dir", "s3://bucket", "directory for savepoints.* s3://bucket is not on this"),
+        ("execution.checkpointing.dir", "s3://bucket", "directory for checkpoints.* s3://bucket is not on this"),
+        ("state.checkpoints.dir", "hdfs:///flink", "directory for checkpoints.* hdfs:///flink is not on this"),
     ],
 )
 def test_options_that_cannot_be_had_are_refused_with_the_line(cluster: Any, option: str, value: str, told: str) -> None:
@@ -146,13 +151,70 @@ def test_options_that_cannot_be_had_are_refused_with_the_line(cluster: Any, opti
     assert not cluster.events
 
 
-def test_a_directory_for_checkpoints_is_said_not_to_be_used(cluster: Any) -> None:
+@pytest.mark.parametrize("option", ["execution.checkpointing.dir", "state.checkpoints.dir"])
+def test_checkpoints_go_where_the_program_says(cluster: Any, tmp_path: Path, option: str) -> None:
+    """And a job goes on from there, also where only that directory is left of it."""
+
+    def run(value: int, **options: Any) -> Any:
+        env = cluster.environment(1, epoch_records=2, **options)
+        env.configuration.set_string(option, f"file://{tmp_path}/checkpoints")
+        env.from_collection([1, 2, 3, value], Types.INT()).map(lambda n: 6 // n, Types.INT()).print()
+        return env
+
+    with pytest.raises(JobFailed):
+        run(0, program="job.py").execute()
+    job = cluster.last.master.job_id
+    place = tmp_path / "checkpoints" / job
+    assert SnapshotLog.open(place / "state").epoch == 1
+    assert SnapshotLog.open(cluster.last.master.store.state(job)).epoch == 1
+    run(6, program="job.py").execute()
+    assert cluster.last.master.job_id == job
+    assert cluster.lines == ["6", "3", "2", "1"]
+    assert [each.name for each in (tmp_path / "checkpoints").iterdir()] == [job]
+    shutil.rmtree(tmp_path / "store")
+    cluster.lines.clear()
+    run(6, savepoint=f"{place}@1").execute()
+    assert cluster.lines == ["2", "1"]
+
+
+def test_a_directory_for_checkpoints_that_cannot_be_made_is_told(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     env = cluster.environment(1)
-    env.configuration.set_string("execution.checkpointing.dir", "s3://bucket")
+    env.configuration.set_string("execution.checkpointing.dir", str(tmp_path / "file"))
     env.from_collection([1]).print()
-    env.execute()
-    (note,) = (event["text"] for event in cluster.events if event["event"] == "note")
-    assert note.startswith("execution.checkpointing.dir is not used: checkpoints of jobs on Spark are in their store")
+    with pytest.raises(StoreError, match=r"The directory for checkpoints \S+file cannot be written"):
+        env.execute()
+
+
+def test_a_claimed_checkpoint_is_removed_where_it_lies(cluster: Any, tmp_path: Path) -> None:
+    def run(**options: Any) -> None:
+        env = cluster.environment(1, **options)
+        env.configuration.set_string("execution.checkpointing.dir", str(tmp_path / "checkpoints"))
+        env.from_collection([1, 2], Types.INT()).print()
+        env.execute()
+
+    run()
+    store, first = cluster.last.master.store, cluster.last.master.job_id
+    run(savepoint=str(store.directory(first)), claim=True)
+    assert [each.name for each in (tmp_path / "checkpoints").iterdir()] == [cluster.last.master.job_id]
+    assert not store.directory(first).exists()
+
+
+def test_a_program_that_does_not_wait_is_told_the_id_only(cluster: Any) -> None:
+    env = cluster.environment(1, epoch_records=10)
+    env.configuration.set_string("execution.attached", "false")
+    listener = Listener()
+    env.register_job_listener(listener)
+    slow(env).print()
+    result = env.execute()
+    assert isinstance(result, DetachedJobExecutionResult)
+    assert not cluster.last.master.status.terminal
+    assert str(result.get_job_id()) == cluster.last.master.job_id
+    assert listener.heard == [("submitted", True, None), ("executed", True, None)]
+    for ask in (result.get_net_runtime, result.get_all_accumulator_results, lambda: result.get_accumulator_result("n")):
+        with pytest.raises(ProgramError, match="Job was submitted in detached mode"):
+            ask()
+    cluster.last.cancel().result()
 
 
 @pytest.mark.parametrize("master", [None, "local", "local[2]", "local[*]", "local[*,1]", "k8s://https://host:6443"])
