@@ -20,6 +20,7 @@ from compat.loader.inputs import (
     LoadOptions,
     is_snapshot,
     needs_pyflink,
+    notes_of,
     opened,
     plans_of,
     read_plan,
@@ -31,7 +32,7 @@ from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
-from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
+from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
 from compat.state.frozen import frozen
 from compat.state.regular import open_regular
 
@@ -254,7 +255,8 @@ def _load_all(
                     told = iter(made.answers)
                     answers += [{job: next(told) for job in jobs} for jobs in asked]
                 elif side in first and side not in _failed(failures):
-                    sides[side] = Jobs(plans_of(given, first[side], side), again.get(side, ()))
+                    plans = plans_of(given, first[side], side)
+                    sides[side] = Jobs(plans, again.get(side, ()), notes_of(given, first[side]))
                 elif side not in _failed(failures):
                     sides[side] = _kept(given, side, comparison)
             except InputError as error:
@@ -441,6 +443,7 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         if (second := rebuilt(given, job)) is not None
     }
     report = check(before, after, options, again, answers)
+    report = replace(report, notes=(*report.notes, *said_of(old, new)))
     writer = old.recorded.names.program if isinstance(old, Savepoint) else None
     if writer is not None:
         report = with_queries(report, check(writer, after, options))

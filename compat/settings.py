@@ -66,6 +66,9 @@ class Settings:
     exact: bool | None = None
     jobs: tuple[str, ...] | None = None
     against: str | None = None
+    pyfiles: tuple[str, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    strict_imports: bool | None = None
     path: Path | None = None
 
     def under(self, command_line: Settings) -> Settings:
@@ -74,6 +77,7 @@ class Settings:
             item.name: value for item in fields(Settings) if (value := getattr(command_line, item.name)) is not None
         }
         said["options"] = MappingProxyType({**self.options, **command_line.options})
+        said["environment"] = MappingProxyType({**self.environment, **command_line.environment})
         said["ignore"] = (*self.ignore, *command_line.ignore)
         said["jars"] = command_line.jars.over(self.jars)
         return replace(self, **said)
@@ -98,6 +102,9 @@ class Settings:
             no_open=self.no_open,
             jars=self.jars,
             exact=self.exact,
+            pyfiles=self.pyfiles,
+            environment=self.environment,
+            strict_imports=self.strict_imports,
         )
 
 
@@ -225,6 +232,9 @@ KEYS = (
     "pyflink",
     "exact",
     "jobs",
+    "pyfiles",
+    "env",
+    "strict-imports",
 )
 """The keys that a settings file may have."""
 
@@ -270,6 +280,9 @@ def _settings(table: _Table) -> Settings:
             pyflink=table.get("pyflink", lambda value: _python(value, folder), "a Python interpreter"),
         ),
         exact=table.get("exact", _flag, "true or false"),
+        pyfiles=table.get("pyfiles", lambda value: _paths(value, folder), "a path, or a list of paths"),
+        environment=MappingProxyType(table.get("env", _variables, "a table of environment variables") or {}),
+        strict_imports=table.get("strict-imports", _flag, "true or false"),
         path=table.path,
     )
 
@@ -345,6 +358,15 @@ def _patterns(value: Any) -> tuple[str, ...]:
 
 def _paths(value: Any, folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / _text(path)) for path in (value if isinstance(value, list) else [value]))
+
+
+def _variables(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError
+    for name, text in value.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{name} is {_kind(text)}; write its value as text, in quotes")
+    return dict(value)
 
 
 def _python(value: Any, folder: Path) -> str:

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=False)
 class Jobs:
-    """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one."""
+    """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one.
+
+    ``notes`` are what is to be said of how they were made.
+    """
 
     plans: tuple[Plan | Refused, ...]
     rebuilt: tuple[Plan | Refused, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @frozen(kw_only=False)
@@ -66,6 +70,11 @@ def plan_of(side: Old, number: int) -> Plan | Refused | None:
     """The plan of the job of this number; None for a savepoint of Flink, which has none."""
     job = job_of(side, number)
     return None if isinstance(job, Savepoint) else job
+
+
+def said_of(*sides: Old) -> tuple[str, ...]:
+    """What is to be said of how the jobs of sides were made, each once."""
+    return tuple(dict.fromkeys(note for side in sides if isinstance(side, Jobs) for note in side.notes))
 
 
 def rebuilt(side: Old, number: int) -> Plan | None:

@@ -6,7 +6,9 @@ The examples that ship with the package are programs like any user's, and so are
 from __future__ import annotations
 
 import os
+import re
 import sys
+import sysconfig
 from collections.abc import Iterable
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -16,6 +18,15 @@ ROOT = os.path.dirname(os.path.dirname(PACKAGE))
 """The folder that ``compat`` is imported from: site-packages, or a checkout."""
 
 _NAME = os.path.basename(os.path.dirname(PACKAGE))
+_STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+_INSTALLED = ("site-packages", "dist-packages")
+_TREES = (
+    (f"{_NAME}.compiler.datastream.common", "pyflink.common"),
+    (f"{_NAME}.compiler.datastream", "pyflink.datastream"),
+)
+_OUR_PATH = re.compile(rf" \([^()]*{os.sep}{_NAME}{os.sep}compiler{os.sep}[^()]*\)")
+_INNER = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
+_API = PACKAGE + "compiler" + os.sep
 _EXAMPLES = PACKAGE + "examples" + os.sep
 
 
@@ -24,10 +35,21 @@ def is_our_file(path: str) -> bool:
     return path.startswith(PACKAGE) and not path.startswith(_EXAMPLES)
 
 
+def is_api_file(path: str) -> bool:
+    """True for a source file of the API that programs call: what stands for PyFlink."""
+    return path.startswith((_API + "datastream" + os.sep, _API + "transformations" + os.sep))
+
+
 def is_our_module(name: str) -> bool:
     """True for the dotted name of a module of this package, also for those that programs know by PyFlink's names."""
     top = name.partition(".")[0]
     return top in (_NAME, "pyflink") and not name.startswith(_NAME + ".examples")
+
+
+def is_our_folder(path: str) -> bool:
+    """True for a folder of this package, and for a checkout of it, where other things stand by short names."""
+    path = os.path.realpath(path)
+    return is_our_file(path + os.sep) or (_is_checkout() and path == os.path.realpath(ROOT))
 
 
 def is_machinery(path: str) -> bool:
@@ -35,14 +57,31 @@ def is_machinery(path: str) -> bool:
     return path.startswith("<frozen") or is_our_file(path)
 
 
+def is_library(path: str) -> bool:
+    """True for code of Python and of what is installed, which is not the program's own."""
+    return path.startswith(_STANDARD) or any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALLED)
+
+
+def in_users_words(text: str) -> str:
+    """A message of Python's with PyFlink's names in the place of ours, which a program does not know."""
+    text = _OUR_PATH.sub("", text)
+    for ours, theirs in _TREES:
+        text = text.replace(ours, theirs)
+    return _INNER.sub(r"\1", text)
+
+
 def hide_checkout() -> None:
     """Take the root of a checkout off the search path, once ``compat`` is imported and finds its modules by itself.
 
     In a checkout, ``compiler`` and ``state`` stand beside ``compat``; a program that imports such names means others.
     """
-    if os.path.isdir(os.path.join(ROOT, "compiler")) and os.path.isdir(os.path.join(ROOT, "state")):
+    if _is_checkout():
         root = os.path.realpath(ROOT)
         sys.path[:] = [path for path in sys.path if os.path.realpath(path) != root]
+
+
+def _is_checkout() -> bool:
+    return os.path.isdir(os.path.join(ROOT, "compiler")) and os.path.isdir(os.path.join(ROOT, "state"))
 
 
 def namesake(folders: Iterable[str]) -> str | None:

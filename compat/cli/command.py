@@ -14,7 +14,7 @@ from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.fixing import is_source
 from compat.cli.modes import Mode, mode_of
-from compat.cli.options import jars, load_options_of_old, parse_definitions, split
+from compat.cli.options import jars, load_options_of_old, parse_definitions, parse_environment, parse_pyfiles, split
 from compat.cli.project import complete
 from compat.cli.rehearsal import limit_of
 from compat.loader.inputs import Limit, LoadOptions
@@ -200,6 +200,9 @@ def _settings(near: str | None, given: dict[str, Any]) -> Settings:
             no_open=given["no_open"],
             jars=jars(given),
             exact=given["exact"],
+            pyfiles=parse_pyfiles(given["pyfiles"]) or None,
+            environment=parse_environment(given["env"]),
+            strict_imports=given["strict_imports"],
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

@@ -11,7 +11,7 @@ from compat.check.findings import Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import InputError, opened
+from compat.loader.inputs import InputError, opened, pyfiles_of
 
 
 def require_snapshot(old: str) -> None:
@@ -57,6 +57,8 @@ def restored(result: Outcomes, comparison: Comparison) -> Outcomes:
                 flink=comparison.load.flink,
                 allow_non_restored=comparison.allow_non_restored,
                 job=comparison.job,
+                pyfiles=pyfiles_of(given, comparison.load),
+                environment=comparison.load.environment,
             )
             jobs = dry_run(wanted, comparison.load.timeout)
         if len(jobs) != len(reports):

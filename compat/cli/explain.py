@@ -34,7 +34,7 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
 
     Example: compat explain job_v1.py job_v2.py count
     """
-    settings = load_options(options)
+    settings = load_options(options, new)
     try:
         settings_old = load_options_of_old(options, settings)
         before = _program(old, split(options["old_args"]), settings_old, options["job"])

@@ -56,10 +56,14 @@ _SERVED: Mapping[str, tuple[tuple[InputKind, ...], str]] = {
     "classpath": ((*_BUILT_BY_FLINK, InputKind.PROGRAM), "jars, SQL and programs with the Table API"),
     "pyflink": _PYTHON,
     "exact": _PYTHON,
+    "env": _PYTHON,
+    "pyfiles": _PYTHON,
+    "strict_imports": _PYTHON,
 }
 """The options of how a job is built that serve some kinds of inputs only: which, and in words."""
 
-_OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name != "exact"))
+_OF_BOTH = ("exact", "strict_imports")
+_OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name not in _OF_BOTH))
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,13 +16,39 @@ from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
 from compat.report import NAMES as FORMAT_NAMES
+from compat.state.frozen import frozen
 
 F = TypeVar("F", bound=Callable[..., Any])
+IMPORTABLE = (".py", ".zip", ".egg", ".whl")
+"""The files that Python imports from."""
 
 
 flink_option = click.option(
     "--flink", type=click.Choice(FLINK_VERSIONS), help=f"The version of Flink to follow (default {LATEST_FLINK})."
 )
+
+
+def found_around(function: F) -> F:
+    """The options of what programs in Python find around them: --env and --pyfiles."""
+    for option in (
+        click.option(
+            "--env",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="An environment variable for programs in Python. Repeatable.",
+        ),
+        click.option(
+            "--pyfiles",
+            "-pyfs",
+            "--pyFiles",
+            "pyfiles",
+            multiple=True,
+            metavar="PATHS",
+            help="Modules, folders and archives that programs in Python import from, with commas between. Repeatable.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -42,13 +69,15 @@ def jars_of_old(function: F) -> F:
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
         click.option("--old-classpath", metavar="PATH", multiple=True, help="--classpath for OLD."),
+        click.option("--old-env", metavar="NAME=VALUE", multiple=True, help="--env for OLD, over those of NEW."),
+        click.option("--old-pyfiles", metavar="PATHS", multiple=True, help="--pyfiles for OLD."),
     ):
         function = option(function)
     return function
 
 
 def loading(function: F) -> F:
-    """The options of how programs are loaded: -D, --flink, --timeout, --no-open, and where Flink's jars come from."""
+    """The options of how programs are loaded: -D, --flink, --timeout, --no-open, and where modules and jars come from."""
     for option in (
         click.option("--main-class", metavar="CLASS", help="The class of a jar to run (default: its manifest's)."),
         click.option("--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."),
@@ -69,6 +98,10 @@ def loading(function: F) -> F:
         ),
         click.option(
             "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."
+        ),
+        found_around,
+        click.option(
+            "--strict-imports", is_flag=True, default=None, help="Nothing stands for a module that is not installed."
         ),
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
         click.option(
@@ -182,8 +215,58 @@ def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
     return options
 
 
-def load_options(options: Mapping[str, Any]) -> LoadOptions:
-    """How to load programs, of a command with the options of :func:`loading`."""
+def parse_environment(given: Sequence[str], option: str = "--env") -> dict[str, str]:
+    """The variables of ``--env NAME=VALUE``. Raises a usage error for what is none."""
+    variables = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise click.BadParameter("it is of the form NAME=VALUE.", param_hint=f"'{option}'")
+        variables[name] = value
+    return variables
+
+
+def parse_pyfiles(given: Sequence[str], option: str = "--pyfiles") -> tuple[str, ...]:
+    """The paths of ``--pyfiles``, made absolute. Raises a usage error for what is nothing to import from."""
+    paths = [os.path.abspath(path) for one in given for path in one.split(",") if path]
+    for path in paths:
+        if not os.path.exists(path):
+            raise click.BadParameter(f"{path} is not there.", param_hint=f"'{option}'")
+        if os.path.isfile(path) and not path.endswith(IMPORTABLE):
+            raise click.BadParameter(
+                f"{path} is neither a folder, nor a file of {', '.join(IMPORTABLE)}.", param_hint=f"'{option}'"
+            )
+    return tuple(paths)
+
+
+@frozen
+class Surroundings:
+    """What programs in Python find around them: where they import from besides, variables, and whether that must be all."""
+
+    pyfiles: tuple[str, ...]
+    environment: Mapping[str, str]
+    strict_imports: bool | None = None
+
+
+def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surroundings:
+    """What a command line says of it, over the settings of the project, which are looked for here and at ``near``."""
+    from compat.settings import SettingsError, find
+
+    try:
+        found = find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from error
+    strict = options.get("strict_imports")
+    return Surroundings(
+        pyfiles=parse_pyfiles(options["pyfiles"]) or found.pyfiles or (),
+        environment={**found.environment, **parse_environment(options["env"])},
+        strict_imports=found.strict_imports if strict is None else strict,
+    )
+
+
+def load_options(options: Mapping[str, Any], near: str | None = None) -> LoadOptions:
+    """How to load programs, of a command with the options of :func:`loading`; the project's settings are found at ``near``."""
+    around = surroundings_of(options, near)
     return LoadOptions.given(
         parse_definitions(options["definitions"]),
         flink=options["flink"],
@@ -191,6 +274,9 @@ def load_options(options: Mapping[str, Any]) -> LoadOptions:
         no_open=options["no_open"],
         jars=jars(options),
         exact=options["exact"],
+        pyfiles=around.pyfiles,
+        environment=around.environment,
+        strict_imports=around.strict_imports,
     )
 
 
@@ -207,7 +293,13 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
 
 def load_options_of_old(options: Mapping[str, Any], new: LoadOptions) -> LoadOptions:
     """How OLD is loaded, of a command with the options of :func:`jars_of_old`: as NEW where nothing else is said."""
-    return replace(new, flink=options["old_flink"] or new.flink, jars=jars(options, "old_").over(new.jars))
+    return replace(
+        new,
+        flink=options["old_flink"] or new.flink,
+        jars=jars(options, "old_").over(new.jars),
+        pyfiles=parse_pyfiles(options["old_pyfiles"], "--old-pyfiles") or new.pyfiles,
+        environment={**new.environment, **parse_environment(options["old_env"], "--old-env")},
+    )
 
 
 def split(arguments: str | None) -> tuple[str, ...]:

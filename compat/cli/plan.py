@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from compat.cli.options import load_options, loading, paths, split
 from compat.loader.failure import Failure
-from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.loader.lines import carrying
 from compat.plan.model import Plan, Refusal, Refused
 
@@ -40,7 +40,7 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
 
     Example: compat plan job.py --format json
     """
-    settings = load_options(options)
+    settings = load_options(options, jobs[0])
     several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
     if several and (options["path"] or options["form"] not in ("text", "json")):
         raise click.UsageError(
@@ -61,7 +61,7 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         return _page(job, settings, options)
     try:
         with opened(job, split(options["arguments"])) as given:
-            plans = _chosen(load(given, settings), job, options["job"])
+            plans = _chosen(_loaded(given, settings), job, options["job"])
             if options["path"] or options["form"] == "json":
                 plans = tuple(carrying(plan, given) for plan in plans)
     except InputError as error:
@@ -79,6 +79,15 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         else:
             _print(item, options["form"], options["layer"])
     return code
+
+
+def _loaded(given: Input, settings: LoadOptions) -> tuple[Plan | Refused, ...]:
+    """The plans of a program; what is to be said of how they were made goes to standard error. Raises InputError."""
+    notes: list[str] = []
+    plans = load(given, settings, notes=notes)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    return plans
 
 
 def _chosen(plans: tuple[Plan | Refused, ...], job: str, number: int | None) -> tuple[Plan | Refused, ...]:
@@ -99,7 +108,7 @@ def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         raise click.UsageError("--output html= names no file.")
     try:
         with opened(job, split(options["arguments"])) as given:
-            outcomes: list[Plan | Refused | Failure] = [*_chosen(load(given, settings), job, options["job"])]
+            outcomes: list[Plan | Refused | Failure] = [*_chosen(_loaded(given, settings), job, options["job"])]
     except InputError as error:
         outcomes = [error.failure]
     text = render_plans(outcomes, job)
@@ -204,7 +213,7 @@ def _many(files: list[str], settings: LoadOptions, arguments: tuple[str, ...]) -
     for file in files:
         try:
             with opened(file, arguments) as given:
-                plans = load(given, settings)
+                plans = _loaded(given, settings)
         except InputError as error:
             code = 2
             _echo_json(replace(_refused(error, settings), file=file, job=0))

@@ -37,7 +37,7 @@ def push(program: str, **options: Any) -> None:
     Example: compat push --server http://127.0.0.1:8642 --job word_count job.py
     """
     server = server_of(options["server"], options["token_file"])
-    settings = load_options(options)
+    settings = load_options(options, program)
     try:
         with opened(program, split(options["arguments"])) as given:
             plan = carrying(plan_of_job(load(given, settings), options["job"], program), given)

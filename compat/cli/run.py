@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 
-from compat.cli.options import flink_option, local_path, parse_definitions, split, store_option
+from compat.cli.options import (
+    flink_option,
+    found_around,
+    local_path,
+    parse_definitions,
+    split,
+    store_option,
+    surroundings_of,
+)
 
 _DETACHED = {"execution.attached": "false"}
 """As with ``flink run -d``: the program does not wait for its jobs."""
@@ -32,6 +41,7 @@ _DETACHED = {"execution.attached": "false"}
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink or of Spark.")
 @flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
+@found_around
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 @click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
 @click.option(
@@ -54,6 +64,7 @@ def run(job: str, **options: Any) -> None:
     from compat.execution.narration import Narrator
     from compat.execution.program import Run, run_program
 
+    surroundings = surroundings_of(options, job)
     given = Run(
         program=job,
         arguments=split(options["arguments"]),
@@ -69,7 +80,9 @@ def run(job: str, **options: Any) -> None:
         flink=options["flink"],
         fresh=options["fresh"],
         replicas=options["replicas"],
+        pyfiles=surroundings.pyfiles,
     )
+    os.environ.update(surroundings.environment)
     as_json = options["output"] == "json"
 
     def attached(on_started: Any = None) -> int:

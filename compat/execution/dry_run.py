@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,8 @@ class DryRun:
     flink: str
     allow_non_restored: bool
     job: int | None = None
+    pyfiles: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
@@ -80,6 +82,7 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env={**os.environ, **wanted.environment},
                 timeout=timeout + _SPARK_STARTS,
                 check=False,
             )
@@ -112,12 +115,12 @@ def main(request: str, folder: str) -> None:
 
 
 def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
-    from compat.loader.main_module import prepare, run_as_main
+    from compat.loader.main_module import layout_of, prepare, run_as_main
 
     restorer = _Restorer(wanted, Path(folder))
     prepare(restorer, wanted.options, flink=wanted.flink)
     try:
-        run_as_main(os.path.abspath(wanted.program), wanted.arguments, called=wanted.program)
+        run_as_main(layout_of(os.path.abspath(wanted.program), wanted.pyfiles), wanted.arguments, called=wanted.program)
     except SystemExit as error:
         if error.code not in (None, 0):
             raise

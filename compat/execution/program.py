@@ -13,10 +13,11 @@ from compat.compiler.ours import is_machinery, namesake
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
-from compat.loader.main_module import prepare, run_as_main
+from compat.loader.main_module import layout_of, prepare, run_as_main
 
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.executor import SparkExecutor
+    from compat.loader.layout import Layout
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
@@ -45,6 +46,7 @@ class Run:
     flink: str | None = None
     fresh: bool = False
     replicas: str | None = None
+    pyfiles: tuple[str, ...] = ()
 
 
 def run_program(run: Run, narrator: Narrator) -> int:
@@ -71,7 +73,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
     code = 0
     try:
         try:
-            run_as_main(os.path.abspath(run.program), run.arguments, called=run.program)
+            run_as_main(_layout(run), run.arguments, called=run.program)
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
@@ -119,8 +121,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import worker_setup
 
-    path = os.path.abspath(run.program)
-    folder = os.path.dirname(path)
+    layout = _layout(run)
     return SparkExecutor(
         run.store,
         master=run.master,
@@ -133,11 +134,17 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             flink=run.flink,
             fresh=run.fresh,
             replicas=run.replicas,
-            program=path,
+            program=layout.program,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=lambda elsewhere: worker_setup(folder, travelling=elsewhere, flink=run.flink or LATEST_FLINK),
-            worker_folders=(folder,),
+            worker_setup=lambda elsewhere: worker_setup(
+                layout.first,
+                *layout.folders,
+                behind=layout.last,
+                travelling=elsewhere,
+                flink=run.flink or LATEST_FLINK,
+            ),
+            worker_folders=(layout.first, *layout.folders),
         ),
         listener=narrator.tell,
         printer=narrator.printed,
@@ -151,6 +158,10 @@ def _interrupted(executor: SparkExecutor) -> str:
         if not client.master.status.terminal:
             told.append(f"To give job {client.master.job_id} up: compat cancel {client.master.job_id[:8]}")
     return "\n".join(told)
+
+
+def _layout(run: Run) -> Layout:
+    return layout_of(os.path.abspath(run.program), run.pyfiles)
 
 
 def _tell_what_it_passed_over(executor: SparkExecutor, narrator: Narrator) -> None:

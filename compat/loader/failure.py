@@ -15,6 +15,7 @@ class Undecidable(StrEnum):
     PROGRAM_FAILED = "CMP901"
     PROGRAM_TIMEOUT = "CMP902"
     NO_JOB = "CMP903"
+    INTERNAL_ERROR = "CMP906"
 
 
 class Side(Enum):

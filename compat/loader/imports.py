@@ -86,20 +86,25 @@ class WorkerSetup:
         sys.path[:] = [*ahead, *rest, *behind]
 
 
-def worker_setup(*folders: str, travelling: bool = False, flink: str = LATEST_FLINK) -> WorkerSetup:
+def worker_setup(
+    *folders: str, behind: Sequence[str] = (), travelling: bool = False, flink: str = LATEST_FLINK
+) -> WorkerSetup:
     """The setup of workers for the program of this process, whose own modules are in ``folders`` and where it added.
+
+    In ``behind`` is looked for what is nowhere else.
 
     With ``travelling``, its modules are sent along: workers may be on other machines.
     """
     from compat.loader.copies import copied_modules
 
     here = os.getcwd()
-    ahead, behind = _added_paths(folders)
+    ahead, added = _added_paths(folders)
+    last = tuple(dict.fromkeys([*added, *(path for path in behind if path not in ahead)]))
     return WorkerSetup(
         ahead,
         here in ahead or any(os.path.abspath(path) == here for path in sys.path),
-        behind,
-        copied_modules((*ahead, *behind), folders) if travelling else None,
+        last,
+        copied_modules((*ahead, *last), folders) if travelling else None,
         flink,
     )
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from enum import StrEnum
-from io import BytesIO
+from typing import TYPE_CHECKING
 
 from compat.compiler.versions import LATEST_FLINK
+from compat.loader.advice import REPORT, advice, report_of
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
@@ -19,7 +19,8 @@ from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
 from compat.state.regular import open_regular, why_not_regular
 
-GIT_TIMEOUT = 120.0
+if TYPE_CHECKING:
+    from compat.loader.revisions import Exported
 
 
 class InputError(Exception):
@@ -87,6 +88,8 @@ class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
+    ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
+    variables that they get; with ``strict_imports`` nothing stands for a module that is not installed.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -95,6 +98,9 @@ class LoadOptions:
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
     exact: bool = False
+    pyfiles: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    strict_imports: bool = False
 
     @classmethod
     def given(
@@ -106,6 +112,9 @@ class LoadOptions:
         no_open: bool | None = None,
         jars: FlinkJars | None = None,
         exact: bool | None = None,
+        pyfiles: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        strict_imports: bool | None = None,
     ) -> LoadOptions:
         """The one builder: what was not given (None) is as the fields above say."""
         return cls(
@@ -115,18 +124,27 @@ class LoadOptions:
             call_open=not no_open,
             jars=jars or FlinkJars(),
             exact=bool(exact),
+            pyfiles=tuple(os.path.abspath(path) for path in pyfiles or ()),
+            environment=dict(environment or {}),
+            strict_imports=bool(strict_imports),
         )
 
 
 @frozen(kw_only=False)
 class Input:
-    """A named input: what the user typed, the file behind it, and what it is."""
+    """A named input: what the user typed, the file behind it, and what it is.
+
+    One that was taken out of a revision has its project in ``root``, which is shown as ``root_shown``; ``folder`` is what the
+    working directory was there, and ``taken_from`` the working tree that it stands for.
+    """
 
     argument: str
     path: str
     kind: InputKind
     root: str = ""
     root_shown: str = ""
+    folder: str = ""
+    taken_from: str = ""
     arguments: tuple[str, ...] = ()
 
 
@@ -137,8 +155,17 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="compat-") as folder:
-            path, root_shown = _from_git(argument, folder, side)
-            yield Input(argument, path, _kind(argument, path, side), folder, root_shown, arguments)
+            taken = _from_git(argument, folder, side)
+            yield Input(
+                argument,
+                taken.path,
+                _kind(argument, taken.path, side),
+                root=os.path.realpath(folder),
+                root_shown=f"git:{taken.reference}:",
+                folder=taken.folder,
+                taken_from=taken.taken_from,
+                arguments=arguments,
+            )
         return
     plan = _plan_of_snapshot(argument)
     if plan is not None:
@@ -184,12 +211,29 @@ def request_for(given: Input, load: LoadOptions) -> Request:
         shown=given.argument,
         root=given.root,
         root_shown=given.root_shown,
+        folder=given.folder,
+        taken_from=given.taken_from,
+        pyfiles=pyfiles_of(given, load),
+        environment=dict(load.environment),
+        strict_imports=load.strict_imports,
         arguments=given.arguments,
         options=dict(load.options),
         flink=load.flink,
         call_open=load.call_open,
         topology=given.kind is InputKind.TOPOLOGY,
     )
+
+
+def pyfiles_of(given: Input, load: LoadOptions) -> tuple[str, ...]:
+    """What a program imports from besides: for one of a revision, what was there then in the place of what is there now."""
+    if not given.taken_from:
+        return load.pyfiles
+    before = given.taken_from + os.sep
+    moved = (
+        os.path.join(given.root, path.removeprefix(before)) if path.startswith(before) else path
+        for path in load.pyfiles
+    )
+    return tuple(path for path in moved if os.path.exists(path))
 
 
 def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[Plan | Refused, ...]:
@@ -253,8 +297,13 @@ def is_snapshot(given: Input) -> bool:
     return _plan_of_snapshot(given.argument) == given.path
 
 
-def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[Plan | Refused, ...]:
-    """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs."""
+def load(
+    given: Input, options: LoadOptions, side: Side | None = None, notes: list[str] | None = None
+) -> tuple[Plan | Refused, ...]:
+    """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs.
+
+    ``notes`` takes what is to be said besides.
+    """
     if given.kind is InputKind.SAVEPOINT:
         raise InputError(
             Failure(
@@ -271,7 +320,10 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
         return _built_by_flink(given, options, side)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
-        return plans_of(given, outcome, side)
+        plans = plans_of(given, outcome, side)
+        if notes is not None:
+            notes += notes_of(given, outcome)
+        return plans
     from compat.loader.jvm.pyflink.proof import proved
 
     return proved(given, outcome, _built_by_flink(given, options, side, outcome), side)
@@ -290,6 +342,17 @@ def _built_by_flink(
         except InputError as error:
             raise InputError(error.failure if outcome is None else telling_where(error.failure, outcome)) from error
         return loading.finish(side).plans
+
+
+def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
+    """What is to be said of a program that gave its plans."""
+    names = outcome.absent if isinstance(outcome, Loaded) else ()
+    if not names:
+        return ()
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    are = "is" if len(names) == 1 else "are"
+    them = "it" if len(names) == 1 else "them"
+    return (f"{given.argument} imports {listed}, which {are} not installed: building the job used nothing of {them}.",)
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
@@ -312,6 +375,19 @@ def telling_where(failure: Failure, outcome: Outcome) -> Failure:
 
 def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     told = clipped(crash.message)
+    lines = _frames(crash)
+    if crash.fault:
+        return Failure(
+            rule=Undecidable.INTERNAL_ERROR,
+            message=f"compat itself failed: {crash.type}: {told}",
+            name=given.argument,
+            side=side,
+            traceback=report_of(lines, crash.type),
+            hint=REPORT,
+        )
+    lines.append(f"{crash.type}: {told}")
+    if crash.said:
+        lines += ["It said on standard error:", *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
@@ -319,8 +395,8 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         name=given.argument,
         side=side,
         source=None if last is None else SourceLine(last.file, last.line),
-        traceback="\n".join([*_frames(crash), f"{crash.type}: {told}"]),
-        hint=crash.hint,
+        traceback="\n".join(lines),
+        hint=advice(crash, side),
     )
 
 
@@ -372,47 +448,22 @@ def _kind(argument: str, path: str, side: Side | None) -> InputKind:
     return InputKind.PLAN if '"format"' in head and '"ops"' not in head else InputKind.TOPOLOGY
 
 
-def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
-    """Export a revision's tree below the program's folder; gives the program's path there and how it is shown."""
-    _, _, rest = argument.partition(":")
-    reference, colon, path = rest.partition(":")
+def _from_git(argument: str, folder: str, side: Side | None) -> Exported:
+    """The program of a revision, taken out into a folder with its project. Raises InputError."""
+    from compat.loader.revisions import NoRevision, export
 
-    def refuse(message: str) -> InputError:
-        return InputError(
+    try:
+        return export(argument, folder)
+    except NoRevision as error:
+        raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_FAILED,
-                message=message,
+                message=str(error),
                 name=argument,
                 side=side,
                 hint="Write git:REF:path/to/job.py.",
             )
-        )
-
-    if not colon or not path or not reference or reference.startswith("-"):
-        raise refuse(f"{argument!r} names no file at a revision.")
-    # git archives nothing above the folder that it is called in: a file there is exported from its own.
-    inside, path = os.path.split(path) if path.startswith("..") else ("", path)
-    below = os.path.dirname(path) or "."
-    try:
-        result = subprocess.run(
-            ["git", "-C", inside or ".", "archive", "--format=tar", reference, "--", below],
-            capture_output=True,
-            check=False,
-            timeout=GIT_TIMEOUT,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise refuse(f"git cannot be run: {error}.") from error
-    if result.returncode != 0:
-        reason = result.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise refuse(f"git has no {path!r} at {reference!r}: {reason[-1] if reason else 'unknown reason'}.")
-    import tarfile
-
-    with tarfile.open(fileobj=BytesIO(result.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    found = os.path.join(folder, path)
-    if not os.path.isfile(found):
-        raise refuse(f"There is no file {path!r} at {reference!r}.")
-    return found, f"git:{reference}:{inside and inside + '/'}"
+        ) from error
 
 
 __all__ = [

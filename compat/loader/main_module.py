@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
+from compat.compiler.ours import is_our_folder
 from compat.compiler.versions import LATEST_FLINK
+from compat.loader.layout import Layout, find_layout, run_name
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.compiler.job import Executor
+    from compat.loader.layout import Missing
 
 
 @frozen
@@ -41,11 +44,26 @@ def prepare(
     start(Program(executor, options=options, parallelism=parallelism, flink=flink))
 
 
-def run_as_main(path: str, arguments: Sequence[str], called: str | None = None) -> Ran:
-    """Run a file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not ``path``.
+def layout_of(
+    path: str,
+    pyfiles: Sequence[str] = (),
+    outermost: str | None = None,
+    moved: tuple[str, str] | None = None,
+) -> Layout:
+    """Where the modules of the program in a file are; folders of ours are none of them. Raises OSError."""
+    with open(path, "rb") as file:
+        layout = find_layout(path, file.read(), pyfiles, outermost, moved)
+    return replace(layout, roots=tuple(root for root in layout.roots if not is_our_folder(root)))
 
-    What the program raises goes through, SystemExit included.
+
+def run_as_main(
+    layout: Layout, arguments: Sequence[str], called: str | None = None, missing: Missing | None = None
+) -> Ran:
+    """Run a program's file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not its path.
+
+    ``missing`` is asked for modules that are nowhere. What the program raises goes through, SystemExit included.
     """
+    path = layout.program
     with open(path, "rb") as file:
         source = file.read()
     main = ModuleType("__main__")
@@ -53,8 +71,9 @@ def run_as_main(path: str, arguments: Sequence[str], called: str | None = None) 
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
     sys.argv = [called or path, *arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    layout.enter(missing)
     code = compile(source, path, "exec", dont_inherit=True)
     before = set(sys.modules)
+    run_name(layout, main)
     exec(code, main.__dict__)
     return Ran(code=code, imported=tuple(sys.modules[name] for name in set(sys.modules) - before))

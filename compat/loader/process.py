@@ -5,6 +5,7 @@ One interpreter is started for all programs that are loaded together: it imports
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import selectors
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from compat.compiler.ours import is_machinery
 from compat.loader import interpreter as interpreters
+from compat.loader.advice import said
 from compat.loader.interpreter import Interpreter
 from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_to_json
 from compat.state.frozen import frozen
@@ -129,20 +131,23 @@ def _outcome(child: _Child, timeout: float) -> Outcome:
     if not child.done:
         return TimedOut(seconds=timeout, frame=_last_frame(child))
     try:
-        return Loaded.from_json(bytes(child.result))
+        loaded = Loaded.from_json(bytes(child.result))
     except ValidationError as error:
-        return Loaded(
-            plans=(),
-            crash=Crash(type="PlanError", message=f"The job has no valid plan: {clipped(str(error))}.", frames=()),
-        )
+        message = f"The job has no valid plan: {clipped(str(error))}."
+        return Loaded(plans=(), crash=Crash(type="PlanError", message=message, frames=(), fault=True))
     except ValueError:
         return Loaded(plans=(), crash=_died(child))
+    if loaded.crash is None or loaded.crash.fault:
+        return loaded
+    return dataclasses.replace(loaded, crash=replace(loaded.crash, said=said(bytes(child.errors))))
 
 
 def _died(child: _Child) -> Crash:
     """A child that ended without a result: the program ended the interpreter, or the interpreter crashed."""
     text = child.errors.decode("utf-8", "replace").strip()
     last = text.splitlines()[-1] if text else ""
+    if not child.result:
+        return Crash(type="ProcessEnded", message=last or "The interpreter did not start.", frames=(), fault=True)
     return Crash(
         type="ProcessEnded",
         message=f"The program ended its process before it was done{': ' + clipped(last, 500) if last else '.'}",

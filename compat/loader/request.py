@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from functools import cache
 
 import msgspec
@@ -15,18 +16,30 @@ from compat.plan.model import Plan, Refused
 from compat.plan.writing import encoded
 from compat.state.frozen import frozen
 
+BEGUN = b" "
+"""What a child process writes before it runs a program: without it, the fault is ours."""
+
 
 class Request(Record, frozen=True, kw_only=True):
     """One program to load.
 
     ``path`` is the file to run and ``shown`` what reports call it; ``root`` is a folder whose files are shown as
     ``root_shown`` plus their path in it. ``options`` are those of ``-D``.
+
+    For a program of a revision, ``root`` is its project as it was then, ``folder`` what the working directory was, and
+    ``taken_from`` the project as it is now. ``pyfiles`` are modules, folders and archives that it imports from,
+    ``environment`` variables that it gets; with ``strict_imports`` nothing stands for a module that is not installed.
     """
 
     path: str
     shown: str
     root: str = ""
     root_shown: str = ""
+    folder: str = ""
+    taken_from: str = ""
+    pyfiles: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    strict_imports: bool = False
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
     flink: str = LATEST_FLINK
@@ -44,13 +57,37 @@ class Frame(Record, frozen=True, kw_only=True):
     text: str
 
 
+class Lacking(StrEnum):
+    """What a program may not have been given."""
+
+    ARGUMENTS = "arguments"
+    VARIABLE = "variable"
+    INPUT = "input"
+    FILE = "file"
+    MODULE = "module"
+
+
+class Lack(Record, frozen=True, kw_only=True):
+    """What a program was not given, by its name, and the places that were looked at (of a file: where it is)."""
+
+    what: Lacking
+    name: str = ""
+    places: str = ""
+
+
 class Crash(Record, frozen=True, kw_only=True):
-    """A program that ended in an exception: its type and message, and the program's own frames, outermost first."""
+    """A program that ended in an exception: its type and message, and the program's own frames, outermost first.
+
+    ``fault`` marks one that is ours: its frames are then our own. ``said`` is the end of what it said on standard error.
+    """
 
     type: str
     message: str
     frames: tuple[Frame, ...]
     hint: str | None = None
+    lacks: Lack | None = None
+    fault: bool = False
+    said: str = ""
 
 
 MOST_TOLD = 10_000
@@ -79,6 +116,7 @@ class _Result(Record, frozen=True, kw_only=True):
     crash: Crash | None = None
     steady: bool = False
     needs_pyflink: Crash | None = None
+    absent: tuple[str, ...] = ()
 
 
 @cache
@@ -92,18 +130,28 @@ class Loaded:
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
-    it asked for that only PyFlink itself has, such as the Table API, and where.
+    it asked for that only PyFlink itself has, such as the Table API, and where. ``absent`` are modules that are not installed
+    and that stand-ins were imported for.
     """
 
     plans: tuple[Plan | Refused, ...]
     crash: Crash | None = None
     steady: bool = False
     needs_pyflink: Crash | None = None
+    absent: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
         jobs = tuple(_Job(plan=plan) if isinstance(plan, Plan) else _Job(refused=plan) for plan in self.plans)
-        return encoded(_Result(jobs=jobs, crash=self.crash, steady=self.steady, needs_pyflink=self.needs_pyflink))
+        return encoded(
+            _Result(
+                jobs=jobs,
+                crash=self.crash,
+                steady=self.steady,
+                needs_pyflink=self.needs_pyflink,
+                absent=self.absent,
+            )
+        )
 
     @classmethod
     @collection_paused()
@@ -118,7 +166,13 @@ class Loaded:
         except RecursionError:
             raise ValueError("It is nested too deeply.") from None
         plans = tuple(plan for job in result.jobs if (plan := job.plan or job.refused) is not None)
-        return cls(plans=plans, crash=result.crash, steady=result.steady, needs_pyflink=result.needs_pyflink)
+        return cls(
+            plans=plans,
+            crash=result.crash,
+            steady=result.steady,
+            needs_pyflink=result.needs_pyflink,
+            absent=result.absent,
+        )
 
 
 def _converted(text: bytes) -> _Result:

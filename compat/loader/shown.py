@@ -6,15 +6,18 @@ import os
 from collections.abc import Callable
 
 
-def show_path(path: str, shown: str, root: str = "", root_shown: str = "") -> Callable[[str], str]:
-    """What reports call a file, for the program at ``path`` that they call ``shown``; ``root`` is shown as ``root_shown``."""
-    here = os.getcwd() + os.sep
+def show_path(path: str, shown: str, root: str = "", root_shown: str = "", folder: str = "") -> Callable[[str], str]:
+    """What reports call a file, for the program at ``path`` that they call ``shown``.
+
+    What is below ``root`` is shown as ``root_shown`` and the way to it from ``folder``, which is ``root`` where none is given.
+    """
+    here = os.getcwd()
 
     def show(file: str) -> str:
         if file == path:
             return shown
         if root and file.startswith(root):
-            return root_shown + file[len(root) :].lstrip(os.sep)
-        return file.removeprefix(here)
+            return root_shown + os.path.relpath(file, folder or root)
+        return "." if file == here else file.removeprefix(here + os.sep)
 
     return show

@@ -17,15 +17,19 @@ from compat.compiler.transformations.model import PhysicalTransformation
 from compat.plan import model
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.python_connectors import connector_of
-from compat.plan.states import Discovery, discover
+from compat.plan.states import Discovery, Opening, call, discover
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How to make a plan: whether functions may be opened, and how a path of the program is shown."""
+    """How to make a plan: whether functions may be opened, and how a path of the program is shown.
+
+    ``opening`` calls what opens a function, and may raise what is wrong with that.
+    """
 
     call_open: bool = True
     show_path: Callable[[str], str] = str
+    opening: Opening = call
 
 
 @collection_paused()
@@ -136,7 +140,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
     for position, (id, hashed) in enumerate(compilation.hashes.items()):
         node = graph.nodes[id]
         vertex = vertices[jobs.vertex_of[id]]
-        discovery = discover(node, call_open=encoding.call_open)
+        discovery = discover(node, opening=encoding.opening if encoding.call_open else None)
         detail = discovery.detail
         detail["chaining_strategy"] = None if node.chaining is None else node.chaining.value
         detail["slot_sharing_group"] = node.slot_sharing_group

@@ -7,14 +7,14 @@ The rules for PyFlink's operators were seen in real savepoints.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
 from compat.compiler.datastream._location import here
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_file, is_our_module
+from compat.compiler.ours import in_users_words, is_our_file, is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
@@ -59,13 +59,22 @@ class Discovery:
     detail: Detail
 
 
-def discover(node: StreamNode, *, call_open: bool) -> Discovery:
-    """Find out the states of a node. ``call_open`` allows to call the ``open()`` of the program's functions."""
+Opening = Callable[[Callable[[], object]], object]
+"""Calls what opens a function."""
+
+
+def call(function: Callable[[], object]) -> object:
+    """Just that."""
+    return function()
+
+
+def discover(node: StreamNode, *, opening: Opening | None = call) -> Discovery:
+    """Find out the states of a node. ``opening`` calls what opens the program's functions; None: they are not opened."""
     operator = node.operator
     if operator is None:
         return Discovery((), None, False, {})
     if isinstance(operator, PythonFunction):
-        return _python(node, operator, call_open)
+        return _python(node, operator, opening)
     return _java(node, operator)
 
 
@@ -142,7 +151,7 @@ def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
 # Operators that run in Python
 
 
-def _python(node: StreamNode, operator: PythonFunction, call_open: bool) -> Discovery:
+def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None) -> Discovery:
     keyed = operator.python in _KEYED
     detail = _python_detail(operator)
     states: list[State] = []
@@ -151,7 +160,7 @@ def _python(node: StreamNode, operator: PythonFunction, call_open: bool) -> Disc
         states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in operator.state_descriptors]
     unknown: str | None = None
     if keyed:
-        found, unknown = _of_function(operator, key, call_open)
+        found, unknown = _of_function(operator, key, opening)
         states += found
         states += _built_in_python(operator, key)
     has_state = keyed or bool(states)
@@ -220,18 +229,18 @@ def _window_states(operator: ops.Window, key: str | None, namespace: str | None)
     return states
 
 
-def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> tuple[list[State], str | None]:
+def _of_function(operator: PythonFunction, key: str | None, opening: Opening | None) -> tuple[list[State], str | None]:
     """The states that the program's function asks for, or why they are not known."""
     function = operator.function
     if not isinstance(operator, _USER_CODE) or function is None or not hasattr(function, "open"):
         return [], None
-    if not call_open:
+    if opening is None:
         return [], "open() was not called (--no-open)"
     context = RuntimeContext()
     try:
-        function.open(context)
+        opening(lambda: function.open(context))
     except Exception as error:
-        return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {error}"
+        return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {in_users_words(str(error))}"
     states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
     if any(value is context for value in vars(function).values() if hasattr(function, "__dict__")):
         return states, (
@@ -340,13 +349,23 @@ def _names_used(function: Any) -> set[str]:
     """All names that the methods of a function object mention."""
     names: set[str] = set()
     owners = [] if isinstance(function, FunctionType) else type(function).__mro__
-    codes = [function.__code__] if isinstance(function, FunctionType) else []
+    codes = [one.__code__ for one in _unwrapped(function)]
     for owner in owners:
         if is_our_module(owner.__module__):
             continue
-        codes += [member.__code__ for member in vars(owner).values() if isinstance(member, FunctionType)]
+        codes += [one.__code__ for member in vars(owner).values() for one in _unwrapped(member)]
     while codes:
         code = codes.pop()
         names.update(code.co_names)
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return names
+
+
+def _unwrapped(member: Any) -> Iterator[FunctionType]:
+    """A function, and those that it wraps by its own account."""
+    seen = set[int]()
+    while member is not None and id(member) not in seen:
+        seen.add(id(member))
+        if isinstance(member, FunctionType):
+            yield member
+        member = getattr(member, "__dict__", {}).get("__wrapped__")

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from itertools import zip_longest
 
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions
+from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
@@ -41,7 +41,7 @@ class FlinkLoading:
         self._given, self._program = given, program
         self._setup, self._jvms = setup, jvms
         self._flink, self._options = setup.flink, setup.options
-        self._show_path = show_path(given.path, given.argument, given.root, given.root_shown)
+        self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
@@ -104,7 +104,7 @@ class FlinkLoading:
 
     def _disagreement(self, error: Disagreement, side: Side | None) -> Failure:
         return Failure(
-            rule=Undecidable.PROGRAM_FAILED,
+            rule=Undecidable.INTERNAL_ERROR,
             message=f"This is a fault of compat, not of the program: {error}",
             name=self._given.argument,
             side=side,
@@ -121,7 +121,16 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
             raise JvmError(f"{what} are built by Flink in a JVM, which needs jpype1.", extra)
         if given.kind is InputKind.PROGRAM:
             pyflink = find_pyflink(load.jars.pyflink)
-            program: Program = PyFlinkProgram(path=given.path, python=pyflink.python, arguments=given.arguments)
+            program: Program = PyFlinkProgram(
+                path=given.path,
+                python=pyflink.python,
+                arguments=given.arguments,
+                pyfiles=pyfiles_of(given, load),
+                environment=dict(load.environment),
+                root=given.root,
+                folder=given.folder,
+                taken_from=given.taken_from,
+            )
             flink = flink_of(pyflink, _places(load.jars))
         else:
             program = _program(given, load.jars)

@@ -467,11 +467,19 @@ class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
 
 
 class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
-    """A program in Python, run by ``python``, an interpreter that has PyFlink of the Flink that builds its job."""
+    """A program in Python, run by ``python``, an interpreter that has PyFlink of the Flink that builds its job.
+
+    ``pyfiles``, ``environment``, ``root``, ``folder`` and ``taken_from`` are those of :class:`compat.loader.request.Request`.
+    """
 
     path: str
     python: str
     arguments: tuple[str, ...] = ()
+    pyfiles: tuple[str, ...] = ()
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    root: str = ""
+    folder: str = ""
+    taken_from: str = ""
 
 
 Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram

@@ -53,10 +53,12 @@ VALUES = {
     "names": "old.py",
     "old-args": "x",
     "old-classpath": "all",
+    "old-env": "A=b",
     "old-flink": "1.20",
     "old-flink-home": "all",
     "old-flink-version": "1.20.0",
     "old-main-class": "Job",
+    "old-pyfiles": "all",
     "old-pyflink": "python3.11",
     "output": "json",
     "format": "json",
@@ -66,16 +68,18 @@ VALUES = {
 COMMON = {
     "allow_non_restored_state", "outputs", "form", "verbose", "color", "fail_on", "allow_unknown", "baseline", "explain",
     "new_args", "job", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
-    "pyflink", "exact",
+    "pyflink", "exact", "env", "pyfiles", "strict_imports",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
 OF_OLD = {
     "old_args",
     "old_flink",
     "old_classpath",
+    "old_env",
     "old_flink_home",
     "old_flink_version",
     "old_main_class",
+    "old_pyfiles",
     "old_pyflink",
 }
 EFFECTIVE = {

@@ -27,7 +27,7 @@ def run(*arguments):
         ("while True: pass", "CMP902", "did not end within"),
         ("import sys; sys.exit(3)", "CMP901", "sys.exit(3)"),
         ("def broken(:", "CMP901", "SyntaxError"),
-        ("import no_such_module_at_all", "CMP901", "no_such_module_at_all"),
+        ("import no_such_module_at_all\nno_such_module_at_all.begin()", "CMP901", "no_such_module_at_all"),
         (GOOD, "CMP903", "submits no job"),
         ("import os; os._exit(7)", "CMP901", "ended its process"),
         ("print('x' * 5_000_000)\nraise SystemExit('enough')", "CMP901", "enough"),

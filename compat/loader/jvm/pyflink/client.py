@@ -26,6 +26,7 @@ STATEMENTS, PIPELINE, SQL, FUNCTIONS, FAILURE = (
 )
 WHERE_SIZE = 8192
 _HERE = os.path.abspath(__file__)
+_LOADER = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
 _FRAMES = 20
 
 
@@ -46,7 +47,7 @@ class Where:
         known = self._foreign.get(file)
         if known is None:
             inner = file.startswith(self._folders[2]) and not file.startswith(self._packages)
-            ours = os.path.dirname(file) == os.path.dirname(_HERE)
+            ours = os.path.dirname(file) in (os.path.dirname(_HERE), _LOADER)
             example = file.startswith(self._folders[0] + "examples" + os.sep)
             known = (ours or file.startswith(("<frozen", *self._folders[:2])) or inner) and not example
             self._foreign[file] = known
@@ -189,10 +190,11 @@ class Functions:
 
 def _module(name: str) -> typing.Any:
     """A file beside this one as a module."""
-    spec = importlib.util.spec_from_file_location("compat_" + name, os.path.join(os.path.dirname(_HERE), name + ".py"))
+    path = os.path.normpath(os.path.join(os.path.dirname(_HERE), name + ".py"))
+    spec = importlib.util.spec_from_file_location("compat_" + os.path.basename(name), path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -225,16 +227,21 @@ def _java_exception(error: BaseException | None) -> typing.Any:
     return None
 
 
-def _run(path: str, arguments: list[str]) -> None:
-    """Run a file as ``python FILE ARGUMENTS`` does."""
+def _run(places: dict[str, typing.Any], arguments: list[str]) -> None:
+    """Run a program as compat itself does, with its modules where ``places`` say: see ``compat/loader/layout.py``."""
+    path = places["program"]
+    with open(path, "rb") as file:
+        source = file.read()
+    layouts = _module(os.path.join(os.pardir, os.pardir, "layout"))
+    layout = layouts.find_layout(path, source, places["pyfiles"], places["outermost"], places["moved"])
     main = types.ModuleType("__main__")
     main.__file__ = path
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
     sys.argv = [path, *arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec", dont_inherit=True)
+    layout.enter()
+    code = compile(source, path, "exec", dont_inherit=True)
+    layouts.run_name(layout, main)
     exec(code, main.__dict__)
 
 
@@ -270,8 +277,8 @@ def _own_ids() -> None:
 
 
 def main() -> None:
-    """Run the program that the arguments name: its path, two file descriptors, and its own arguments."""
-    path, where_end, failure_end = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    """Run the program that the arguments name: where it and its modules are, two file descriptors, and its own arguments."""
+    places, where_end, failure_end = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     arguments = sys.argv[4:]
     from pyflink.java_gateway import get_gateway
 
@@ -283,7 +290,7 @@ def main() -> None:
     _watch_calls(where, Statements(where))
     failure: dict[str, typing.Any] | None = None
     try:
-        _run(path, arguments)
+        _run(places, arguments)
     except SystemExit as error:
         code = error.code
         if code not in (None, 0):

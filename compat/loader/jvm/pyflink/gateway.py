@@ -64,10 +64,16 @@ class Gateway:
         with tempfile.TemporaryFile() as failure:
             ends = (self._where.fileno(), failure.fileno())
             self._process = subprocess.Popen(
-                [program.python, str(_CLIENT), program.path, *map(str, ends), *program.arguments],
+                [program.python, str(_CLIENT), _places(program), *map(str, ends), *program.arguments],
                 stdin=subprocess.DEVNULL,
                 pass_fds=ends,
-                env={**os.environ, _PORT: str(self._server.getListeningPort()), "PYTHONHASHSEED": "0"},
+                cwd=program.folder or None,
+                env={
+                    **os.environ,
+                    **program.environment,
+                    _PORT: str(self._server.getListeningPort()),
+                    "PYTHONHASHSEED": "0",
+                },
             )
             code = self._process.wait()
             failure.seek(0)
@@ -151,6 +157,17 @@ def _key_type(operator: Java) -> str:
     """The type of the keys of an operator of PyFlink, which come in rows beside the values."""
     name = "inputTypeInfo1" if hasattr(operator, "processElement1") else "inputTypeInfo"
     return f"Row(f0: {member(operator, name).getTypeAt(0)})"
+
+
+def _places(program: PyFlinkProgram) -> str:
+    """The program and where its modules are, for the client."""
+    places = {
+        "program": program.path,
+        "pyfiles": program.pyfiles,
+        "outermost": program.root,
+        "moved": (program.taken_from, program.root) if program.taken_from else None,
+    }
+    return json.dumps(places)
 
 
 def _started() -> Java:

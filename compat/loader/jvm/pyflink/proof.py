@@ -36,7 +36,7 @@ def proved(
         return outcome.plans
     raise InputError(
         Failure(
-            rule=Undecidable.PROGRAM_FAILED,
+            rule=Undecidable.INTERNAL_ERROR,
             message=f"This is a fault of compat, not of the program: PyFlink builds it otherwise. {found}",
             name=given.argument,
             side=side,

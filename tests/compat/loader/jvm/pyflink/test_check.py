@@ -42,6 +42,35 @@ def test_a_program_that_needs_pyflink_says_what_to_install(jobs, monkeypatch, tm
         assert "pip install 'stream-compat[pyflink]'" in one["hint"]
 
 
+LAID_OUT = """
+import os
+from ..common import Types
+from helping import UID
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.java_gateway import get_gateway
+
+get_gateway()
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1], Types.LONG()).map(lambda one: one, Types.LONG()).uid(UID + os.environ["MARK"]).print()
+env.execute("job")
+"""
+
+
+def test_pyflink_itself_finds_the_modules_of_a_project(tmp_path, monkeypatch, pyflink, build):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "own/__init__.py": "",
+        "own/common.py": "from pyflink.common import Types\n",
+        "own/jobs/job.py": LAID_OUT,
+        "lib/helping.py": "UID = 'from lib'\n",
+    }.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    given = ("--pyfiles", "lib", "--env", "MARK=!", "--pyflink", pyflink.python)
+    result = run("plan", "own/jobs/job.py", *given)
+    assert (result.exit_code, "uid=from lib!" in result.output) == (0, True), result.output
+
+
 def test_states_of_the_datastream_part_are_compared(jobs, pyflink, build):
     result = run("check", "old.py", "new.py", "--output", "json", "--pyflink", pyflink.python)
     assert result.exit_code == 1, result.output

@@ -1,0 +1,1 @@
+"""Stand-ins for modules that are not installed, where building the job does not need them."""

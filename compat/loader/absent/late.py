@@ -1,0 +1,55 @@
+"""A watch that begins with the first module that is not found: most programs need none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from compat.loader.absent.values import NotInstalled
+
+if TYPE_CHECKING:
+    from compat.loader.absent.watch import Watch
+
+
+class LateWatch:
+    """Stands where :class:`compat.loader.absent.watch.Watch` would, until that is needed."""
+
+    def __init__(self, show: Callable[[str], str]) -> None:
+        self._show = show
+        self._watch: Watch | None = None
+
+    @property
+    def refusals(self) -> Sequence[NotInstalled]:
+        """The uses that were refused, in order."""
+        return () if self._watch is None else self._watch.refusals
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that stand-ins are for."""
+        return () if self._watch is None else tuple(self._watch.modules)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a stand-in for a module that a statement of the program imports, if no other is there; else None."""
+        if self._watch is None:
+            from compat.loader.absent.watch import Watch
+
+            self._watch = Watch(self._show)
+        return self._watch.find_spec(name, path, target)
+
+    def opening(self, open_: Callable[[], object]) -> None:
+        """Call what opens a function. Raises ModuleNotFoundError where it uses what is not installed, whatever it caught."""
+        before = len(self.refusals)
+        refused: list[NotInstalled] = []
+        try:
+            open_()
+        except NotInstalled:
+            pass
+        finally:
+            if self._watch is not None:
+                refused = self._watch.taken(before)
+        if refused:
+            raise ModuleNotFoundError(str(refused[0]), name=refused[0].module)

@@ -1,0 +1,81 @@
+"""What to do about a program that gave no job: the option that gives it what it lacked, or whom to tell of our fault."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from compat.loader.failure import Side
+from compat.loader.request import Crash, Lack, Lacking
+
+_SUBJECT = {None: "", Side.OLD: "old-", Side.NEW: ""}
+_SAID_LINES, _SAID = 15, 2_000
+
+
+def advice(crash: Crash, side: Side | None) -> str | None:
+    """What to do about a crash of the program on a side."""
+    return crash.hint or (None if crash.lacks is None else "\n".join(_advised(crash.lacks, side)))
+
+
+def _advised(lack: Lack, side: Side | None) -> Iterator[str]:
+    prefix = _SUBJECT[side]
+    match lack.what:
+        case Lacking.ARGUMENTS:
+            yield f"Give the program its arguments with --{prefix}args 'ARGUMENTS'."
+        case Lacking.VARIABLE:
+            yield f"Give the program the environment variable with --{prefix}env {lack.name}=VALUE, or in the settings: env."
+        case Lacking.INPUT:
+            yield (
+                "compat gives a program no input: let it take what it asks for from an argument "
+                f"(--{prefix}args) or a variable (--{prefix}env NAME=VALUE)."
+            )
+        case Lacking.FILE if lack.places:
+            yield f"{lack.name} is in {lack.places}: call compat there, as relative paths count from where it is called."
+        case Lacking.FILE:
+            yield f"Put {lack.name} there; relative paths count from where compat is called."
+        case Lacking.MODULE:
+            yield f"Install what provides the module {lack.name!r} into the environment that runs compat."
+            if lack.places:
+                yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
+
+
+def said(errors: bytes) -> str:
+    """The end of what a program said on standard error: some lines."""
+    lines = errors.decode("utf-8", "replace").rstrip().splitlines()
+    return "\n".join(lines[-_SAID_LINES:])[-_SAID:].strip("\n")
+
+
+def report_of(trace: Sequence[str], kind: str) -> str:
+    """What is to be reported of a fault of ours: versions, the command without its values, and our lines that led to it."""
+    import platform
+
+    from compat import __version__
+
+    system = f"{platform.system()} {platform.machine()}"
+    return "\n".join(
+        [
+            f"compat {__version__}, Python {platform.python_version()}, {system}",
+            f"command: compat {' '.join(_without_values(sys.argv[1:]))}".rstrip(),
+            *trace,
+            kind,
+        ]
+    )
+
+
+def _without_values(arguments: Sequence[str]) -> Iterator[str]:
+    """The words of a command line, with the endings of files in the place of their names, and no values of options."""
+    for place, argument in enumerate(arguments):
+        if argument.startswith("-"):
+            name, equals, _ = argument.partition("=")
+            yield name[:2] if not name.startswith("--") and len(name) > 2 and not name[1:].isalpha() else name
+            if equals:
+                yield "…"
+        else:
+            ending = os.path.splitext(argument)[1]
+            yield (
+                argument if place == 0 and argument.isalpha() else f"*{ending}" if ending.isascii() and ending else "…"
+            )
+
+
+REPORT = "This is a fault of compat, not of the program. Please report it, with these lines, which tell nothing of the program:"

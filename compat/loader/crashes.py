@@ -1,0 +1,209 @@
+"""How a program failed, in the words of its own process: whose fault it is, where, and what it lacked."""
+
+from __future__ import annotations
+
+import dis
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+
+from compat.compiler.datastream.served import versions_with, without_inner_names
+from compat.compiler.ours import (
+    in_users_words,
+    is_api_file,
+    is_library,
+    is_machinery,
+    is_our_file,
+    is_our_module,
+    namesake,
+)
+from compat.compiler.versions import LATEST_FLINK
+from compat.loader import main_module
+from compat.loader.absent.values import NotInstalled
+from compat.loader.layout import Layout
+from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
+
+_PARSERS = frozenset({"argparse", "click", "optparse", "typer", "docopt", "absl", "fire", "getopt"})
+_MOST = 20
+MOST_OF_A_LINE = 500
+_IN_API = "Look at what is passed on this line. If PyFlink itself takes it, please report that compat does not."
+
+
+def crash_of(
+    error: BaseException, show_path: Callable[[str], str], layout: Layout | None = None, flink: str = LATEST_FLINK
+) -> Crash:
+    """The crash of a program for a version of Flink. ``layout`` is where its modules were looked for."""
+    traceback = list(_entries(error.__traceback__))
+    if _is_fault(traceback):
+        return fault_of(error)
+    frames = [
+        Frame(file=show_path(file), line=line, function=function, text=clipped(_line(file, line), MOST_OF_A_LINE))
+        for file, line, function in _own(traceback)
+    ]
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        text = clipped((error.text or "").rstrip("\n"), MOST_OF_A_LINE)
+        frames.append(Frame(file=show_path(error.filename), line=error.lineno or 1, function="<module>", text=text))
+    return Crash(
+        type=_type(error),
+        message=clipped(in_users_words(_message(error))),
+        frames=tuple(frames[-_MOST:]),
+        hint=_namesake_hint(error, show_path)
+        or _version_hint(error, flink)
+        or (_IN_API if _broke_in_api(traceback) else None),
+        lacks=_lack(error, traceback, frames, show_path, layout),
+    )
+
+
+def fault_of(error: BaseException) -> Crash:
+    """The crash for a fault of ours: with the lines of ours that led to it."""
+    frames = []
+    for frame, line in _entries(error.__traceback__):
+        file = frame.f_code.co_filename
+        shown = (
+            "compat/" + file.partition(f"{os.sep}compat{os.sep}")[2] if is_our_file(file) else os.path.basename(file)
+        )
+        frames.append(Frame(file=shown, line=line, function=frame.f_code.co_name, text=""))
+    return Crash(type=type(error).__name__, message=clipped(_text(error)), frames=tuple(frames[-_MOST:]), fault=True)
+
+
+def _type(error: BaseException) -> str:
+    return ModuleNotFoundError.__name__ if isinstance(error, NotInstalled) else type(error).__name__
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        code = error.code
+        return f"The program called sys.exit({code!r})." if isinstance(code, int) else _text(code)
+    message = error.msg if isinstance(error, SyntaxError) else _text(error)
+    return without_inner_names(message) if isinstance(error, TypeError) else message
+
+
+def _text(value: object) -> str:
+    """What an object of the program says that it is; its own code may fail."""
+    try:
+        return str(value)
+    except BaseException as error:
+        return f"(it cannot be told: its __str__ raised {type(error).__name__})"
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def _is_fault(traceback: list[tuple[FrameType, int]]) -> bool:
+    """Whether code of ours broke that works on what the program has built, when no code of the program ran within it.
+
+    What breaks in a call of the API may be the program's, which passed what PyFlink does not take either.
+    """
+    ours = _innermost(traceback)
+    if not ours or ours[-1].f_code.co_filename == main_module.__file__:  # it reads and compiles the program's file
+        return False
+    return any(not is_api_file(frame.f_code.co_filename) for frame in ours) and not _raises(ours[-1])
+
+
+def _broke_in_api(traceback: list[tuple[FrameType, int]]) -> bool:
+    ours = _innermost(traceback)
+    return bool(ours) and is_api_file(ours[-1].f_code.co_filename) and not _raises(ours[-1])
+
+
+def _innermost(traceback: list[tuple[FrameType, int]]) -> list[FrameType]:
+    """The frames of ours that an exception came out of, behind the last line of the program."""
+    found: list[FrameType] = []
+    for frame, _ in reversed(traceback):
+        file = frame.f_code.co_filename
+        if is_our_file(file):
+            found.insert(0, frame)
+        elif not is_machinery(file) and not is_library(file):
+            break
+    return found
+
+
+def _raises(frame: FrameType) -> bool:
+    """Whether a frame that an exception left is at a statement that raises, or that hands on what was raised within it."""
+    here = [one.opname for one in dis.get_instructions(frame.f_code) if one.offset == frame.f_lasti]
+    return here[:1] in (["RAISE_VARARGS"], ["RERAISE"])
+
+
+def _own(traceback: list[tuple[FrameType, int]]) -> list[tuple[str, int, str]]:
+    """The frames of the program; where it has none, those of libraries."""
+    found = [(frame.f_code.co_filename, line, frame.f_code.co_name) for frame, line in traceback]
+    found = [one for one in found if not is_machinery(one[0])]
+    return [one for one in found if not is_library(one[0])] or found
+
+
+def _lack(
+    error: BaseException,
+    traceback: list[tuple[FrameType, int]],
+    frames: list[Frame],
+    show_path: Callable[[str], str],
+    layout: Layout | None,
+) -> Lack | None:
+    """What the program was not given, where that is what it failed of."""
+    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in traceback]
+    last = frames[-1].text if frames else ""
+    match error:
+        case NotInstalled():
+            return Lack(what=Lacking.MODULE, name=error.module, places=_places(layout, show_path))
+        case ModuleNotFoundError() if not is_our_module(error.name or "") and not _is_pyflink(error):
+            return Lack(what=Lacking.MODULE, name=error.name or "", places=_places(layout, show_path))
+        case SystemExit() if error.code not in (None, 0):
+            asked = not _PARSERS.isdisjoint(modules) or len(sys.argv) < 2
+            return Lack(what=Lacking.ARGUMENTS) if asked else None
+        case IndexError() if "argv" in last:
+            return Lack(what=Lacking.ARGUMENTS)
+        case KeyError() if modules[-1:] == ["os"] and error.args:
+            return Lack(what=Lacking.VARIABLE, name=str(error.args[0]))
+        case FileNotFoundError() if isinstance(error.filename, str):
+            return _lacking_file(error.filename, show_path)
+        case EOFError() if "reading a line" in str(error):
+            return Lack(what=Lacking.INPUT)
+        case _:
+            return None
+
+
+def _places(layout: Layout | None, show_path: Callable[[str], str]) -> str:
+    return "" if layout is None else layout.described(show_path)
+
+
+def _lacking_file(name: str, show_path: Callable[[str], str]) -> Lack:
+    """A file that is not there, and where one of that name is."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name)
+    is_beside = not os.path.isabs(name) and os.path.exists(beside)
+    return Lack(what=Lacking.FILE, name=name, places=show_path(os.path.dirname(beside)) if is_beside else "")
+
+
+def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
+    """Advice for a program that looks for its own ``compat`` and finds ours."""
+    if isinstance(error, ImportError):
+        concerned = is_our_module(error.name or "")
+    else:
+        concerned = isinstance(error, AttributeError) and error.obj is sys.modules["compat"]
+    path = namesake(sys.path) if concerned else None
+    if path is None:
+        return None
+    return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
+
+
+def _version_hint(error: BaseException, flink: str) -> str | None:
+    """Advice for a program that imports what only the PyFlink of another version has."""
+    if not isinstance(error, ImportError) or not _is_pyflink(error):
+        return None
+    name = re.search(r"cannot import name '(\w+)'", str(error))
+    others = [other for other in versions_with(error.name or "", name[1] if name else "") if other != flink]
+    if not others:
+        return f"PyFlink {flink} has no such name."
+    return f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
+
+
+def _is_pyflink(error: ImportError) -> bool:
+    return (error.name or "").partition(".")[0] == "pyflink"
+
+
+def _line(file: str, line: int) -> str:
+    import linecache
+
+    return linecache.getline(file, line).strip()
