@@ -24,6 +24,7 @@ from compat.loader.inputs import (
     plans_of,
     read_plan,
     request_for,
+    telling_where,
 )
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
@@ -320,7 +321,7 @@ def _begin_with_pyflink(
             try:
                 begun[side] = begin(given, load, jvms, side)
             except InputError as error:
-                failures.append(error.failure)
+                failures.append(telling_where(error.failure, outcomes[side]))
 
 
 def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:
@@ -361,7 +362,11 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
 
 
 def _may_differ(outcome: Outcome) -> bool:
-    return isinstance(outcome, Loaded) and outcome.crash is None and not (outcome.steady or outcome.needs_pyflink)
+    return (
+        isinstance(outcome, Loaded)
+        and outcome.crash is None
+        and not (outcome.steady or outcome.needs_pyflink is not None)
+    )
 
 
 def _build_again(inputs: Mapping[Side, Input], comparison: Comparison) -> dict[Side, tuple[Plan | Refused, ...]]:

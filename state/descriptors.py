@@ -90,7 +90,7 @@ class ValueStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "VALUE"
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, value_type_info: TypeInformation | None) -> None:
         super().__init__(name, value_type_info)
 
 
@@ -99,7 +99,7 @@ class ListStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "LIST"
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, elem_type_info: TypeInformation | None) -> None:
         self.element_type = _type_of(elem_type_info, name)
         super().__init__(name, ListTypeInfo(self.element_type))
 
@@ -110,10 +110,7 @@ class MapStateDescriptor(StateDescriptor):
     kind: ClassVar[str] = "MAP"
 
     def __init__(
-        self,
-        name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        self, name: str, key_type_info: TypeInformation | None, value_type_info: TypeInformation | None
     ) -> None:
         self.key_type = _type_of(key_type_info, name)
         self.value_type = _type_of(value_type_info, name)
@@ -136,7 +133,7 @@ class ReducingStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "REDUCING"
 
-    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation | None) -> None:
         super().__init__(name, type_info)
         if hasattr(reduce_function, "reduce") and not isinstance(reduce_function, type):
             self._reduce_function = reduce_function
@@ -157,7 +154,7 @@ class AggregatingStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "AGGREGATING"
 
-    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | None) -> None:
         super().__init__(name, state_type_info)
         missing = [m for m in ("create_accumulator", "add", "get_result") if not hasattr(agg_function, m)]
         if missing or isinstance(agg_function, type):

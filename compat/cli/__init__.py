@@ -21,6 +21,7 @@ _COMMANDS = {
     "remap": ("compat.cli.remap", "remap"),
     "serve": ("compat.cli.serve", "serve"),
     "token": ("compat.cli.serve", "token"),
+    "registry": ("compat.cli.registry", "registry"),
     "push": ("compat.cli.push", "push"),
     "promote": ("compat.cli.promote", "promote"),
     "demo": ("compat.cli.demo", "demo"),

@@ -11,18 +11,20 @@ import click
 if TYPE_CHECKING:
     from compat.service.registry import Registry
 
-_DATABASE = click.option(
+DATABASE = click.option(
     "--database",
     default="sqlite:///compat.db",
     envvar="COMPAT_DATABASE",
     show_default=True,
     help="Where the registry is: sqlite:///FILE or postgresql://…",
 )
+"""The option of commands for a registry."""
+
 _ROLE = click.Choice(["read", "push", "admin"])
 
 
 @click.command("serve")
-@_DATABASE
+@DATABASE
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one.")
 @click.option("--folder", "folders", multiple=True, metavar="[JOB=]PATH", help="Where savepoints are; repeatable.")
@@ -33,6 +35,8 @@ _ROLE = click.Choice(["read", "push", "admin"])
     help="Whether looking takes no token (default: on this machine's own address only).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
+@click.option("--backup", metavar="FILE", help="Export the registry to this file now and then, see compat registry.")
+@click.option("--backup-interval", type=click.FloatRange(1), default=86_400.0, show_default=True, help="Seconds.")
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
 @click.option(
@@ -58,7 +62,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
     if not local and not options["hosts"]:
         raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
     with _listen(host, port) as listener:
-        service = _service()
+        service = service_modules()
         try:
             given = {} if options["workers"] is None else {"workers": options["workers"]}
             settings = service.ServiceSettings(
@@ -67,6 +71,8 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 anonymous_read=local if options["anonymous"] is None else options["anonymous"],
                 allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
                 scan_interval=options["scan_interval"],
+                backup=options["backup"],
+                backup_interval=options["backup_interval"],
                 max_body=options["max_body"],
                 check_timeout=options["check_timeout"],
                 head_timeout=options["head_timeout"],
@@ -112,40 +118,41 @@ def token() -> None:
 @token.command("create")
 @click.argument("name")
 @click.option("--role", type=_ROLE, default="push", show_default=True, help="What it may do.")
-@_DATABASE
+@DATABASE
 def create(name: str, role: str, database: str) -> None:
     """Make a token and print it; it cannot be printed again."""
-    service = _service()
+    service = service_modules()
     try:
         click.echo(
-            _registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
+            opened_registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
         )
     except (service.registry.Conflict, ValueError) as error:
         raise click.UsageError(str(error)) from error
 
 
 @token.command("list")
-@_DATABASE
+@DATABASE
 def list_tokens(database: str) -> None:
     """The names and roles of all tokens."""
-    for each in _registry(database).tokens.list():
+    for each in opened_registry(database).tokens.list():
         click.echo(f"{each.name}\t{each.role.name.lower()}")
 
 
 @token.command("revoke")
 @click.argument("name")
-@_DATABASE
+@DATABASE
 def revoke(name: str, database: str) -> None:
     """Revoke a token."""
-    service = _service()
+    service = service_modules()
     try:
-        _registry(database).tokens.revoke(name)
+        opened_registry(database).tokens.revoke(name)
     except service.registry.NotFound as error:
         raise click.UsageError(str(error)) from error
 
 
-def _registry(database: str) -> Registry:
-    service = _service()
+def opened_registry(database: str) -> Registry:
+    """The registry at a URL, brought up to date. Raises a usage error for what is none."""
+    service = service_modules()
     try:
         found: Registry = service.registry.Registry(service.database.Database(database))
         found.database.migrate()
@@ -154,7 +161,7 @@ def _registry(database: str) -> Registry:
     return found
 
 
-def _service() -> Any:
+def service_modules() -> Any:
     """The modules of the service, which only this command needs."""
     from types import SimpleNamespace
 
@@ -163,6 +170,7 @@ def _service() -> Any:
 
         from compat.service import (
             ServiceSettings,
+            backup,
             create_app,
             database,
             memory,
@@ -180,6 +188,7 @@ def _service() -> Any:
     return SimpleNamespace(
         SQLAlchemyError=SQLAlchemyError,
         ServiceSettings=ServiceSettings,
+        backup=backup,
         create_app=create_app,
         database=database,
         memory=memory,

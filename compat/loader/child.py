@@ -9,6 +9,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType, TracebackType
@@ -16,18 +17,16 @@ from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader import shown
-from compat.loader.descendants import end_all_below
+from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.main_module import prepare, run_as_main
 from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
 
 MOST_OF_A_LINE = 500
-PR_SET_CHILD_SUBREAPER = 36
-"""The number of Linux's request to become the parent of all processes below that lose theirs."""
 
 
-class _Recorder:
+class _Submissions:
     """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
 
     def __init__(self, request: Request, show_path: Callable[[str], str]) -> None:
@@ -75,14 +74,14 @@ def run(request: Request) -> Loaded:
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
     from compat.compiler.errors import NeedsPyFlink, ProgramError
 
-    recorder = _Recorder(request, show_path)
-    prepare(recorder, request.options)
+    recorder = _Submissions(request, show_path)
+    prepare(recorder, request.options, flink=request.flink)
     crash: Crash | None = None
     steady = False
     try:
         steady = _run_program(request)
-    except NeedsPyFlink:
-        return Loaded(plans=(), needs_pyflink=True)
+    except NeedsPyFlink as error:
+        return Loaded(plans=(), needs_pyflink=_crash(error, request, show_path))
     except ProgramError as error:
         if error not in recorder.refusals:
             recorder.refuse(error)
@@ -116,7 +115,7 @@ def _exit_crash(error: SystemExit) -> Crash:
 
 
 def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Crash:
-    hint = _namesake_hint(error, show_path)
+    hint = _namesake_hint(error, show_path) or _version_hint(error, request.flink)
     if hint is None and isinstance(error, ModuleNotFoundError):
         hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
     frames = [
@@ -133,6 +132,10 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
             )
         )
     message = error.msg if isinstance(error, SyntaxError) else _text(error)
+    if isinstance(error, TypeError):
+        from compat.compiler.datastream.served import without_inner_names
+
+        message = without_inner_names(message)
     return Crash(type=type(error).__name__, message=clipped(message), frames=tuple(frames[-20:]), hint=hint)
 
 
@@ -154,6 +157,19 @@ def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str
     if path is None:
         return None
     return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
+
+
+def _version_hint(error: BaseException, flink: str) -> str | None:
+    """Advice for a program that imports what only the PyFlink of another version has."""
+    if not isinstance(error, ImportError) or not (error.name or "").startswith("pyflink"):
+        return None
+    from compat.compiler.datastream.served import versions_with
+
+    name = re.search(r"cannot import name '(\w+)'", str(error))
+    others = [other for other in versions_with(error.name or "", name[1] if name else "") if other != flink]
+    if not others:
+        return f"PyFlink {flink} has no such name."
+    return f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
 
 
 def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
@@ -199,19 +215,11 @@ def main(arguments: list[str]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     os.close(2)  # it is the first program's, which must see the end of it
-    _keep_orphans()
+    keep_orphans()  # nobody waits for this: the programs run already
     for pid in pids:
         os.waitpid(pid, 0)
     end_all_below(os.getpid())
     os._exit(0)
-
-
-def _keep_orphans() -> None:
-    """Stay the ancestor of what programs leave behind, so that it ends with us. Nobody waits for this: programs run already."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _import_ahead(programs: bool) -> None:
@@ -224,6 +232,9 @@ def _import_ahead(programs: bool) -> None:
         import compat.compiler.datastream.data_stream
         import compat.compiler.datastream.state
         import compat.compiler.datastream.stream_execution_environment  # noqa: F401
+        from compat.loader.imports import serve_pyflink
+
+        serve_pyflink()
 
 
 def _serve(request: Request, result_end: int, errors_end: int) -> None:

@@ -274,29 +274,44 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
         return plans_of(given, outcome, side)
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side), side)
+    return proved(given, outcome, _built_by_flink(given, options, side, outcome), side)
 
 
-def _built_by_flink(given: Input, options: LoadOptions, side: Side | None) -> tuple[Plan | Refused, ...]:
+def _built_by_flink(
+    given: Input, options: LoadOptions, side: Side | None, outcome: Outcome | None = None
+) -> tuple[Plan | Refused, ...]:
+    """The plans that Flink itself makes; ``outcome`` is what came of a program in Python without it."""
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.warm import WarmJvms
 
     with WarmJvms() as jvms:
-        return begin(given, options, jvms, side).finish(side).plans
+        try:
+            loading = begin(given, options, jvms, side)
+        except InputError as error:
+            raise InputError(error.failure if outcome is None else telling_where(error.failure, outcome)) from error
+        return loading.finish(side).plans
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
     """True for a program in Python that PyFlink itself has to build: it needs more than we have, or is to be proved."""
-    return (isinstance(outcome, Loaded) and outcome.needs_pyflink) or options.exact
+    return (isinstance(outcome, Loaded) and outcome.needs_pyflink is not None) or options.exact
+
+
+def telling_where(failure: Failure, outcome: Outcome) -> Failure:
+    """Why PyFlink could not build a program, with the line that asked for PyFlink."""
+    if not isinstance(outcome, Loaded) or outcome.needs_pyflink is None:
+        return failure
+    asked = outcome.needs_pyflink
+    last = asked.frames[-1] if asked.frames else None
+    return replace(
+        failure,
+        source=None if last is None else SourceLine(last.file, last.line),
+        traceback="\n".join([*_frames(asked), asked.message]),
+    )
 
 
 def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
-    lines = []
-    for frame in crash.frames:
-        lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
-        lines += [f"    {frame.text.strip()}"] if frame.text else []
     told = clipped(crash.message)
-    lines.append(f"{crash.type}: {told}")
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
@@ -304,9 +319,17 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         name=given.argument,
         side=side,
         source=None if last is None else SourceLine(last.file, last.line),
-        traceback="\n".join(lines),
+        traceback="\n".join([*_frames(crash), f"{crash.type}: {told}"]),
         hint=crash.hint,
     )
+
+
+def _frames(crash: Crash) -> list[str]:
+    lines = []
+    for frame in crash.frames:
+        lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
+        lines += [f"    {frame.text.strip()}"] if frame.text else []
+    return lines
 
 
 def _plan_of_snapshot(argument: str) -> str | None:

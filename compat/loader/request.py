@@ -78,7 +78,7 @@ class _Result(Record, frozen=True, kw_only=True):
     jobs: tuple[_Job, ...]
     crash: Crash | None = None
     steady: bool = False
-    needs_pyflink: bool = False
+    needs_pyflink: Crash | None = None
 
 
 @cache
@@ -91,14 +91,14 @@ def decoder() -> msgspec.json.Decoder[_Result]:
 class Loaded:
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
-    ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` that it
-    asked for a part of PyFlink that only PyFlink itself has, such as the Table API.
+    ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
+    it asked for that only PyFlink itself has, such as the Table API, and where.
     """
 
     plans: tuple[Plan | Refused, ...]
     crash: Crash | None = None
     steady: bool = False
-    needs_pyflink: bool = False
+    needs_pyflink: Crash | None = None
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""

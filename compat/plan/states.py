@@ -86,6 +86,10 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
         states.append(_built_in("coordinator", StateKind.COORDINATOR, StateScope.OPERATOR))
     if node.task is Task.SOURCE:
         states.append(_built_in(framework.SOURCE_READER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif isinstance(operator, ops.FileMonitor):
+        states.append(_built_in(framework.FILE_MONITOR, StateKind.LIST, StateScope.OPERATOR))
+    elif isinstance(operator, ops.FileSplitReader):
+        states.append(_built_in(framework.FILE_SPLITS, StateKind.LIST, StateScope.OPERATOR))
     elif isinstance(operator, ops.SinkWriter) and type(operator.function).__name__ in _STATEFUL_WRITERS:
         states.append(_built_in(framework.SINK_WRITER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif isinstance(operator, ops.SinkCommitter):
@@ -223,7 +227,7 @@ def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> 
         return [], None
     if not call_open:
         return [], "open() was not called (--no-open)"
-    context = _Recorder()
+    context = RuntimeContext()
     try:
         function.open(context)
     except Exception as error:
@@ -275,7 +279,7 @@ class _Metrics:
         return lambda *_args, **_kwargs: self
 
 
-class _Recorder:
+class RuntimeContext:
     """A runtime context that remembers the states it is asked for (PyFlink: ``RuntimeContext``)."""
 
     def __init__(self) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from compat.service.settings import ServiceSettings
 
 MEGABYTE = 1024 * 1024
-SERVER, PROCESS = 150 * MEGABYTE, 150 * MEGABYTE
-"""The server itself, and a process with what it keeps, for small work."""
+SERVER, PROCESS = 400 * MEGABYTE, 150 * MEGABYTE
+"""The server itself, with what it keeps for the next who asks, and a process for small work."""
 
 BYTES_A_BYTE = 25
 """Reading a body and checking its plans takes so many times its size."""

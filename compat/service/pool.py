@@ -136,7 +136,11 @@ class _Lane:
         except BaseException:
             self.shares.give(client)
             raise
-        future = self._schedule(task)
+        try:
+            future = self._schedule(task)
+        except BaseException:
+            self._done(client)
+            raise
         future.add_done_callback(_released(asyncio.get_running_loop(), lambda: self._done(client)))
         outcome = asyncio.wrap_future(future)
         try:
@@ -163,9 +167,9 @@ class _Lane:
         except asyncio.CancelledError:
             if task in queue:
                 queue.remove(task)
-                if not queue:
-                    self._queues.pop(client, None)
-            else:  # its turn came at this very moment
+                if not queue and self._queues.get(client) is queue:
+                    del self._queues[client]
+            elif not task.turn.cancelled():  # its turn came at this very moment
                 self._next()
             raise
 
@@ -175,15 +179,16 @@ class _Lane:
 
     def _next(self) -> None:
         """A process is free: give it to the client whose turn it is."""
-        if not self._queues:
-            self._free += 1
-            return
-        client, queue = self._queues.popitem(last=False)
-        task = queue.popleft()
-        if queue:
-            self._queues[client] = queue
-        assert task.turn is not None
-        task.turn.set_result(None)
+        while self._queues:
+            client, queue = self._queues.popitem(last=False)
+            task = queue.popleft()
+            if queue:
+                self._queues[client] = queue
+            assert task.turn is not None
+            if not task.turn.cancelled():  # or its client left a moment ago
+                task.turn.set_result(None)
+                return
+        self._free += 1
 
     def _schedule(self, task: _Task) -> ProcessFuture[Any]:
         if self._pool is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 
@@ -166,6 +167,29 @@ class Token:
     created_at: float
 
 
+class Action(StrEnum):
+    """What the audit log tells of."""
+
+    PROMOTE = "promote"
+    FORCE = "force"
+    ACCEPT = "accept"
+    CREATE_TOKEN = "create token"
+    REVOKE_TOKEN = "revoke token"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """Something that was decided: when, by whom (a token's name, or who was at the command line), of which job, and what."""
+
+    id: int
+    at: float
+    by: str
+    action: Action
+    job: str | None
+    detail: Mapping[str, str | int | None]
+
+
 def moment(seconds: float) -> str | None:
     """A time as ISO 8601, in UTC; None for one that no calendar has: files and clocks may say anything."""
     try:
@@ -216,6 +240,18 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
 def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
     """What was let pass as the API gives it."""
     return asdict(accepted)
+
+
+def audit_json(entry: AuditEntry) -> dict[str, Any]:
+    """An entry of the audit log as the API gives it."""
+    return {
+        "id": entry.id,
+        "at": moment(entry.at),
+        "by": entry.by,
+        "action": entry.action.value,
+        "job": entry.job,
+        "detail": dict(entry.detail),
+    }
 
 
 def side_json(side: CheckSide) -> dict[str, Any]:

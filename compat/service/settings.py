@@ -35,6 +35,7 @@ class ServiceSettings:
     and ``huge_body`` are the sizes from which on checks go to processes of their own, so that smaller ones need not wait. Two
     plans of 10,000 operators are a body of 70 million. ``files_timeout`` is the time that reading a snapshot in a folder gets,
     ``worker_memory`` what a process may take, ``least_space`` what the disk must have for the service to be ready.
+    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named.
     """
 
     database: str = "sqlite:///compat.db"
@@ -42,6 +43,8 @@ class ServiceSettings:
     anonymous_read: bool = True
     allowed_hosts: tuple[str, ...] = LOOPBACK
     scan_interval: float = 30.0
+    backup: str | None = None
+    backup_interval: float = 86_400.0
     max_body: int = 128 * 1024 * 1024
     max_depth: int = 64
     heavy_body: int = 1024 * 1024

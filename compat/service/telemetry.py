@@ -103,6 +103,9 @@ class Metrics:
         self.scanned = Gauge(
             "compat_last_scan_timestamp_seconds", "When the folders were last looked through.", registry=self.registry
         )
+        self.backed_up = Gauge(
+            "compat_last_backup_timestamp_seconds", "When the registry was last exported.", registry=self.registry
+        )
 
 
 class Telemetry:

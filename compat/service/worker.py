@@ -6,7 +6,6 @@ back to the server.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import time
@@ -22,13 +21,14 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.plan import model
 from compat.plan.facts import Program, facts_of
 from compat.plan.reading import PlanError, from_plain
+from compat.plan.writing import encoded
 from compat.refusals import refused
 from compat.report.json_report import as_dict
 from compat.service.database import Database
 from compat.service.options import Accepted, Options
-from compat.service.records import CheckSide, Plan, Role, Savepoint, Version
+from compat.service.records import Check, CheckSide, Plan, Role, Savepoint, Version
 from compat.service.registry import Registry
-from compat.service.registry.packing import canonical, digest_of, pack
+from compat.service.registry.packing import canonical, digest_of, pack, unpack
 from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference, check_request, may_ask, push_request
 from compat.service.snapshots import accepted, snapshot_program
@@ -169,9 +169,12 @@ def _check(request: CheckRequest) -> Checked:
     started = time.perf_counter()
     old, new = _side(request.old, Side.OLD), _side(request.new, Side.NEW)
     options = _with_accepted(old, new, request.options)
+    known = _Worker.registry.checks.decided(old.side, new.side, options) if _are_plans(old, new) else None
+    if known is not None and not request.options.accept:
+        return _looked_up(request, old, new, *known)
     report = _after(_outcome(old, new, options), options.accept)
     document = as_dict(report)
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    text = encoded(document)
     levels = [finding.level for finding in report.findings] if isinstance(report, Report) else [Level.ERROR]
     return Checked(
         record=request.record,
@@ -190,6 +193,33 @@ def _check(request: CheckRequest) -> Checked:
         options=_asked(options, report).key,
         plans=tuple(given.packed for given in (old, new) if given.packed is not None),
         accepted=tuple(_passed(report, request.options.accept)),
+    )
+
+
+def _are_plans(old: _Given, new: _Given) -> bool:
+    return old.side.digest is not None and new.side.digest is not None
+
+
+def _looked_up(request: CheckRequest, old: _Given, new: _Given, check: Check, packed_report: bytes) -> Checked:
+    """A check that was made before: two plans and options are decided once."""
+    assert check.options is not None
+    return Checked(
+        record=request.record,
+        job=old.job if old.job is not None else new.job,
+        old=old.side,
+        new=new.side,
+        verdict=check.verdict,
+        sentence=check.sentence,
+        errors=check.errors,
+        warnings=check.warnings,
+        commit=request.commit,
+        author=request.author,
+        seconds=check.seconds,
+        report=unpack(packed_report),
+        packed_report=packed_report,
+        options=check.options,
+        plans=tuple(given.packed for given in (old, new) if given.packed is not None),
+        accepted=(),
     )
 
 

@@ -43,9 +43,9 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     after = after or before
     flinks = flink_of(before), flink_of(after)
     options = JvmOptions(options={})
-    wanted = names(version)
-    for first in range(0, len(wanted), SIZE):
-        part = wanted[first : first + SIZE]
+    all_names = names(version)
+    for first in range(0, len(all_names), SIZE):
+        part = all_names[first : first + SIZE]
         olds = build_all([program(before, name, "old") for name in part], flinks[0], java, options)
         wanted: list[dict[str, Restore]] = []
         for name, old in zip(part, olds, strict=True):
@@ -69,7 +69,9 @@ def version(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def pairs(version: str, java: Any) -> dict[str, Pair]:
-    return dict(built(version, java))
+    found = dict(built(version, java))
+    assert list(found) == names(version)
+    return found
 
 
 @pytest.mark.parametrize("mode", ["programs", "savepoint", "savepoint and names"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS, language_of, names, records, savepoint
-from tests.compat.loader.jvm.support import flink_of
+from tests.compat.loader.jvm.support import built, flink_of
 from tests.compat.verdicts import Pair, plan, verdict, wrong
 
 CASES = [(version, one.name) for one in LANGUAGES.values() for version in one.versions]
@@ -29,7 +29,7 @@ def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.model import JarProgram, Restore
-    from compat.loader.jvm.process import JvmOptions, ask, finish, start
+    from compat.loader.jvm.process import JvmOptions, build_all
 
     version, name = case
     language = LANGUAGES[name]
@@ -41,27 +41,22 @@ def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
     wanted = [pair for pair in names() if language_of(pair) == language]
     options = JvmOptions(options={})
 
-    def programs(side: str) -> list[Any]:
-        return [JarProgram(path=str(PAIRS / pair / f"{side}.jar"), main_class=language.main_class) for pair in wanted]
+    def program(pair: str, side: str) -> Any:
+        return JarProgram(path=str(PAIRS / pair / f"{side}.jar"), main_class=language.main_class)
 
-    olds = finish(start(programs("old"), flink, java, options))
-    building = start(programs("new"), flink, java, options, grace=60)
-    for number, pair in enumerate(wanted):
-        old = olds[number].jobs[-1].savepoint
+    olds = build_all([program(pair, "old") for pair in wanted], flink, java, options)
+    asked = []
+    for pair, old in zip(wanted, olds, strict=True):
         folder = savepoint(version, pair)
-        taken = Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder), program=number)
-        for restore in (Restore(metadata=old, program=number), taken):
-            ask(building, restore)
-    news = finish(building)
-    told = news[-1].restored
+        taken = Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder))
+        asked.append((program(pair, "new"), (Restore(metadata=old.jobs[-1].savepoint), taken)))
     found = {}
-    for number, pair in enumerate(wanted):
-        nodes = {node.id: node for job in news[number].jobs for node in job.nodes}
+    for pair, old, new in zip(wanted, olds, built(asked, flink, java, options), strict=True):
+        nodes = {node.id: node for job in new.jobs for node in job.nodes}
         answers = {
-            mode: answers_of(one, nodes)
-            for mode, one in zip(("programs", "savepoint"), told[2 * number : 2 * number + 2], strict=True)
+            mode: answers_of(one, nodes) for mode, one in zip(("programs", "savepoint"), new.restored, strict=True)
         }
-        found[pair] = Pair(plan(olds[number], "old.jar"), plan(news[number], "new.jar"), answers)
+        found[pair] = Pair(plan(old, "old.jar"), plan(new, "new.jar"), answers)
     return found
 
 

@@ -71,6 +71,13 @@ class _Nobody:
         """Nothing to close."""
 
 
+class _Anywhere(_Nobody):
+    """In the place of ``Places``: the world decides where tasks run."""
+
+    def kept(self, shuffled: Any) -> Any:
+        return shuffled
+
+
 @contextmanager
 def simulated(world: World) -> Iterator[None]:
     """While this is entered, the execution takes all from the world."""
@@ -85,6 +92,7 @@ def simulated(world: World) -> Iterator[None]:
         (executor, "threading", SimpleNamespace(Thread=_Thread)),
         (runner, "Host", type("Host", (HostDouble,), {"world": world})),
         (runner, "clear_away", lambda plan, folder: _clear_away(world, plan, folder)),
+        (runner, "Places", _Anywhere),
         (runner, "_plans", {}),
         (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
         (epochs, "INLINE_ROWS", INLINE_ROWS),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ class Context:
         """Give a value to all tasks."""
         return Broadcast(value)
 
-    def parallelize(self, numbers: range, partitions: int) -> Data:
+    def parallelize(self, numbers: Sequence[int], partitions: int) -> Data:
         """A number a partition."""
         return Data(self.world, partitions, ())
 
@@ -82,6 +82,14 @@ class Data:
     def partitionBy(self, partitions: int, way: Callable[[int], int]) -> Data:  # noqa: N802 - Spark's name
         """A shuffle."""
         return Data(self.world, partitions, self.stages)
+
+    def persist(self) -> Data:
+        """It is kept where it was made."""
+        return self
+
+    def unpersist(self) -> Data:
+        """It is not kept any longer."""
+        return self
 
     def values(self) -> Data:
         """Without the partitions."""

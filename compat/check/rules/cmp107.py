@@ -16,7 +16,7 @@ def _find(check: Check) -> Iterator[Finding]:
     for new in check.mapping.fresh:
         if not new.has_state or new.id in successors or only_timers(new) or hidden(new):
             continue
-        source = new.kind in ("source", "legacy_source")
+        source = new.kind in ("source", "legacy_source", "file_monitor")
         yield check.finding(
             RULE,
             f"{new.label} finds no state in {check.old.name}",

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from compat.check.findings import Finding
-from compat.service import worker
+from compat.service import decisions, worker
 from compat.service.access import require
 from compat.service.body import read_body
 from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service, work
@@ -36,11 +36,16 @@ async def create(request: Request) -> Response:
 
 async def _checked(request: Request, body: bytes, role: Role) -> worker.Checked:
     """The check that a body asks for. Whether ``role`` may ask for it is told before anything is made of the plans."""
-    if len(body) >= service(request).settings.heavy_body:
+    if len(body) > decisions.LARGEST:
         return await work(request, worker.check_body, body, role, size=len(body))
     asked = check_request(body)
     may_ask(asked, role)
-    return await work(request, worker.check_request_of, asked, size=len(body))
+    known = service(request).decisions
+    found = await blocking(known.find, asked)
+    if found is None:
+        found = await work(request, worker.check_request_of, asked, size=len(body))
+        known.remember(asked, found)
+    return found
 
 
 async def record(parts: Service, checked: worker.Checked, identity: Identity) -> Check:

@@ -14,6 +14,7 @@ from compat import schemas
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.schema import components
 from compat.service.context import raw
+from compat.service.records import Action
 from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
 
 Json = dict[str, Any]
@@ -120,6 +121,14 @@ def _paths() -> dict[str, Json]:
                 refusals=(403, 404, 409, 413, 422),
             ),
         },
+        "/audit": {
+            "get": _operation(
+                "What was decided and by whom, newest first (for admins)",
+                {"200": _list("audit", "AuditEntry")},
+                page,
+                refusals=(422,),
+            )
+        },
         "/savepoints": {
             "get": _operation(
                 "Savepoints and checkpoints, newest first",
@@ -211,6 +220,14 @@ def _schemas() -> dict[str, Json]:
             forced={"type": "boolean"},
             reason=text,
             accepted={"type": "array", "items": _reference("Acceptance")},
+        ),
+        "AuditEntry": _object(
+            id=_NUMBER,
+            at=moment,
+            by=_TEXT,
+            action={"enum": [action.value for action in Action]},
+            job=_or_null(name),
+            detail={"type": "object"},
         ),
         "Acceptance": _object(fingerprint=_TEXT, rule=_TEXT, title=_TEXT, reason=_TEXT, by=_TEXT),
         "Check": _object(

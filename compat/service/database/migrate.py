@@ -29,7 +29,17 @@ def migrate(engine: Engine) -> None:
 
 def migrated(connection: Connection) -> bool:
     """True if the tables have the newest form."""
-    return MigrationContext.configure(connection).get_current_revision() == _head()
+    return revision(connection) == _head()
+
+
+def revision(connection: Connection) -> str | None:
+    """The form that the tables have; None for none."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def revisions() -> set[str]:
+    """The forms that this version knows."""
+    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
 
 
 def config() -> Config:

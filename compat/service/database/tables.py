@@ -104,6 +104,7 @@ checks = Table(
     Column("options", String(64)),
     Index("checks_by_job", "job", "id"),
     Index("checks_by_old_plan", "old_plan"),
+    Index("checks_by_what_was_asked", "old_plan", "new_plan", "options"),
     Index("checks_by_new_plan", "new_plan"),
 )
 """``report`` is the JSON of ``compat schema report``, deflated; ``options`` the key of what was asked."""
@@ -137,6 +138,18 @@ promotions = Table(
     Column("accepted", Text),
 )
 """``accepted`` is a JSON list of what was let pass."""
+
+audit = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("action", String(20), nullable=False),
+    Column("job", String(200)),
+    Column("detail", Text, nullable=False),
+)
+"""``detail`` is a JSON object; entries are added and stay."""
 
 tokens = Table(
     "tokens",

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_job, path_number, query_number, service, work
+from compat.service.context import blocking, page_of, path_job, path_number, query_number, service
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.pages.runs import RUNNING, SAVEPOINTS
@@ -83,7 +83,9 @@ async def compare(request: Request) -> Response:
     versions = sorted({**listed, old.number: old, new.number: new}.values(), key=lambda version: -version.number)
     size = max(old.plan.size, new.plan.size)
     logged_in = COOKIE in request.cookies
-    return HTMLResponse(await work(request, sections.compare_page, old, new, versions, logged_in, size=size))
+    key = ("compare", old.id, new.id, versions[0].id, logged_in)
+    arguments = (old, new, versions, logged_in)
+    return HTMLResponse(await page_of(request, key, sections.compare_page, *arguments, size=size, kept=False))
 
 
 @page
@@ -91,5 +93,7 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    text = await work(request, sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
-    return HTMLResponse(text)
+    logged_in = COOKIE in request.cookies
+    key = ("version", found.id, logged_in)
+    size = found.plan.size
+    return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from compat.service.database import Database
 from compat.service.registry.acceptances import Acceptances
+from compat.service.registry.audit import Audit
 from compat.service.registry.checks import Checks
 from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.jobs import Jobs
@@ -23,7 +24,7 @@ __all__ = ["Conflict", "NotFound", "Registry"]
 
 
 class Registry:
-    """Jobs with their versions, plans, checks, savepoints and tokens."""
+    """Jobs with their versions, plans, checks, savepoints and tokens, and the audit log."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -33,3 +34,4 @@ class Registry:
         self.acceptances = Acceptances(database)
         self.savepoints = Savepoints(database)
         self.tokens = Tokens(database)
+        self.audit = Audit(database)

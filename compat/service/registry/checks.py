@@ -13,8 +13,9 @@ from sqlalchemy import Connection, delete, func, insert, or_, select
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import checks, jobs, plans, promotions, versions
 from compat.service.options import Options
-from compat.service.records import Acceptance, Check, CheckSide
+from compat.service.records import Acceptance, Action, Check, CheckSide
 from compat.service.registry.acceptances import accept
+from compat.service.registry.audit import note
 from compat.service.registry.errors import NotFound
 from compat.service.registry.packing import unpack
 from compat.service.registry.plans import PackedPlan, keep
@@ -64,6 +65,9 @@ class Checks:
             id = int(inserted.inserted_primary_key[0])  # type: ignore[index]
             if job is not None and made.old.digest is not None and made.new.digest is not None:
                 accept(connection, job, made.old.digest, made.new.digest, made.accepted)
+                for each in made.accepted:
+                    told = {"fingerprint": each.fingerprint, "rule": each.rule, "reason": each.reason}
+                    note(connection, each.by, Action.ACCEPT, made.job, check=id, **told)
             _forget(connection, job, kept)
         return Check(
             id=id,
@@ -91,6 +95,19 @@ class Checks:
         if packed is None:
             raise NotFound(f"There is no check {id}.")
         return unpack(packed)
+
+    def decided(self, old: CheckSide, new: CheckSide, options: Options) -> tuple[Check, bytes] | None:
+        """A check of two plans under the same names, of whatever job, that was asked the same; with its deflated report."""
+        query = _CHECKS.add_columns(checks.c.report).where(
+            checks.c.old_plan == old.digest,
+            checks.c.new_plan == new.digest,
+            checks.c.old_label == old.label,
+            checks.c.new_label == new.label,
+            checks.c.options == options.key,
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query.limit(1)).first()
+        return None if row is None else (_check(row), row.report)
 
     def list(self, job: str | None = None, limit: int = 100, before: int | None = None) -> list[Check]:
         """Checks, newest first: of one job or of all; those with an id below ``before``."""

@@ -12,7 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import jobs, plans, promotions, versions
-from compat.service.records import Acceptance, Check, Job, Promotion, Version
+from compat.service.records import Acceptance, Action, Check, Job, Promotion, Version
+from compat.service.registry.audit import note
 from compat.service.registry.checks import last_checks
 from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.plans import DESCRIPTION, PackedPlan, keep, plan_of
@@ -119,6 +120,9 @@ class Jobs:
                 )
             )
             id = int(inserted.inserted_primary_key[0])  # type: ignore[index]
+            action = Action.FORCE if forced else Action.PROMOTE
+            before = {"version": number, "instead_of": expected, "check": check, "reason": reason}
+            note(connection, by, action, name, **before, accepted=len(accepted))
         return Promotion(
             id=id,
             job=name,

@@ -64,14 +64,18 @@ class Savepoints:
 
         For our Delta store: ``job_id``, ``job_name``, ``epoch``, ``plan`` and ``checkpoints``, each as far as it is known.
         """
+        found: dict[str, Any] = json.loads(self.inspection_text(id))
+        return found
+
+    def inspection_text(self, id: str) -> bytes:
+        """The JSON of those contents. Raises NotFound."""
         with self._database.read() as connection:
             row = connection.execute(select(savepoints.c.inspection).where(savepoints.c.id == id)).first()
         if row is None:
             raise NotFound(f"There is no savepoint {id!r}.")
         if row.inspection is None:
             raise NotFound(f"Savepoint {id!r} could not be read.")
-        found: dict[str, Any] = json.loads(unpack(row.inspection))
-        return found
+        return unpack(row.inspection)
 
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each savepoint that is there, by its id."""

@@ -145,6 +145,39 @@ def _fields(settings):
     return {name: getattr(settings, name) for name in settings.__slots__}
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_process_that_is_free_goes_to_one_who_still_waits(settings, late):
+    """A task is cancelled in the moment in which a process becomes free: before it gets its turn, or behind."""
+
+    async def story(pools):
+        lane = pools._lanes[Size.SMALL]
+        running = asyncio.create_task(pools.run(time.sleep, 0.3, size=0, client=ANN))
+        await asyncio.sleep(0.05)
+        first, second = (asyncio.create_task(pools.run(len, "ab", size=0, client=who)) for who in (ANN, BOB))
+        await asyncio.sleep(0.05)
+        give = lane._next
+
+        def meanwhile():
+            lane._next = give
+            if late:
+                give()
+                first.cancel()
+            else:
+                first.cancel()
+                give()
+
+        lane._next = meanwhile
+        assert await second == 2
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await running
+        await asyncio.sleep(0.1)
+        assert (lane._free, lane.shares.total, pools.waiting) == (1, 0, 0)
+        assert await pools.run(len, "abc", size=0) == 3
+
+    in_pools(settings, story)
+
+
 def test_a_client_that_left_has_no_work_left(settings):
     async def story(pools):
         left = asyncio.Event()

@@ -51,7 +51,7 @@ class Alarms(KeyedProcessFunction):
 class Apart(ProcessFunction):
     def process_element(self, value, ctx):
         if value[2] % 3 == 0:
-            yield ODD, (value[0], value[1], value[2] + 1)
+            yield OutputTag("odd"), (value[0], value[1], value[2] + 1)
         else:
             yield value
 

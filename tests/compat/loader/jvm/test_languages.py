@@ -80,7 +80,7 @@ def test_an_open_that_computes_may_take_longer_than_one_that_waits(java):
 
     flink, language = flink_of("1.20.0"), LANGUAGES["flinkscala"]
     program = JarProgram(path=jar("flinkscala_case_class_same"), main_class=language.main_class)
-    options = JvmOptions(options={}, open_timeout=2)
+    options = JvmOptions(options={})
     outcome = build(program, replace(flink, jars=(*flink.jars, *language.libraries())), java, options)
     assert [node.states.unknown for node in outcome.jobs[0].nodes if node.states.unknown] == []
 
