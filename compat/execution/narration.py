@@ -205,7 +205,8 @@ def _started(event: Event) -> str:
     told = [f"{restored['keys']:,} keys, {restored['entries']:,} entries"]
     told += [f"{restored['migrated']:,} migrated"] if restored["migrated"] else []
     told += [f"{restored['dropped']:,} dropped"] if restored["dropped"] else []
-    return f"Job {job} started ({name}), restored from {restored['path']}: {', '.join(told)}"
+    snapshot = f"checkpoint {event['checkpoint']} of {restored['path']}"
+    return f"Job {job} started ({name}), restored from {snapshot}: {', '.join(told)}"
 
 
 def _time(milliseconds: int) -> str:

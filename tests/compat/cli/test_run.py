@@ -550,7 +550,7 @@ def test_a_restore_says_how_much_state_came_along(compat: Any, tmp_path: Path) -
     result = compat("run", program(tmp_path / "job.py"), "--epochs", "2", "--epoch-records", "30")
     savepoint = result.stdout.splitlines()[-1]
     again = compat("run", str(tmp_path / "job.py"), "-s", savepoint)
-    assert f"restored from {savepoint}: 3 keys, " in again.stderr
+    assert f"restored from checkpoint 2 of {savepoint}: 3 keys, " in again.stderr
     dropped = compat("run", program(tmp_path / "job.py", uid="other"), "-s", savepoint, "-n")
     assert ": 0 keys, " in dropped.stderr
     assert " 3 dropped" in dropped.stderr
