@@ -24,6 +24,7 @@ from compat.loader.inputs import (
     plans_of,
     read_plan,
     request_for,
+    telling_where,
 )
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
@@ -32,6 +33,7 @@ from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan, Refused
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt
 from compat.state.frozen import frozen
+from compat.state.regular import open_regular
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
+LARGEST_SOURCE = 4_000_000
 _FLINK_TELLS = ("java", "sql", "python")
 """The languages of plans that come from Flink itself, or PyFlink, and so know its version; one compiled here names none."""
 
@@ -318,7 +321,7 @@ def _begin_with_pyflink(
             try:
                 begun[side] = begin(given, load, jvms, side)
             except InputError as error:
-                failures.append(error.failure)
+                failures.append(telling_where(error.failure, outcomes[side]))
 
 
 def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:
@@ -359,7 +362,11 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
 
 
 def _may_differ(outcome: Outcome) -> bool:
-    return isinstance(outcome, Loaded) and outcome.crash is None and not (outcome.steady or outcome.needs_pyflink)
+    return (
+        isinstance(outcome, Loaded)
+        and outcome.crash is None
+        and not (outcome.steady or outcome.needs_pyflink is not None)
+    )
 
 
 def _build_again(inputs: Mapping[Side, Input], comparison: Comparison) -> dict[Side, tuple[Plan | Refused, ...]]:
@@ -524,8 +531,8 @@ def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:
         if given.kind in (InputKind.SAVEPOINT, InputKind.JAR):
             continue
         try:
-            with open(given.path, encoding="utf-8", errors="replace") as file:
-                sources[given.argument] = file.read(4_000_000).splitlines()
+            with open_regular(given.path) as file:
+                sources[given.argument] = file.read(LARGEST_SOURCE).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
     return sources

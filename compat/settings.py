@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 from compat.check.findings import Level
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.loader.inputs import FlinkJars, LoadOptions
+from compat.loader.process import MOST_SECONDS
+from compat.loader.request import clipped
 from compat.report import NAMES as FORMAT_NAMES
 from compat.state.frozen import frozen
+from compat.state.regular import read_regular
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 OWN_FILE = "compat.toml"
 PROJECT_FILE = "pyproject.toml"
 PARALLELISM = "parallelism.default"
+LARGEST = 10_000_000
+"""A settings file has at most so many bytes."""
+
+_SHOWN = 200
 
 
 class SettingsError(ValueError):
@@ -89,6 +96,8 @@ def parse_output(text: str, folder: Path | None = None) -> Output:
         near = get_close_matches(name, FORMAT_NAMES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FORMAT_NAMES)}"
         raise ValueError(f"there is no report format {name!r}; {hint}")
+    if "\0" in path:
+        raise ValueError(f"the name of the file for {name!r} holds the character NUL")
     if equals and not path:
         raise ValueError(f"{text!r} names no file after '='")
     return Output(name, ((folder or Path()) / path) if path else None)
@@ -139,7 +148,7 @@ def load(path: Path) -> Settings:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path, LARGEST)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -207,9 +216,9 @@ def _settings(table: _Table) -> Settings:
         if key not in KEYS:
             from difflib import get_close_matches
 
-            near = get_close_matches(key.replace("_", "-"), KEYS, n=1)
+            near = get_close_matches(key[:_SHOWN].replace("_", "-"), KEYS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}"
-            raise SettingsError(f"{table.path}: {table.prefix}{key} is no setting; {hint}")
+            raise SettingsError(f"{table.path}: {table.prefix}{clipped(key, _SHOWN)} is no setting; {hint}")
     folder = table.path.absolute().parent
     versions = " or ".join(f'"{version}"' for version in FLINK_VERSIONS)
     options = table.get("options", _options, "a table of Flink options") or {}
@@ -254,6 +263,8 @@ def _flag(value: Any) -> bool:
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError
+    if "\0" in value:
+        raise ValueError("it holds the character NUL")
     return value
 
 
@@ -266,8 +277,10 @@ def _version(value: Any) -> str:
 
 
 def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise ValueError
+    if value > MOST_SECONDS:
+        raise ValueError(f"at most {MOST_SECONDS:,}")
     return float(value)
 
 
@@ -339,4 +352,6 @@ def _kind(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return _kind(value) if isinstance(value, dict | list) else repr(value)
+    if isinstance(value, dict | list):
+        return _kind(value)
+    return clipped(repr(value), _SHOWN)

@@ -25,8 +25,9 @@ def is_our_file(path: str) -> bool:
 
 
 def is_our_module(name: str) -> bool:
-    """True for the dotted name of a module of this package."""
-    return (name == _NAME or name.startswith(_NAME + ".")) and not name.startswith(_NAME + ".examples")
+    """True for the dotted name of a module of this package, also for those that programs know by PyFlink's names."""
+    top = name.partition(".")[0]
+    return top in (_NAME, "pyflink") and not name.startswith(_NAME + ".examples")
 
 
 def is_machinery(path: str) -> bool:

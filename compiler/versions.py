@@ -1,4 +1,4 @@
-"""The versions of Flink that a program can be compiled for, and the version of PyFlink's API that programs find."""
+"""The versions of Flink that a program can be compiled for, and the versions of PyFlink's API that programs find."""
 
 from __future__ import annotations
 
@@ -6,4 +6,7 @@ FLINK_VERSIONS = ("1.20", "2.3")
 LATEST_FLINK = FLINK_VERSIONS[-1]
 """The version where nothing else is said."""
 
-PYFLINK_VERSION = f"{LATEST_FLINK}.0"
+
+def pyflink_version(flink: str) -> str:
+    """The release of PyFlink that stands for a version of Flink."""
+    return f"{flink}.0"

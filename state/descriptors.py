@@ -6,6 +6,7 @@ functions of reducing and aggregating state do not count, as in Flink.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, ClassVar
 
 from compat.state.ttl import StateTtlConfig
@@ -23,7 +24,10 @@ __all__ = [
 
 
 class StateDescriptor:
-    """The base of all descriptors. ``kind`` is Flink's name of the state's kind."""
+    """The base of all descriptors. ``kind`` is Flink's name of the state's kind.
+
+    ``made_at`` is the file and the line that made the descriptor; it does not count when two are compared.
+    """
 
     kind: ClassVar[str] = "UNKNOWN"
 
@@ -33,6 +37,7 @@ class StateDescriptor:
         self.name = name
         self.type_info = _type_of(type_info, name)
         self._ttl_config: StateTtlConfig | None = None
+        self.made_at = _caller()
 
     def get_name(self) -> str:
         """The name under which the state is kept; it must be unique in its operator."""
@@ -68,6 +73,14 @@ class StateDescriptor:
         return f"{type(self).__name__}({self.name!r}, {self.type_info!r})"
 
 
+def _caller() -> tuple[str, int] | None:
+    """File and line of the innermost call that does not stand in this module."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def _type_of(given: TypeInformation | None, name: str) -> TypeInformation:
     return PICKLED if given is None else checked(given, f"State {name!r}")
 
@@ -77,7 +90,7 @@ class ValueStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "VALUE"
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, value_type_info: TypeInformation | None) -> None:
         super().__init__(name, value_type_info)
 
 
@@ -86,7 +99,7 @@ class ListStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "LIST"
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, elem_type_info: TypeInformation | None) -> None:
         self.element_type = _type_of(elem_type_info, name)
         super().__init__(name, ListTypeInfo(self.element_type))
 
@@ -97,10 +110,7 @@ class MapStateDescriptor(StateDescriptor):
     kind: ClassVar[str] = "MAP"
 
     def __init__(
-        self,
-        name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        self, name: str, key_type_info: TypeInformation | None, value_type_info: TypeInformation | None
     ) -> None:
         self.key_type = _type_of(key_type_info, name)
         self.value_type = _type_of(value_type_info, name)
@@ -123,7 +133,7 @@ class ReducingStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "REDUCING"
 
-    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation | None) -> None:
         super().__init__(name, type_info)
         if hasattr(reduce_function, "reduce") and not isinstance(reduce_function, type):
             self._reduce_function = reduce_function
@@ -144,7 +154,7 @@ class AggregatingStateDescriptor(StateDescriptor):
 
     kind: ClassVar[str] = "AGGREGATING"
 
-    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | None) -> None:
         super().__init__(name, state_type_info)
         missing = [m for m in ("create_accumulator", "add", "get_result") if not hasattr(agg_function, m)]
         if missing or isinstance(agg_function, type):

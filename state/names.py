@@ -5,6 +5,12 @@ from __future__ import annotations
 SOURCE_READER = "SourceReaderState"
 """The splits of a source's reader."""
 
+FILE_MONITOR = "file-monitoring-state"
+"""The time of the newest file that a source has found."""
+
+FILE_SPLITS = "splits"
+"""The parts of files that are found and not read to their end."""
+
 SINK_WRITER = "writer_raw_states"
 SINK_COMMITTER = "streaming_committer_raw_states"
 
@@ -44,7 +50,8 @@ OF_CONNECTORS = frozenset(
     {
         "_default_",
         "bucket-states",
-        "file-monitoring-state",
+        FILE_MONITOR,
+        FILE_SPLITS,
         "from-elements-state",
         "left-buffer",
         "max-part-counter",

@@ -13,6 +13,8 @@ pytest.importorskip("hatchling")
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
+from compat.compiler.versions import FLINK_VERSIONS
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"compat": "compat", "compiler": "compat/compiler", "state": "compat/state"}
 
@@ -55,10 +57,11 @@ def test_a_wheel_holds_one_package_and_all_of_its_modules(wheel: set[str]) -> No
 
 def test_a_wheel_holds_what_is_not_code(wheel: set[str]) -> None:
     assert {"compat/py.typed", "compat/schemas/report.json", "compat/view/static/view.js"} <= wheel
+    assert {f"compat/compiler/datastream/recorded/pyflink-{flink}.txt" for flink in FLINK_VERSIONS} <= wheel
 
 
 def test_a_source_distribution_holds_the_package_the_tests_and_what_describes_them(sdist: set[str]) -> None:
     assert {name for name in sdist if name.endswith(".py") and name.startswith("compat/")} == code()
     folders = {name.partition("/")[0] for name in sdist if "/" in name}
-    assert folders == {"compat", "tests", ".ci"}
-    assert {"LICENSE", "README.md", "pyproject.toml", ".ci/run"} <= sdist
+    assert folders == {"compat", "docs", "tests", ".ci"}
+    assert {"LICENSE", "mkdocs.yml", "README.md", "pyproject.toml", ".ci/run"} <= sdist

@@ -41,7 +41,7 @@ LAYERS = {
         {"assignment", "compatibility", "delta", "flink"},
         {"serializers"},
         {"descriptors", "types"},
-        {"__init__", "frozen", "key_groups", "names", "rows", "time", "ttl"},
+        {"__init__", "frozen", "key_groups", "names", "regular", "rows", "time", "ttl"},
     ),
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""

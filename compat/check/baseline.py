@@ -12,8 +12,11 @@ from typing import Any
 
 from compat.check.findings import Finding
 from compat.state.frozen import frozen
+from compat.state.regular import read_regular
 
 FORMAT = 1
+LARGEST = 100_000_000
+"""A baseline has at most so many bytes."""
 
 
 class BaselineError(ValueError):
@@ -31,7 +34,7 @@ class Baseline:
 def read(path: Path) -> Baseline:
     """The baseline in a file. Raises :class:`BaselineError`."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path, LARGEST).decode("utf-8"))
     except FileNotFoundError as error:
         raise BaselineError(f"{path}: no such baseline; write one with --write-baseline") from error
     except OSError as error:

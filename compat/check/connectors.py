@@ -19,6 +19,20 @@ def other_form(old: Operator, new: Operator) -> tuple[str, str] | None:
     return _name(old), _name(new)
 
 
+def other_versions(old: Operator, new: Operator) -> tuple[str, ...]:
+    """Sentences on what two connectors of one form wrote and read differently: the version of a serializer, or its code."""
+    match old.connector, new.connector:
+        case (OtherSource(forms=before), OtherSource(forms=after)) | (OtherSink(forms=before), OtherSink(forms=after)):
+            return tuple(
+                f"{one.class_name.rpartition('.')[2]} wrote version {one.version} and is of version {other.version}."
+                if one.version != other.version
+                else f"The code of {other.class_name.rpartition('.')[2]} is another one, of the same version {other.version}."
+                for one, other in zip(before, after, strict=False)
+                if one.class_name == other.class_name and (one.version, one.digest) != (other.version, other.digest)
+            )
+    return ()
+
+
 def _form(operator: Operator) -> object | None:
     """What tells the form of a connector's state, to be compared."""
     match operator.connector:

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat.check.findings import Direction, Finding, Fix, Level
-from compat.check.identity import find_rightful
-from compat.check.mapping import Pair, StateMapping
+from compat.check.identity import find_rightful, named_before, takes_user_hash
+from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMapping, map_state
 from compat.check.rule import Rule
-from compat.check.similarity import find_successors
+from compat.check.similarity import find_successors, kept_names
 from compat.check.writing import fresh_uid
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Operator, Program, SourceLine
@@ -101,11 +101,81 @@ class Check:
         return find_rightful(wrong, settled, self.new)
 
     @cached_property
+    def tied(self) -> Mapping[str, Pair]:
+        """The pairs that edits of NEW would make, of state that is lost or in wrong hands now, by OLD's id."""
+        owners = dict(self.rightful)
+        if self.left_behind is None:
+            lost = (old for old in self.mapping.lost if old.id not in self.mapping.guessed)
+            owners |= {old.id: new for old in lost if (new := self.successor(old)) is not None}
+        return {id: Pair(self.old.by_id[id], new, BY_USER_HASH) for id, new in owners.items() if takes_user_hash(new)}
+
+    @cached_property
+    def leaving(self) -> frozenset[str]:
+        """Operators of NEW, by id, that edits take off the id of the state they get, or of which it is open what they get."""
+        taking = {pair.new.id for pair in self.mapping.stateful_pairs() if pair.old.id in self.doubtful}
+        return frozenset(taking - {pair.new.id for pair in self.tied.values()})
+
+    @cached_property
+    def kept(self) -> tuple[Pair, ...]:
+        """Right pairs by generated ids that edits elsewhere move: they need a user hash, to stay together."""
+        return tuple(
+            pair
+            for pair in self.right_pairs
+            if pair.new.id in self._moved and pair.by == BY_GENERATED_ID and takes_user_hash(pair.new)
+        )
+
+    def moved_by(self, operator: Operator) -> frozenset[str]:
+        """The operators of NEW, by id, whose own ids another uid of ``operator`` moves: itself, and those behind it."""
+        found: set[str] = set()
+        waiting = [operator.id]
+        while waiting:
+            id = waiting.pop()
+            if id not in found:
+                found.add(id)
+                waiting += [each.id for each in self._behind.get(id, ()) if each.uid is None]
+        return frozenset(found)
+
+    @cached_property
+    def _behind(self) -> Mapping[str, list[Operator]]:
+        readers: dict[str, list[Operator]] = {}
+        for operator in self.new.operators:
+            for id in operator.inputs:
+                readers.setdefault(id, []).append(operator)
+        return readers
+
+    @cached_property
+    def _moved(self) -> frozenset[str]:
+        """The operators of NEW, by id, whose own ids the edits move that give others a uid."""
+        wrong = (pair.new for pair in self.mapping.stateful_pairs() if pair.old.id in self.wrong_hands)
+        tied = {pair.new.id for pair in self.tied.values()}
+        named = [named_before(new, self.new) for new in wrong if new.id not in tied]
+        named += [pair.new for pair in self.tied.values() if self.recorded_otherwise(pair.old, pair.new) is not None]
+        return frozenset().union(*(self.moved_by(operator) for operator in named if operator is not None))
+
+    def recorded_otherwise(self, old: Operator, new: Operator) -> int | None:
+        """The max parallelism that OLD recorded under the own id of ``new``, where ``old``'s is another and NEW sets one.
+
+        Flink compares that with what is recorded under either id of an operator: no setting fits both.
+        """
+        own = self.old.by_id.get(new.id)
+        if not new.max_parallelism_configured or own is None or own.max_parallelism == old.max_parallelism:
+            return None
+        return own.max_parallelism
+
+    @cached_property
+    def repaired(self) -> StateMapping:
+        """Where the state goes once these edits are made: what else stands against it is told at once."""
+        ties = {pair.new.id: id for id, pair in self.tied.items()}
+        ties |= {pair.new.id: pair.old.id for pair in self.kept}
+        return map_state(self.old, self.new, ties, self._moved) if ties or self._moved else self.mapping
+
+    @cached_property
     def _displaced(self) -> dict[str, Operator]:
         """Successors that share an id with another operator of OLD at present, by OLD's id."""
         lost = [operator for operator in self.mapping.lost if operator.id not in self.mapping.successors]
         right = {pair.new.id for pair in self.right_pairs} if lost else set()
-        return find_successors(lost, [pair.new for pair in self.mapping.pairs if pair.new.id not in right])
+        displaced = [pair.new for pair in self.mapping.pairs if pair.new.id not in right]
+        return find_successors(lost, displaced, kept_names(self.old, self.new)) if lost else {}
 
     def finding(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from compat.check.amounts import only_timers
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
@@ -21,7 +21,30 @@ from compat.plan.facts import Operator, Program
 from compat.plan.families import family
 from compat.plan.queries import of_query
 
+WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
+"""Kinds of operators that a program cannot give a user hash."""
+
 _LOOK_AT = 16
+
+
+def hidden(operator: Operator) -> bool:
+    """True for an operator that PyFlink puts in by itself and that no call of the program can name."""
+    return operator.name.partition(", ")[0].startswith("_")
+
+
+def takes_user_hash(operator: Operator) -> bool:
+    """True for an operator that a call of the program can tie to a recorded id."""
+    return not hidden(operator) and operator.kind not in WITHOUT_USER_HASH
+
+
+def named_before(operator: Operator, program: Program) -> Operator | None:
+    """The operator itself, or the nearest one before it that takes a uid and whose id its own depends on."""
+    while hidden(operator):
+        before = program.by_id.get(operator.inputs[0]) if operator.inputs else None
+        if before is None or before.uid is not None:
+            return None
+        operator = before
+    return operator
 
 
 def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
@@ -33,14 +56,39 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
     index = Index(operator for operator in new.operators if not operator.pinned)
     takes = {pair.new.id: pair.old for pair in mapping.pairs}
     swapped = _swapped([pair for pair in mapping.stateful_pairs() if pair.by != BY_GENERATED_ID])
+    left = {family(operator) for operator in (*mapping.lost, *(one for one in mapping.fresh if one.has_state))}
     found: dict[str, str] = {}
     for pair in mapping.stateful_pairs():
         if pair.old.id in mapping.contested:
             continue  # who gets that state is not known
+        if pair.old.id not in swapped and _only_another_sort(pair, left):
+            continue
         reason = swapped.get(pair.old.id) or _reason(pair, index, takes)
         if reason is not None:
             found[pair.old.id] = reason
     return found
+
+
+def _only_another_sort(pair: Pair, left: Set[str]) -> bool:
+    """True if an operator became one of another sort that declares the very same states, as a map becomes a flat map.
+
+    Of both sorts no operator may be ``left`` without a partner: then one of those may be the right one.
+    """
+    old, new = pair.old, pair.new
+    return (
+        bool(state_names(old))
+        and state_names(old) == state_names(new)
+        and family(old) != family(new)
+        and left.isdisjoint((family(old), family(new)))
+        and _takes_over(old, new)
+        and not _told_apart(old, new)
+    )
+
+
+def _told_apart(old: Operator, new: Operator) -> bool:
+    """True if both have a name or a function of their own, and it is another one."""
+    names, functions = (own_name(old), own_name(new)), (own_function(old), own_function(new))
+    return any(None not in pair and pair[0] != pair[1] for pair in (names, functions))
 
 
 def _swapped(pairs: list[Pair]) -> dict[str, str]:
@@ -105,13 +153,14 @@ def _renamed_and_rewritten(old: Operator, new: Operator) -> bool:
 def _differs_throughout(old: Operator, new: Operator) -> bool:
     """True if nothing but the sort of operator speaks for the two being one.
 
-    Some states in common do, as long as neither a name nor a function says otherwise: an operator gains and loses states.
+    Some states in common do, as long as neither a name nor a function says otherwise: an operator gains and loses states. One
+    that declares none has lost all.
     """
     if not state_names(old) or new.states is None or not _comparable(old, new):
         return False
     named_otherwise = None not in (own_name(old), own_name(new)) or None not in (own_function(old), own_function(new))
     kept = {name for name, _ in state_names(old)} & {name for name, _ in state_names(new)}
-    return named_otherwise or not kept
+    return named_otherwise or (bool(state_names(new)) and not kept)
 
 
 def find_rightful(wrong: Iterable[Pair], settled: Iterable[str], new: Program) -> dict[str, Operator]:

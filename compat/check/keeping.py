@@ -13,6 +13,7 @@ from compat.check.mapping import Pair
 from compat.plan.as_run import KEPT_BY
 from compat.plan.as_run import STORE as KEPT_BY_STORE
 from compat.plan.facts import Program, State, StateKind, StateScope
+from compat.state import names as framework
 from compat.state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
 from compat.state.compatibility.answers import SAME, incompatible, worst
 from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation
@@ -97,4 +98,5 @@ def key_change(old: str, new: str) -> Compatibility:
 
 def is_kept(state: State) -> bool:
     """True for states whose types a rule may compare: those of the program, and the elements in windows."""
-    return not state.built_in or (state.scope is StateScope.KEYED and state.type is not None)
+    in_windows = state.name == framework.WINDOW_CONTENTS
+    return not state.built_in or (state.scope is StateScope.KEYED and (in_windows or state.type is not None))

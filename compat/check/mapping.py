@@ -4,9 +4,10 @@ the operators of both programs, and with the successors of those whose state nob
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from compat.check.guesses import guess_successors
-from compat.check.similarity import find_successors
+from compat.check.similarity import find_successors, kept_names
 from compat.plan.claims import claimants, recorded_of
 from compat.plan.facts import Operator, Program
 from compat.state.assignment import Claim, Identity, Refusal, assign
@@ -64,18 +65,34 @@ class StateMapping:
         return (pair for pair in self.pairs if pair.old.has_state)
 
 
-def map_state(old: Program, new: Program) -> StateMapping:
-    """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would."""
+def map_state(
+    old: Program, new: Program, tied: Mapping[str, str] | None = None, moved: frozenset[str] = frozenset()
+) -> StateMapping:
+    """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would.
+
+    ``tied`` gives operators of NEW, by id, the user hash that an edit would give them; those in ``moved`` get other ids of
+    their own by it.
+    """
     recorded = old.by_id
 
     def pair(claim: Claim) -> Pair:
         operator = new.operators[claim.place]
         return Pair(recorded[claim.recorded.id], operator, _way(claim.identity, operator))
 
-    assignment = assign((recorded_of(operator, old) for operator in old.operators), claimants(new))
+    asking = claimants(new)
+    if tied or moved:
+        asking = tuple(
+            replace(
+                each,
+                id=f"not {each.id}" if each.id in moved else each.id,
+                user_hash=(tied or {}).get(each.id, each.user_hash),
+            )
+            for each in asking
+        )
+    assignment = assign((recorded_of(operator, old) for operator in old.operators), asking)
     lost = tuple(recorded[each.id] for each in assignment.lost)
     fresh = [new.operators[place] for place in assignment.unserved]
-    successors = find_successors(lost, fresh)
+    successors = find_successors(lost, fresh, kept_names(old, new)) if lost else {}
     served = {operator.id for operator in successors.values()}
     guesses = guess_successors(
         [operator for operator in lost if operator.id not in successors],

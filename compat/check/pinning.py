@@ -5,17 +5,10 @@ from __future__ import annotations
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fix
+from compat.check.identity import WITHOUT_USER_HASH, hidden, named_before
 from compat.plan.facts import Operator
 
-WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
-"""Kinds of operators that a program cannot give a user hash."""
-
 _PART_OF_SINK = "Sink Committer: "
-
-
-def hidden(operator: Operator) -> bool:
-    """True for an operator that PyFlink puts in by itself and that no call of the program can name."""
-    return operator.name.partition(", ")[0].startswith("_")
 
 
 def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
@@ -30,8 +23,8 @@ def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -
 def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
     """How to make an operator of NEW give up the id of ``old`` that another one needs.
 
-    An operator that PyFlink put in gets another id when the one before it does; if that one has state, it keeps it by its
-    user hash.
+    An operator that PyFlink put in gets another id when the one before it does. Operators behind it whose ids move along
+    keep their state by user hashes.
     """
     if operator.user_hash == old.id:
         return (
@@ -41,7 +34,7 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
                 code=uid_call(operator, check) if operator.uid is None else f".uid({writing.text_of(operator.uid)})",
             ),
         )
-    named = _named(operator, check)
+    named = named_before(operator, check.new)
     if named is None:
         return (
             Fix(
@@ -50,20 +43,11 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
             ),
         )
     fixes = [edit(named, "uid", check.fresh_uid(named), ", to free the id")]
-    own = next((pair for pair in check.mapping.stateful_pairs() if pair.new.id == named.id), None)
-    if named is not operator and own is not None and named.user_hash is None:
-        fixes.append(edit(named, "set_uid_hash", own.old.id, ", to keep its own state"))
+    behind = check.moved_by(named)
+    for pair in check.kept:
+        if pair.new.id in behind:
+            fixes.append(edit(pair.new, "set_uid_hash", pair.old.id, ", to keep its own state"))
     return tuple(fixes)
-
-
-def _named(operator: Operator, check: Check) -> Operator | None:
-    """The operator itself, or the nearest one before it that takes a uid and whose id the id depends on."""
-    while hidden(operator):
-        before = check.new.by_id.get(operator.inputs[0]) if operator.inputs else None
-        if before is None or before.uid is not None:
-            return None
-        operator = before
-    return operator
 
 
 def leave_own_id(operator: Operator, recorded: int, check: Check) -> Fix:
@@ -115,12 +99,7 @@ def tie(old: Operator, new: Operator, check: Check, *, uid_is_free: bool = True)
     and the operator has to leave its own id.
     """
     fixes = pin(old, new, uid_is_free=uid_is_free)
-    under_own_id = check.old.by_id.get(new.id)
-    if (
-        not new.max_parallelism_configured
-        or under_own_id is None
-        or under_own_id.max_parallelism == old.max_parallelism
-        or not any(fix.call is not None and fix.call.startswith(".set_uid_hash(") for fix in fixes)
-    ):
+    recorded = check.recorded_otherwise(old, new)
+    if recorded is None or not any(fix.call is not None and fix.call.startswith(".set_uid_hash(") for fix in fixes):
         return fixes
-    return (*fixes, leave_own_id(new, under_own_id.max_parallelism, check))
+    return (*fixes, leave_own_id(new, recorded, check))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from compat.plan.code import UserCode
-from compat.plan.facts import Operator, StateKind
+from compat.plan.facts import Operator, Program, StateKind
 from compat.plan.families import family
 
 _DEFAULT_NAMES = frozenset(
@@ -153,6 +153,16 @@ class Index:
         """Groups of operators that have something in common with ``operator``, the most telling first."""
         return (self._groups[key] for key in _keys(operator) if key in self._groups)
 
+    def of(self, key: tuple[object, ...]) -> list[Operator]:
+        """The operators that have this in common."""
+        return self._groups.get(key, _NONE)
+
+
+_NONE: list[Operator] = []
+_BY_NAME = ("both", "name")
+_SIGNS = (*_BY_NAME, "function", "states", "nameless")
+"""What operators are found by, the most telling first."""
+
 
 def _keys(operator: Operator) -> list[tuple[object, ...]]:
     """The keys by which an operator can be found: name and function, name, function, declared states, sort."""
@@ -171,24 +181,39 @@ def _keys(operator: Operator) -> list[tuple[object, ...]]:
     return keys
 
 
-def find_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dict[str, Operator]:
+def kept_names(old: Program, new: Program) -> frozenset[str]:
+    """Names that operators of both programs were given."""
+    before, after = (frozenset(filter(None, map(own_name, program.operators))) for program in (old, new))
+    return before & after
+
+
+def find_successors(
+    lost: Iterable[Operator], fresh: Iterable[Operator], kept: frozenset[str] = frozenset()
+) -> dict[str, Operator]:
     """For operators of OLD whose state nobody takes, by id, the operator of NEW that does their work now.
 
-    A successor has a name, a function or all declared states in common with the one before; none serves twice. Of several
-    equally good ones the first that is left is taken, in the order of the program.
+    A successor has a name, a function or all declared states in common with the one before; none serves twice, and what
+    tells more goes first. Of several equally good ones the first that is left is taken, in the order of the program.
+    ``kept`` are names that are still there: who has one is nobody else's successor, and has no other one.
     """
     index = Index(fresh)
     taken: set[str] = set()
     found: dict[str, Operator] = {}
     cursors: dict[int, int] = {}
-    for old in sorted(lost, key=lambda operator: operator.position):
-        for group in index.alike(old):
-            place = cursors.get(id(group), 0)
-            while place < len(group) and group[place].id in taken:
-                place += 1
-            cursors[id(group)] = place
-            if place < len(group):
-                found[old.id] = group[place]
-                taken.add(group[place].id)
-                break
+    waiting = [(operator, _keys(operator)) for operator in sorted(lost, key=lambda operator: operator.position)]
+    for sign in _SIGNS:
+        for old, keys in waiting:
+            for key in () if old.id in found else keys:
+                if key[1] != sign or (sign not in _BY_NAME and own_name(old) in kept):
+                    continue
+                group = index.of(key)
+                place = cursors.get(id(group), 0)
+                while place < len(group) and (
+                    group[place].id in taken or (sign not in _BY_NAME and own_name(group[place]) in kept)
+                ):
+                    place += 1
+                cursors[id(group)] = place
+                if place < len(group):
+                    found[old.id] = group[place]
+                    taken.add(group[place].id)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compat.check.context import Check
-from compat.check.keeping import KindChange, dialect_of, is_kept, kind_change, type_change
+from compat.check.keeping import EXECUTION_MODE, KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
 from compat.plan.facts import State, StateKind, StateScope
 from compat.state.compatibility import Answer, Compatibility, Dialect
@@ -37,8 +37,8 @@ def changes(check: Check) -> Iterator[StateChange]:
     for pair in check.right_pairs:
         dialect = dialect_of(check, pair)
         if pair.old.states is not None and pair.new.states is not None and dialect is not None:
-            # Of records in windows a savepoint has no more than that they are bytes.
-            with_elements = check.old.kind != "savepoint"
+            # Of records in windows a savepoint has no more than bytes; only PyFlink's are judged by them.
+            with_elements = check.old.kind != "savepoint" or check.old.settings.get(EXECUTION_MODE) == "process"
             change = _change(pair, dialect, pair.old.states, pair.new.states, with_elements)
             yield replace(change, asked=check.answer(pair) is not None)
 

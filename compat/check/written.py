@@ -52,6 +52,8 @@ def _of_one(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
         yield from _pojo(old, new)
     elif old.writer == "fields" and not (old.abstract and new.abstract and not old.fields):
         yield from _fields(old, new)
+    elif old.writer == "declared" and [one.type for one in old.fields] == [one.type for one in new.fields]:
+        yield from _moved(old, new, "as they are declared")  # other types are in Flink's snapshot
 
 
 def _by_java(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
@@ -101,12 +103,19 @@ def _fields(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
     if len(before) != len(after) or not all(_alike(one, other) for one, other in zip(before, after, strict=True)):
         yield ClassChange(says=f"{name} {_gone_and_new(before, after)}.", level=Level.ERROR)
         return
-    moved = [(one.name, other.name) for one, other in zip(before, after, strict=True) if one.name != other.name]
-    names_before, names_after = {one.name for one in before}, {one.name for one in after}
-    renamed = all(one not in names_after and other not in names_before for one, other in moved)
+    yield from _moved(old, new, "in the order of their names")
+
+
+def _moved(old: WrittenClass, new: WrittenClass, order: str) -> Iterator[ClassChange]:
+    """Fields of other names in the same places."""
+    before, after = [one.name for one in old.fields], [one.name for one in new.fields]
+    moved = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
+    if not moved:
+        return
+    renamed = all(one not in after and other not in before for one, other in moved)
     told = " and ".join(f"that of {one} is read as {other}" for one, other in moved[:3])
     yield ClassChange(
-        says=f"the values of the fields of {name} are written in the order of their names: {told}.",
+        says=f"the values of the fields of {short(old.name)} are written {order}: {told}.",
         level=Level.WARNING if renamed else Level.ERROR,
         silent=True,
     )
@@ -128,8 +137,15 @@ def _pojo(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
 
 
 def _alike(one: WrittenField, other: WrittenField) -> bool:
-    """True if the values of two fields are written alike, as far as their declared types tell."""
-    return one.type == other.type or not (one.fixed or other.fixed)
+    """True if the values of two fields are written alike, as far as their declared types tell.
+
+    With a value goes its class, unless that is fixed; no object is of two classes of which none stands above the other.
+    """
+    if one.type == other.type or one.fixed or other.fixed:
+        return one.type == other.type
+    if one.above is None or other.above is None:
+        return True
+    return one.type in other.above or other.type in one.above
 
 
 def _gone_and_new(before: Sequence[WrittenField], after: Sequence[WrittenField]) -> str:
@@ -146,6 +162,7 @@ def _listed(names: Sequence[str]) -> str:
 
 _HOW = {
     "fields": "field by field",
+    "declared": "field by field",
     "enum": "as the number of a constant",
     "code": "by code of its own",
     "java": "by Java",
@@ -155,5 +172,5 @@ _HOW = {
 
 
 def short(name: str) -> str:
-    """A class's name without its package."""
-    return name.rpartition(".")[2]
+    """A class's name without its package, and without the mark of the class of an object of Scala."""
+    return name.rpartition(".")[2].removesuffix("$")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
 from compat import __version__
+from compat.cli.faults import told
 
 _COMMANDS = {
     "check": ("compat.cli.check", "check"),
@@ -19,6 +21,7 @@ _COMMANDS = {
     "remap": ("compat.cli.remap", "remap"),
     "serve": ("compat.cli.serve", "serve"),
     "token": ("compat.cli.serve", "token"),
+    "registry": ("compat.cli.registry", "registry"),
     "push": ("compat.cli.push", "push"),
     "promote": ("compat.cli.promote", "promote"),
     "demo": ("compat.cli.demo", "demo"),
@@ -43,6 +46,10 @@ class _Commands(click.Group):
         module, name = _COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with told():
+            return super().invoke(ctx)
 
 
 @click.group(

@@ -24,6 +24,7 @@ from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import ReportContext, prepare, render
+from compat.state.regular import open_regular
 
 FOUND, UNDECIDED = 1, 2
 
@@ -271,7 +272,7 @@ def _pairs(command: CheckCommand) -> int:
 
 
 def _pair_lines(path: str) -> Iterator[tuple[str, str]]:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue

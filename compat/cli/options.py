@@ -11,7 +11,7 @@ import click
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
-from compat.loader.process import DEFAULT_TIMEOUT
+from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,6 +19,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 flink_option = click.option(
     "--flink", type=click.Choice(FLINK_VERSIONS), help=f"The version of Flink to follow (default {LATEST_FLINK})."
 )
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """A time in seconds that an option gives. A usage error for what is none."""
+    if value is not None and not 0 < value <= MOST_SECONDS:
+        raise click.BadParameter(f"{value} is no number of seconds above 0, at most {MOST_SECONDS:,}.")
+    return value
 
 
 def jars_of_old(function: F) -> F:
@@ -62,7 +69,10 @@ def loading(function: F) -> F:
         ),
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
         click.option(
-            "--timeout", type=float, help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g})."
+            "--timeout",
+            type=float,
+            callback=_seconds,
+            help=f"Seconds a program may take to build (default {DEFAULT_TIMEOUT:g}).",
         ),
         flink_option,
         click.option(

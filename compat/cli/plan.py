@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from compat.cli.options import load_options, loading, split
 from compat.loader.failure import Failure
 from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.lines import carrying
 from compat.plan.model import Plan, Refusal, Refused
 
 LINES = (".jsonl", ".jsonl.gz")
@@ -60,10 +61,11 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
         return _page(job, settings, options)
     try:
         with opened(job, split(options["arguments"])) as given:
-            plans = load(given, settings)
+            plans = _chosen(load(given, settings), job, options["job"])
+            if options["path"] or options["form"] == "json":
+                plans = tuple(carrying(plan, given) for plan in plans)
     except InputError as error:
         return _failed(error, options["form"], settings)
-    plans = _chosen(plans, job, options["job"])
     if options["path"]:
         _write(options["path"], plans, job)
     code = 0

@@ -6,12 +6,15 @@ import sys
 from typing import Any
 
 import click
+import msgspec
 
+from compat.cli.answers import PromotedAnswer, RefusedPromotion
 from compat.cli.options import server_options
-from compat.cli.remote import ServerError, job_path, server_of
+from compat.cli.remote import Server, ServerError, job_path, server_of
 from compat.escaping import visible
 
 REFUSED, UNDECIDED = 1, 2
+CONFLICT = 409
 
 
 @click.command("promote")
@@ -33,29 +36,30 @@ def promote(**options: Any) -> None:
         raise click.UsageError("--force and --reason go together.")
     wanted = {"version": options["number"], "force": options["force"], "reason": options["reason"]}
     try:
-        answer = server.post(f"{job_path(options['job'])}/promotions", wanted)
+        answer = server.post(f"{job_path(options['job'])}/promotions", wanted, PromotedAnswer)
     except ServerError as error:
         click.echo(str(error), err=True)
-        check = error.document.get("check")
-        if isinstance(check, dict):
-            for line in _findings(error.document.get("report")):
-                click.echo(line, err=True)
-            click.echo(f"The whole report: {server.page('/checks/')}{int(check['id'])}", err=True)
-            sys.exit(REFUSED)
+        if error.status == CONFLICT and "check" in error.document:
+            sys.exit(_refused(server, error))
         sys.exit(UNDECIDED)
-    promotion = answer["promotion"]
-    forced = " (forced)" if promotion["forced"] else ""
-    click.echo(f"{visible(str(promotion['job']))}@{promotion['number']} runs now{forced}.")
+    promotion = answer.promotion
+    forced = " (forced)" if promotion.forced else ""
+    click.echo(f"{visible(promotion.job)}@{promotion.number} runs now{forced}.")
+    for each in promotion.accepted:
+        click.echo(visible(f"  let pass: {each.rule} {each.title} ({each.reason}; {each.by})"))
 
 
-def _findings(report: Any) -> list[str]:
-    """One line a finding that stands against the promotion."""
-    if not isinstance(report, dict):
-        return []
-    lines = [
-        f"  {finding['rule']} {finding['level']}: {finding['title']}"
-        for finding in report["findings"]
-        if finding["level"] in ("error", "unknown")
-    ]
-    lines += [f"  {failure['rule']}: {failure['message']}" for failure in report["failures"]]
-    return [visible(line) for line in lines]
+def _refused(server: Server, error: ServerError) -> int:
+    """Print what stands against the promotion, a line a finding; the exit code."""
+    try:
+        refused = msgspec.convert(error.document, RefusedPromotion)
+    except msgspec.ValidationError as wrong:
+        click.echo(f"Its answer is not that of a compat service: {visible(str(wrong))}.", err=True)
+        return UNDECIDED
+    report = refused.report
+    lines = [f"  {one.rule} {one.level}: {one.title}" for one in report.findings if one.level in ("error", "unknown")]
+    lines += [f"  {one.rule}: {one.message}" for one in report.failures]
+    for line in lines:
+        click.echo(visible(line), err=True)
+    click.echo(f"The whole report: {server.page('/checks/')}{refused.check.id}", err=True)
+    return REFUSED

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compat.cli.answers import VersionAnswer
 from compat.cli.options import load_options, loading, origin_options, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
+from compat.escaping import visible
 from compat.loader.inputs import InputError, load, opened
+from compat.loader.lines import carrying
 
 if TYPE_CHECKING:
     from compat.plan.model import Plan, Refused
@@ -35,14 +38,14 @@ def push(program: str, **options: Any) -> None:
     settings = load_options(options)
     try:
         with opened(program, split(options["arguments"])) as given:
-            plan = plan_of_job(load(given, settings), options["job"], program)
+            plan = carrying(plan_of_job(load(given, settings), options["job"], program), given)
         sent = {"plan": plan, **origin(program, options["commit"], options["author"])}
-        version = server.post(f"{job_path(options['job'])}/versions", sent)
+        version = server.post(f"{job_path(options['job'])}/versions", sent, VersionAnswer)
     except InputError as error:
         _end(error.failure.message, error.failure.traceback, error.failure.hint)
     except ServerError as error:
         _end(str(error))
-    click.echo(f"{version['label']} registered. Next: compat promote --job {options['job']!r}")
+    click.echo(f"{visible(version.label)} registered. Next: compat promote --job {options['job']!r}")
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:

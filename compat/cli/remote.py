@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import click
+import msgspec
 
 from compat.escaping import visible
 from compat.plan.writing import encoded
+from compat.state.regular import open_regular
+
+T = TypeVar("T")
 
 TIMEOUT = 330.0
+MOST_TOLD = 1000
+"""Characters of what a server says of itself that are shown."""
+
+LARGEST, CHUNK = 512 * 1024 * 1024, 1024 * 1024
+"""Bytes of the largest answer that is read, and of those read at once."""
+
 PATIENCE = 15.0
 """Seconds for which a server that refuses connections is asked again."""
 
@@ -47,37 +56,43 @@ class Server:
     url: str
     token: str | None = None
 
-    def get(self, path: str) -> dict[str, Any]:
-        """The JSON at an address below ``/api/v1``."""
-        return self._call(path, None)
+    def get(self, path: str, kind: type[T]) -> T:
+        """What is at an address below ``/api/v1``."""
+        return self._call(path, None, kind)
 
-    def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    def post(self, path: str, value: Mapping[str, Any], kind: type[T]) -> T:
         """The server's answer to a JSON value."""
-        return self._call(path, encoded(value))
+        return self._call(path, encoded(value), kind)
 
     def page(self, path: str) -> str:
         """The address of a page for people."""
         return self.url.rstrip("/") + path
 
-    def _call(self, path: str, body: bytes | None) -> dict[str, Any]:
+    def _call(self, path: str, body: bytes | None, kind: type[T]) -> T:
         headers = {"Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
-        request = Request(self.page("/api/v1" + path), data=body, headers=headers)
         try:
-            found = json.loads(_answer(request))
+            request = Request(self.page("/api/v1" + path), data=body, headers=headers)
+            text = _answer(request)
         except HTTPError as error:
             raise _refused(self.url, error) from error
-        except (URLError, OSError, HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
+        except (URLError, OSError, HTTPException, ValueError) as error:
+            reason = visible(str(getattr(error, "reason", None) or error))[:MOST_TOLD]
             raise ServerError(f"{self.url} does not answer: {reason}.") from error
-        except ValueError as error:
-            raise ServerError(f"{self.url} is no compat service: its answer is not JSON.") from error
-        if not isinstance(found, dict):
-            raise ServerError(f"{self.url} is no compat service: its answer is no JSON object.")
-        return found
+        return read(text, kind, self.url)
+
+
+def read(text: bytes, kind: type[T], url: str) -> T:
+    """What a server answered, of the shape that is expected. Raises ServerError."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError as error:
+        raise ServerError(f"{url} is no compat service, or one of another version: {visible(str(error))}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ServerError(f"{url} is no compat service: its answer is not JSON.") from error
 
 
 def _answer(request: Request) -> bytes:
@@ -86,23 +101,33 @@ def _answer(request: Request) -> bytes:
     while True:
         try:
             with build_opener(_NoRedirect).open(request, timeout=TIMEOUT) as answer:
-                body: bytes = answer.read()
-                return body
+                return _body(answer, time.monotonic() + TIMEOUT)
         except URLError as error:
             if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > end:
                 raise
             time.sleep(0.2)
 
 
+def _body(answer: BinaryIO | HTTPError, end: float) -> bytes:
+    """All of an answer. Raises OSError for one that is too large or takes too long."""
+    chunks, size = [], 0
+    while chunk := answer.read(CHUNK):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > LARGEST:
+            raise OSError(f"its answer has more than {LARGEST:,} bytes")
+        if time.monotonic() > end:
+            raise OSError(f"its answer did not come within {TIMEOUT:g} seconds")
+    return b"".join(chunks)
+
+
 def _refused(url: str, error: HTTPError) -> ServerError:
     try:
-        document = json.loads(error.read())
-    except (ValueError, OSError, HTTPException):
+        document = msgspec.json.decode(_body(error, time.monotonic() + TIMEOUT), type=dict[str, Any])
+    except (ValueError, RecursionError, OSError, HTTPException):
         document = {}
-    if not isinstance(document, dict):
-        document = {}
-    detail = visible(str(document.get("detail") or f"{url} answers with status {error.code}."))
-    if error.code in (401, 403):
+    detail = visible(str(document.get("detail") or f"{url} answers with status {error.code}."))[:MOST_TOLD]
+    if error.code == 401:
         detail += " The token is taken from COMPAT_TOKEN or --token-file."
     return ServerError(detail, error.code, document)
 
@@ -121,16 +146,27 @@ def job_path(job: str) -> str:
 
 def server_of(url: str, token_file: str | None) -> Server:
     """The server that the options name. Raises a usage error for what is no address or token."""
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+    if not _is_address(url):
         raise click.BadParameter(f"{url!r} is no address such as https://compat.example.org.", param_hint="'--server'")
     token = os.environ.get("COMPAT_TOKEN")
     if token_file is not None:
-        with open(token_file, encoding="utf-8") as file:
-            token = file.read(1000)
+        try:
+            with open_regular(token_file) as file:
+                token = file.read(1000).decode("ascii")
+        except (OSError, ValueError) as error:
+            raise click.UsageError(f"The token in {token_file} cannot be read: {error}.") from error
     token = (token or "").strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise click.UsageError("The token holds characters that no token has.")
     return Server(url, token or None)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def origin(path: str, commit: str | None, author: str | None) -> dict[str, str | None]:

@@ -11,18 +11,20 @@ import click
 if TYPE_CHECKING:
     from compat.service.registry import Registry
 
-_DATABASE = click.option(
+DATABASE = click.option(
     "--database",
     default="sqlite:///compat.db",
     envvar="COMPAT_DATABASE",
     show_default=True,
     help="Where the registry is: sqlite:///FILE or postgresql://…",
 )
+"""The option of commands for a registry."""
+
 _ROLE = click.Choice(["read", "push", "admin"])
 
 
 @click.command("serve")
-@_DATABASE
+@DATABASE
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one.")
 @click.option("--folder", "folders", multiple=True, metavar="[JOB=]PATH", help="Where savepoints are; repeatable.")
@@ -33,12 +35,22 @@ _ROLE = click.Choice(["read", "push", "admin"])
     help="Whether looking takes no token (default: on this machine's own address only).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
+@click.option("--backup", metavar="FILE", help="Export the registry to this file now and then, see compat registry.")
+@click.option("--backup-interval", type=click.FloatRange(1), default=86_400.0, show_default=True, help="Seconds.")
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
-@click.option("--workers", type=click.IntRange(1), help="Processes that check (default: processors less one).")
+@click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
+@click.option(
+    "--worker-memory",
+    type=click.IntRange(256 * 1024 * 1024),
+    default=4 * 1024**3,
+    show_default=True,
+    help="Bytes that such a process may take.",
+)
 @click.option("--max-body", type=click.IntRange(1024), default=128 * 1024 * 1024, show_default=True, help="Bytes.")
 @click.option("--check-timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds.")
 @click.option("--head-timeout", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds.")
 @click.option("--body-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
+@click.option("--write-timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, help="Seconds.")
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
     """Serve the registry: the API under /api/v1, and pages for people.
 
@@ -50,7 +62,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
     if not local and not options["hosts"]:
         raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
     with _listen(host, port) as listener:
-        service = _service()
+        service = service_modules()
         try:
             given = {} if options["workers"] is None else {"workers": options["workers"]}
             settings = service.ServiceSettings(
@@ -59,10 +71,14 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 anonymous_read=local if options["anonymous"] is None else options["anonymous"],
                 allowed_hosts=(*service.settings.LOOPBACK, *options["hosts"]),
                 scan_interval=options["scan_interval"],
+                backup=options["backup"],
+                backup_interval=options["backup_interval"],
                 max_body=options["max_body"],
                 check_timeout=options["check_timeout"],
                 head_timeout=options["head_timeout"],
                 body_timeout=options["body_timeout"],
+                write_timeout=options["write_timeout"],
+                worker_memory=options["worker_memory"],
                 secure_cookies=options["https"],
                 **given,
             )
@@ -71,7 +87,9 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
             click.echo(f"The service cannot start: {error}", err=True)
             sys.exit(2)
         service.telemetry.log_to_stderr()
-        service.server.serve(app, listener, settings.head_timeout)
+        for lack in service.memory.lacking(settings, service.memory.available()):
+            service.telemetry.log("memory", level="warning", message=lack)
+        service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -100,40 +118,41 @@ def token() -> None:
 @token.command("create")
 @click.argument("name")
 @click.option("--role", type=_ROLE, default="push", show_default=True, help="What it may do.")
-@_DATABASE
+@DATABASE
 def create(name: str, role: str, database: str) -> None:
     """Make a token and print it; it cannot be printed again."""
-    service = _service()
+    service = service_modules()
     try:
         click.echo(
-            _registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
+            opened_registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
         )
     except (service.registry.Conflict, ValueError) as error:
         raise click.UsageError(str(error)) from error
 
 
 @token.command("list")
-@_DATABASE
+@DATABASE
 def list_tokens(database: str) -> None:
     """The names and roles of all tokens."""
-    for each in _registry(database).tokens.list():
+    for each in opened_registry(database).tokens.list():
         click.echo(f"{each.name}\t{each.role.name.lower()}")
 
 
 @token.command("revoke")
 @click.argument("name")
-@_DATABASE
+@DATABASE
 def revoke(name: str, database: str) -> None:
     """Revoke a token."""
-    service = _service()
+    service = service_modules()
     try:
-        _registry(database).tokens.revoke(name)
+        opened_registry(database).tokens.revoke(name)
     except service.registry.NotFound as error:
         raise click.UsageError(str(error)) from error
 
 
-def _registry(database: str) -> Registry:
-    service = _service()
+def opened_registry(database: str) -> Registry:
+    """The registry at a URL, brought up to date. Raises a usage error for what is none."""
+    service = service_modules()
     try:
         found: Registry = service.registry.Registry(service.database.Database(database))
         found.database.migrate()
@@ -142,14 +161,25 @@ def _registry(database: str) -> Registry:
     return found
 
 
-def _service() -> Any:
+def service_modules() -> Any:
     """The modules of the service, which only this command needs."""
     from types import SimpleNamespace
 
     try:
         from sqlalchemy.exc import SQLAlchemyError
 
-        from compat.service import ServiceSettings, create_app, database, records, registry, requests, server, telemetry
+        from compat.service import (
+            ServiceSettings,
+            backup,
+            create_app,
+            database,
+            memory,
+            records,
+            registry,
+            requests,
+            server,
+            telemetry,
+        )
         from compat.service import settings as settings_module
     except ModuleNotFoundError as error:
         raise click.UsageError(
@@ -158,8 +188,10 @@ def _service() -> Any:
     return SimpleNamespace(
         SQLAlchemyError=SQLAlchemyError,
         ServiceSettings=ServiceSettings,
+        backup=backup,
         create_app=create_app,
         database=database,
+        memory=memory,
         records=records,
         registry=registry,
         requests=requests,

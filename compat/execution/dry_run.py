@@ -117,7 +117,7 @@ def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
     from compat.loader.main_module import prepare, run_as_main
 
     restorer = _Restorer(wanted, Path(folder))
-    prepare(restorer, wanted.options)
+    prepare(restorer, wanted.options, flink=wanted.flink)
     try:
         run_as_main(os.path.abspath(wanted.program), wanted.arguments, called=wanted.program)
     except SystemExit as error:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from compat.compiler.datastream.served import without_inner_names
 from compat.compiler.ours import is_machinery, namesake
+from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
 from compat.execution.narration import Narrator, last_line
 from compat.loader.main_module import prepare, run_as_main
@@ -65,7 +67,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
     except StoreError as error:
         narrator.failed(None, str(error))
         return REFUSED
-    prepare(executor, run.options, run.parallelism)
+    prepare(executor, run.options, run.parallelism, run.flink or LATEST_FLINK)
     code = 0
     try:
         try:
@@ -133,7 +135,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             program=path,
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
-            worker_setup=lambda elsewhere: worker_setup(folder, travelling=elsewhere),
+            worker_setup=lambda elsewhere: worker_setup(folder, travelling=elsewhere, flink=run.flink or LATEST_FLINK),
             worker_folders=(folder,),
         ),
         listener=narrator.tell,
@@ -178,6 +180,6 @@ def _own_traceback(error: Exception) -> str:
     """The traceback of an error without our own frames."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_machinery(frame.filename)]
     head = ["Traceback (most recent call last):\n"] if frames else []
-    return "".join(
-        [*head, *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]
-    ).rstrip()
+    said = "".join(traceback.format_exception_only(type(error), error))
+    said = without_inner_names(said) if isinstance(error, TypeError) else said
+    return "".join([*head, *traceback.format_list(frames), said]).rstrip()

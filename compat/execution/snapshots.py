@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
     """A function that gives the plan of a compiled job of ``program`` (as the user named it), as Spark runs it, as JSON."""
+    from compat.loader.lines import carrying_from
     from compat.plan.as_run import as_run
     from compat.plan.encode import Encoding, encode
     from compat.plan.writing import plain
@@ -23,7 +24,7 @@ def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda compilation: plain(as_run(encode(compilation, Encoding(show_path=show))))
+    return lambda compilation: plain(carrying_from(as_run(encode(compilation, Encoding(show_path=show))), {}))
 
 
 def checker(program: str, note: Callable[[str], None]) -> Callable[[str, dict[str, Any], dict[str, Any], bool], None]:

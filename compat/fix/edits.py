@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from compat.check.findings import Finding, Fix, Report
-from compat.check.pinning import hidden
+from compat.check.identity import hidden
 from compat.plan.facts import Operator
 
 SAFE = ("set_uid_hash", "uid", "set_max_parallelism")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType, TracebackType
@@ -16,13 +17,16 @@ from typing import Any
 
 from compat.compiler.ours import is_machinery, is_our_file, is_our_module, namesake
 from compat.loader import shown
+from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.main_module import prepare, run_as_main
-from compat.loader.request import Crash, Frame, Loaded, Request, requests_from_json
+from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
 
+MOST_OF_A_LINE = 500
 
-class _Recorder:
+
+class _Submissions:
     """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
 
     def __init__(self, request: Request, show_path: Callable[[str], str]) -> None:
@@ -70,14 +74,14 @@ def run(request: Request) -> Loaded:
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
     from compat.compiler.errors import NeedsPyFlink, ProgramError
 
-    recorder = _Recorder(request, show_path)
-    prepare(recorder, request.options)
+    recorder = _Submissions(request, show_path)
+    prepare(recorder, request.options, flink=request.flink)
     crash: Crash | None = None
     steady = False
     try:
         steady = _run_program(request)
-    except NeedsPyFlink:
-        return Loaded(plans=(), needs_pyflink=True)
+    except NeedsPyFlink as error:
+        return Loaded(plans=(), needs_pyflink=_crash(error, request, show_path))
     except ProgramError as error:
         if error not in recorder.refusals:
             recorder.refuse(error)
@@ -106,16 +110,16 @@ def _is_ours(module: ModuleType) -> bool:
 
 def _exit_crash(error: SystemExit) -> Crash:
     code = error.code
-    message = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
-    return Crash(type="SystemExit", message=message, frames=())
+    message = f"The program called sys.exit({code!r})." if isinstance(code, int) else _text(code)
+    return Crash(type="SystemExit", message=clipped(message), frames=())
 
 
 def _crash(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Crash:
-    hint = _namesake_hint(error, show_path)
+    hint = _namesake_hint(error, show_path) or _version_hint(error, request.flink)
     if hint is None and isinstance(error, ModuleNotFoundError):
         hint = f"Install what provides the module {error.name!r} into the environment that runs compat."
     frames = [
-        Frame(file=show_path(file), line=line, function=function, text=_line(file, line))
+        Frame(file=show_path(file), line=line, function=function, text=clipped(_line(file, line), MOST_OF_A_LINE))
         for file, line, function in _own_frames(error.__traceback__)
     ]
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -124,11 +128,23 @@ def _crash(error: BaseException, request: Request, show_path: Callable[[str], st
                 file=show_path(error.filename),
                 line=error.lineno or 1,
                 function="<module>",
-                text=(error.text or "").rstrip("\n"),
+                text=clipped((error.text or "").rstrip("\n"), MOST_OF_A_LINE),
             )
         )
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return Crash(type=type(error).__name__, message=message, frames=tuple(frames[-20:]), hint=hint)
+    message = error.msg if isinstance(error, SyntaxError) else _text(error)
+    if isinstance(error, TypeError):
+        from compat.compiler.datastream.served import without_inner_names
+
+        message = without_inner_names(message)
+    return Crash(type=type(error).__name__, message=clipped(message), frames=tuple(frames[-20:]), hint=hint)
+
+
+def _text(value: object) -> str:
+    """What an object of the program says that it is; its own code may fail."""
+    try:
+        return str(value)
+    except BaseException as error:
+        return f"(it cannot be told: its __str__ raised {type(error).__name__})"
 
 
 def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:
@@ -141,6 +157,19 @@ def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str
     if path is None:
         return None
     return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
+
+
+def _version_hint(error: BaseException, flink: str) -> str | None:
+    """Advice for a program that imports what only the PyFlink of another version has."""
+    if not isinstance(error, ImportError) or not (error.name or "").startswith("pyflink"):
+        return None
+    from compat.compiler.datastream.served import versions_with
+
+    name = re.search(r"cannot import name '(\w+)'", str(error))
+    others = [other for other in versions_with(error.name or "", name[1] if name else "") if other != flink]
+    if not others:
+        return f"PyFlink {flink} has no such name."
+    return f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
 
 
 def _own_frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
@@ -186,8 +215,10 @@ def main(arguments: list[str]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     os.close(2)  # it is the first program's, which must see the end of it
+    keep_orphans()  # nobody waits for this: the programs run already
     for pid in pids:
         os.waitpid(pid, 0)
+    end_all_below(os.getpid())
     os._exit(0)
 
 
@@ -201,6 +232,9 @@ def _import_ahead(programs: bool) -> None:
         import compat.compiler.datastream.data_stream
         import compat.compiler.datastream.state
         import compat.compiler.datastream.stream_execution_environment  # noqa: F401
+        from compat.loader.imports import serve_pyflink
+
+        serve_pyflink()
 
 
 def _serve(request: Request, result_end: int, errors_end: int) -> None:
@@ -209,5 +243,5 @@ def _serve(request: Request, result_end: int, errors_end: int) -> None:
         faulthandler.dump_traceback_later(request.dump_after)
     result = run(request)
     with open(result_end, "wb", closefd=False) as file:
-        file.write(result.to_json())
+        file.write(result.to_json() + END)
     os._exit(0)

@@ -12,11 +12,14 @@ from io import BytesIO
 
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
-from compat.loader.request import Crash, Loaded, Request
+from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
+from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
+from compat.state.regular import open_regular, why_not_regular
+
+GIT_TIMEOUT = 120.0
 
 
 class InputError(Exception):
@@ -108,7 +111,7 @@ class LoadOptions:
         return cls(
             options=dict(options),
             flink=flink or LATEST_FLINK,
-            timeout=timeout or DEFAULT_TIMEOUT,
+            timeout=min(timeout or DEFAULT_TIMEOUT, MOST_SECONDS),
             call_open=not no_open,
             jars=jars or FlinkJars(),
             exact=bool(exact),
@@ -159,6 +162,16 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
                 side=side,
                 hint="Name a program (job.py), a topology file (job.json), a plan, or the folder of one savepoint; "
                 "--savepoints checks all savepoints below a folder.",
+            )
+        )
+    if (strange := why_not_regular(argument)) is not None:
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"{argument!r} is {strange}, not a file.",
+                name=argument,
+                side=side,
+                hint="Write what it gives to a file, and name that.",
             )
         )
     yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
@@ -212,7 +225,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
 def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
     """The plan snapshot in a file. Raises InputError."""
     try:
-        with open(given.path, "rb") as file:
+        with open_regular(given.path) as file:
             plan = read(file.read(LARGEST + 1))
     except OSError as error:
         raise InputError(
@@ -261,38 +274,62 @@ def load(given: Input, options: LoadOptions, side: Side | None = None) -> tuple[
         return plans_of(given, outcome, side)
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side), side)
+    return proved(given, outcome, _built_by_flink(given, options, side, outcome), side)
 
 
-def _built_by_flink(given: Input, options: LoadOptions, side: Side | None) -> tuple[Plan | Refused, ...]:
+def _built_by_flink(
+    given: Input, options: LoadOptions, side: Side | None, outcome: Outcome | None = None
+) -> tuple[Plan | Refused, ...]:
+    """The plans that Flink itself makes; ``outcome`` is what came of a program in Python without it."""
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.warm import WarmJvms
 
     with WarmJvms() as jvms:
-        return begin(given, options, jvms, side).finish(side).plans
+        try:
+            loading = begin(given, options, jvms, side)
+        except InputError as error:
+            raise InputError(error.failure if outcome is None else telling_where(error.failure, outcome)) from error
+        return loading.finish(side).plans
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
     """True for a program in Python that PyFlink itself has to build: it needs more than we have, or is to be proved."""
-    return (isinstance(outcome, Loaded) and outcome.needs_pyflink) or options.exact
+    return (isinstance(outcome, Loaded) and outcome.needs_pyflink is not None) or options.exact
+
+
+def telling_where(failure: Failure, outcome: Outcome) -> Failure:
+    """Why PyFlink could not build a program, with the line that asked for PyFlink."""
+    if not isinstance(outcome, Loaded) or outcome.needs_pyflink is None:
+        return failure
+    asked = outcome.needs_pyflink
+    last = asked.frames[-1] if asked.frames else None
+    return replace(
+        failure,
+        source=None if last is None else SourceLine(last.file, last.line),
+        traceback="\n".join([*_frames(asked), asked.message]),
+    )
 
 
 def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
+    told = clipped(crash.message)
+    last = crash.frames[-1] if crash.frames else None
+    return Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message=f"The program failed: {crash.type}: {told}",
+        name=given.argument,
+        side=side,
+        source=None if last is None else SourceLine(last.file, last.line),
+        traceback="\n".join([*_frames(crash), f"{crash.type}: {told}"]),
+        hint=crash.hint,
+    )
+
+
+def _frames(crash: Crash) -> list[str]:
     lines = []
     for frame in crash.frames:
         lines += [f'  File "{frame.file}", line {frame.line}, in {frame.function}']
         lines += [f"    {frame.text.strip()}"] if frame.text else []
-    lines.append(f"{crash.type}: {crash.message}")
-    last = crash.frames[-1] if crash.frames else None
-    return Failure(
-        rule=Undecidable.PROGRAM_FAILED,
-        message=f"The program failed: {crash.type}: {crash.message}",
-        name=given.argument,
-        side=side,
-        source=None if last is None else SourceLine(last.file, last.line),
-        traceback="\n".join(lines),
-        hint=crash.hint,
-    )
+    return lines
 
 
 def _plan_of_snapshot(argument: str) -> str | None:
@@ -319,8 +356,8 @@ def _kind(argument: str, path: str, side: Side | None) -> InputKind:
     if ending != ".json":
         return InputKind.PROGRAM
     try:
-        with open(path, encoding="utf-8") as file:
-            head = file.read(4096)
+        with open_regular(path) as file:
+            head = file.read(4096).decode("utf-8", "ignore" if file.read(1) else "strict")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             Failure(
@@ -356,9 +393,12 @@ def _from_git(argument: str, folder: str, side: Side | None) -> tuple[str, str]:
     below = os.path.dirname(path) or "."
     try:
         result = subprocess.run(
-            ["git", "archive", "--format=tar", reference, "--", below], capture_output=True, check=False
+            ["git", "archive", "--format=tar", reference, "--", below],
+            capture_output=True,
+            check=False,
+            timeout=GIT_TIMEOUT,
         )
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise refuse(f"git cannot be run: {error}.") from error
     if result.returncode != 0:
         reason = result.stderr.decode("utf-8", "replace").strip().splitlines()

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 from compat.compiler.ours import ROOT
+from compat.loader.descendants import end_all_below
 
 # Our package is imported before a program's own of that name can be found; then its folder is the last that is searched.
 _START = (
@@ -59,6 +60,7 @@ class Interpreter:
 
     def end(self) -> None:
         """End the process and all that it and its forks started."""
+        end_all_below(self.process.pid)
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
+from compat.compiler.versions import LATEST_FLINK
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
@@ -25,16 +26,19 @@ class Ran:
     imported: tuple[ModuleType, ...]
 
 
-def prepare(executor: Executor, options: Mapping[str, str], parallelism: int | None = None) -> None:
+def prepare(
+    executor: Executor, options: Mapping[str, str], parallelism: int | None = None, flink: str = LATEST_FLINK
+) -> None:
     """Make this process one that programs can run in, and give their jobs to ``executor``.
 
-    ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``.
+    ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``. ``flink`` is the version of
+    Flink whose PyFlink they find.
     """
     from compat.compiler.datastream.program import Program, start
     from compat.loader.imports import prepare_for_programs
 
-    prepare_for_programs()
-    start(Program(executor, options=options, parallelism=parallelism))
+    prepare_for_programs(flink)
+    start(Program(executor, options=options, parallelism=parallelism, flink=flink))
 
 
 def run_as_main(path: str, arguments: Sequence[str], called: str | None = None) -> Ran:

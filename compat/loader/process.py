@@ -18,10 +18,13 @@ from msgspec.structs import replace
 from compat.compiler.ours import is_machinery
 from compat.loader import interpreter as interpreters
 from compat.loader.interpreter import Interpreter
-from compat.loader.request import Crash, Frame, Loaded, Request, requests_to_json
+from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_to_json
 from compat.state.frozen import frozen
 
 DEFAULT_TIMEOUT = 30.0
+MOST_SECONDS = 1_000_000
+"""The longest time that a program can be given; the clock takes no infinite one."""
+
 MAX_RESULT = 2_000_000_000
 _TAIL = 16_384
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
@@ -40,12 +43,16 @@ Outcome = Loaded | TimedOut
 
 @dataclass(slots=True, kw_only=True)
 class Pipes:
-    """One program on its way: the ends of its two pipes, and what came through them."""
+    """One program on its way: the ends of its two pipes, and what came through them.
+
+    ``one_line`` tells that the result ends with its line, whoever holds the pipe then.
+    """
 
     result_end: int
     errors_end: int
     result: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
+    one_line: bool = False
     done: bool = False
 
 
@@ -69,7 +76,12 @@ def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash
     interpreter = interpreters.interpreter(len(requests), hash_seed)
     dump_after = max(timeout - 0.3, timeout * 0.8)
     children = [
-        _Child(request=replace(request, dump_after=dump_after), result_end=result_end, errors_end=errors_end)
+        _Child(
+            request=replace(request, dump_after=dump_after),
+            result_end=result_end,
+            errors_end=errors_end,
+            one_line=True,
+        )
         for request, (result_end, errors_end) in zip(requests, interpreter.slots, strict=False)
     ]
     interpreter.send(requests_to_json([child.request for child in children]))
@@ -107,7 +119,8 @@ def drain(children: Sequence[Pipes], deadline: float) -> None:
                 buffer.extend(chunk)
                 if buffer is child.errors and len(buffer) > 2 * _TAIL:
                     del buffer[:-_TAIL]
-                if not chunk or len(child.result) > MAX_RESULT:
+                ended = key.fd == child.result_end and child.one_line and chunk.endswith(END)
+                if not chunk or ended or len(child.result) > MAX_RESULT:
                     selector.unregister(key.fd)
                     child.done = child.done or key.fd == child.result_end
 
@@ -119,7 +132,8 @@ def _outcome(child: _Child, timeout: float) -> Outcome:
         return Loaded.from_json(bytes(child.result))
     except ValidationError as error:
         return Loaded(
-            plans=(), crash=Crash(type="PlanError", message=f"The job has no valid plan: {error}.", frames=())
+            plans=(),
+            crash=Crash(type="PlanError", message=f"The job has no valid plan: {clipped(str(error))}.", frames=()),
         )
     except ValueError:
         return Loaded(plans=(), crash=_died(child))
@@ -131,7 +145,7 @@ def _died(child: _Child) -> Crash:
     last = text.splitlines()[-1] if text else ""
     return Crash(
         type="ProcessEnded",
-        message=f"The program ended its process before it was done{': ' + last if last else '.'}",
+        message=f"The program ended its process before it was done{': ' + clipped(last, 500) if last else '.'}",
         frames=(),
         hint="Look for os._exit(), os.abort() or a crash in a native library.",
     )

@@ -53,6 +53,18 @@ class Crash(Record, frozen=True, kw_only=True):
     hint: str | None = None
 
 
+MOST_TOLD = 10_000
+"""Characters of what an exception says that are told on."""
+
+END = b"\n"
+"""The end of a result, which is one line: a process that the program left behind may keep the pipe open."""
+
+
+def clipped(text: str, most: int = MOST_TOLD) -> str:
+    """``text``, or its beginning and how much more there is."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} characters more)"
+
+
 class _Job(Record, frozen=True, kw_only=True):
     """A job on its way through the pipe."""
 
@@ -66,7 +78,7 @@ class _Result(Record, frozen=True, kw_only=True):
     jobs: tuple[_Job, ...]
     crash: Crash | None = None
     steady: bool = False
-    needs_pyflink: bool = False
+    needs_pyflink: Crash | None = None
 
 
 @cache
@@ -79,14 +91,14 @@ def decoder() -> msgspec.json.Decoder[_Result]:
 class Loaded:
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
-    ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` that it
-    asked for a part of PyFlink that only PyFlink itself has, such as the Table API.
+    ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
+    it asked for that only PyFlink itself has, such as the Table API, and where.
     """
 
     plans: tuple[Plan | Refused, ...]
     crash: Crash | None = None
     steady: bool = False
-    needs_pyflink: bool = False
+    needs_pyflink: Crash | None = None
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -102,9 +114,18 @@ class Loaded:
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:  # as for half of a surrogate pair in a text
-            result = msgspec.convert(json.loads(text), _Result)
+            result = _converted(text)
+        except RecursionError:
+            raise ValueError("It is nested too deeply.") from None
         plans = tuple(plan for job in result.jobs if (plan := job.plan or job.refused) is not None)
         return cls(plans=plans, crash=result.crash, steady=result.steady, needs_pyflink=result.needs_pyflink)
+
+
+def _converted(text: bytes) -> _Result:
+    try:
+        return msgspec.convert(json.loads(text), _Result)
+    except RecursionError:
+        raise ValueError("It is nested too deeply.") from None
 
 
 def requests_to_json(requests: list[Request]) -> bytes:

@@ -32,17 +32,26 @@ class UserCode(Record, frozen=True, kw_only=True):
         return self.name if self.method is None else f"{self.name}.{self.method}"
 
 
-Writer = Literal["fields", "enum", "code", "java", "pojo", "unknown"]
-"""How the values of a class are written: field by field in order, as the number of a constant, by code of its own or of a
-serializer of the user's, by Java, field by field by name, or in a way that is not known here."""
+Writer = Literal["fields", "declared", "enum", "code", "java", "pojo", "unknown"]
+"""How the values of a class are written: field by field in the order of their names, or of their declaration, as the number
+of a constant, by code of its own or of a serializer of the user's, by Java, field by field by name, or in a way that is not
+known here."""
+
+
+Misread = Literal["unequal", "broken"]
+"""What is read for an object of which there is one only: another one that is not equal to it, or none that can be used."""
 
 
 class WrittenField(Record, frozen=True, kw_only=True):
-    """A field as it is written; ``fixed`` if its values are of its very type, whose name is then not written."""
+    """A field as it is written; ``fixed`` if its values are of its very type, whose name is then not written.
+
+    ``above`` are the classes above its type; None for an interface, and where they are not known.
+    """
 
     name: str
     type: str
     fixed: bool = False
+    above: tuple[str, ...] | None = None
 
 
 class WrittenClass(Record, frozen=True, kw_only=True):
@@ -52,7 +61,8 @@ class WrittenClass(Record, frozen=True, kw_only=True):
     writes, ``digest`` is of the user's own code that does, and ``decides`` whether its snapshot's code ever answers that it
     cannot read what it wrote before. ``version`` is the ``serialVersionUID``. ``under`` is the declared class
     of which values may be of this one, and ``made`` whether the operator's function makes such values. ``abstract`` tells
-    that no values are of this very class.
+    that no values are of this very class. ``misread`` tells what the serializer reads for the objects of which the program
+    has one only, where it is not these.
     """
 
     name: str
@@ -66,6 +76,7 @@ class WrittenClass(Record, frozen=True, kw_only=True):
     under: str | None = None
     made: bool = False
     abstract: bool = False
+    misread: Misread | None = None
 
 
 class HashCode(Record, frozen=True, kw_only=True):

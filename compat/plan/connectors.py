@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from compat.plan.fields import Index, Long, Record
+from compat.plan.fields import Index, Int, Long, Record
 
 
 class OffsetRule(Enum):
@@ -85,20 +85,33 @@ class KafkaSink(Record, frozen=True, kw_only=True, tag="kafka-sink"):
     transactional_id_prefix: str | None = None
 
 
+class VersionedForm(Record, frozen=True, kw_only=True):
+    """The form in which a connector writes what it keeps (Flink: ``SimpleVersionedSerializer``): the class, and its version.
+
+    ``digest`` is of its code where that is the user's own.
+    """
+
+    class_name: str
+    version: Int
+    digest: str | None = None
+
+
 class OtherSource(Record, frozen=True, kw_only=True, tag="source"):
-    """A source of another connector: its class, and those that write its splits and its enumerator's state."""
+    """A source of another connector: its class, and what writes its splits and its enumerator, in its ``forms``."""
 
     class_name: str
     split_serializer: str
     enumerator_serializer: str
+    forms: tuple[VersionedForm, ...] = ()
 
 
 class OtherSink(Record, frozen=True, kw_only=True, tag="sink"):
-    """A sink of another connector: its class, and those that write its writers' state and what it has to commit."""
+    """A sink of another connector: what writes its writers' state and what it has to commit, in its ``forms``."""
 
     class_name: str
     writer_serializer: str | None = None
     committable_serializer: str | None = None
+    forms: tuple[VersionedForm, ...] = ()
 
 
 Connector = KafkaSource | KafkaSink | OtherSource | OtherSink

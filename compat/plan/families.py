@@ -7,6 +7,8 @@ from compat.plan.facts import Operator
 FAMILIES = {
     "source": "source",
     "legacy_source": "legacy source",
+    "file_monitor": "monitor of files",
+    "file_split_reader": "reader of files",
     "keyed_map": "keyed function",
     "keyed_flat_map": "keyed function",
     "keyed_filter": "keyed function",

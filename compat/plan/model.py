@@ -138,6 +138,7 @@ Detail = TypedDict(
         "input_numbers": list[Index],
         "join_bounds": tuple[Long, Long],
         "asynchronous": bool,
+        "uid_drawn": str,
         "holding": Holding,
         "pattern": Pattern,
         "origins": list[str],
@@ -167,7 +168,8 @@ class Operator(Record, frozen=True, kw_only=True):
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
     ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
     known of the user's classes in the key, in a job that Flink built.
-    ``connector`` is what a source or sink was set to.
+    ``connector`` is what a source or sink was set to, and ``called`` are the user's functions that an operator of a query
+    calls.
     """
 
     id: Id = field(name="operator_id")
@@ -193,6 +195,7 @@ class Operator(Record, frozen=True, kw_only=True):
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None
     function: UserCode | None = None
+    called: tuple[UserCode, ...] = ()
     key_selectors: tuple[UserCode | None, ...] = ()
     key: Key | None = None
     connector: Connector | None = None
@@ -253,6 +256,10 @@ class Refusal(Record, frozen=True, kw_only=True):
     source: SourceLine | None = written(None)
 
 
+Line = tuple[Index, str]
+"""A line of a program: its number, from 1, and its text."""
+
+
 class Statement(Record, frozen=True, kw_only=True):
     """A statement of a job in SQL, and where it stands."""
 
@@ -275,7 +282,8 @@ class Plan(_Job, frozen=True, kw_only=True):
 
     Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
     goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
-    gave. Of a topology file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
+    gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
+    ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
     for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
     ``empty_savepoint`` is the ``_metadata`` that a job of Flink's own making would write before its first record: its states
     with Flink's serializers, and not one value.
@@ -298,6 +306,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     transformations: dict[str, Int] | None = None
     stream_plan: str | None = None
     empty_savepoint: bytes | None = None
+    lines: dict[str, tuple[Line, ...]] = {}
     nodes: Index | None = None
     vertices: Index | None = None
     vertex_ids: tuple[Id, ...] | None = None

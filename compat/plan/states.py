@@ -14,7 +14,7 @@ from typing import Any
 
 from compat.compiler.datastream._location import here
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_module
+from compat.compiler.ours import is_our_file, is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
@@ -86,6 +86,10 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
         states.append(_built_in("coordinator", StateKind.COORDINATOR, StateScope.OPERATOR))
     if node.task is Task.SOURCE:
         states.append(_built_in(framework.SOURCE_READER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif isinstance(operator, ops.FileMonitor):
+        states.append(_built_in(framework.FILE_MONITOR, StateKind.LIST, StateScope.OPERATOR))
+    elif isinstance(operator, ops.FileSplitReader):
+        states.append(_built_in(framework.FILE_SPLITS, StateKind.LIST, StateScope.OPERATOR))
     elif isinstance(operator, ops.SinkWriter) and type(operator.function).__name__ in _STATEFUL_WRITERS:
         states.append(_built_in(framework.SINK_WRITER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif isinstance(operator, ops.SinkCommitter):
@@ -223,7 +227,7 @@ def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> 
         return [], None
     if not call_open:
         return [], "open() was not called (--no-open)"
-    context = _Recorder()
+    context = RuntimeContext()
     try:
         function.open(context)
     except Exception as error:
@@ -238,8 +242,11 @@ def _of_function(operator: PythonFunction, key: str | None, call_open: bool) -> 
     return states, None
 
 
-def _described(descriptor: Any, key: str | None, scope: StateScope, place: Location | None = None) -> State:
+def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Location | None = None) -> State:
+    """A state by its descriptor. Its place is where the program makes that, else where it asks for the state."""
     ttl = descriptor.ttl_config
+    made_at = getattr(descriptor, "made_at", None)
+    place = asked if made_at is None or is_our_file(made_at[0]) else Location(*made_at)
     return State(
         name=descriptor.name,
         kind=StateKind(descriptor.kind.lower()),
@@ -272,7 +279,7 @@ class _Metrics:
         return lambda *_args, **_kwargs: self
 
 
-class _Recorder:
+class RuntimeContext:
     """A runtime context that remembers the states it is asked for (PyFlink: ``RuntimeContext``)."""
 
     def __init__(self) -> None:

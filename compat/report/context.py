@@ -10,7 +10,10 @@ from compat.check.findings import Level
 from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
 
-Reader = Callable[[str], Sequence[str] | None]
+Lines = Sequence[str] | Mapping[int, str]
+"""The lines of a file, all of them, or some by their numbers."""
+
+Reader = Callable[[str], Lines | None]
 """Gives the lines of a file by the name that findings call it, or None where there are none to show."""
 
 LARGEST_SOURCE = 4_000_000
@@ -28,7 +31,7 @@ class ReportContext:
     from, OLD's and NEW's of each, for formats that draw graphs.
     """
 
-    sources: Mapping[str, Sequence[str]] | Reader | None = None
+    sources: Mapping[str, Lines] | Reader | None = None
     color: bool = False
     width: int = 100
     cwd: Path = field(default_factory=Path.cwd)
@@ -39,7 +42,7 @@ class ReportContext:
     options: tuple[str, ...] = ()
     plans: Sequence[tuple[Plan | Refused | None, Plan | Refused | None]] = ()
 
-    def lines(self, file: str) -> Sequence[str] | None:
+    def lines(self, file: str) -> Lines | None:
         """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""
         try:
             if self.sources is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from compat.escaping import code_line
 from compat.plan.facts import SourceLine
-from compat.report.context import ReportContext
+from compat.report.context import Lines, ReportContext
 from compat.state.frozen import frozen
 
 _WIDEST = 160
@@ -28,11 +29,15 @@ def frame(context: ReportContext, place: SourceLine | None, added: str | None = 
     With ``added``, the place is where that code goes: it is shown as a new line below, and takes the caret's place.
     """
     lines = context.lines(place.file) if place is not None else None
-    if place is None or lines is None or not 1 <= place.line <= len(lines):
+    if place is None or lines is None:
         return []
     texts = {
-        n: code_line(lines[n - 1])[:_WIDEST] for n in range(place.line - 1, place.line + 2) if 1 <= n <= len(lines)
+        number: code_line(text)[:_WIDEST]
+        for number in range(place.line - 1, place.line + 2)
+        if (text := _line(lines, number)) is not None
     }
+    if place.line not in texts:
+        return []
     shared = min((_indent(text) for text in texts.values() if text.strip()), default=0)
     frame_lines = []
     for number, text in texts.items():
@@ -58,6 +63,12 @@ def plain(lines: list[FrameLine]) -> list[str]:
         margin = "+" if line.added else "" if line.number is None else str(line.number)
         texts.append(f"{margin:>{width}} | {line.text}".rstrip())
     return texts
+
+
+def _line(lines: Lines, number: int) -> str | None:
+    if isinstance(lines, Mapping):
+        return lines.get(number)
+    return lines[number - 1] if 1 <= number <= len(lines) else None
 
 
 def _indent(text: str) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from compat.check.catalogue import RULES
 from compat.check.findings import (
@@ -22,8 +24,10 @@ from compat.check.findings import (
     Verdict,
 )
 from compat.check.undecided import Undecided
-from compat.plan.facts import Operator, SourceLine
+from compat.plan.facts import Operator, Program, SourceLine
 from compat.report.context import ReportContext
+
+T = TypeVar("T")
 
 LOSSES = (Fate.REFUSED, Fate.DROPPED, Fate.LOST)
 FATE_WORDS = {
@@ -113,29 +117,43 @@ def by_cause(report: Report) -> list[Finding]:
 
     Where an explanation was asked for, each stands for itself.
     """
-    findings = ordered(report.findings)
-    groups: dict[object, list[Finding]] = {}
+    groups = of_one_cause(
+        ordered(report.findings), lambda one: None if report.story else (one.rule, one.level, one.cause)
+    )
+    return [_as_one(group) for group in groups]
+
+
+def of_one_cause(findings: Iterable[T], cause: Callable[[T], tuple[object, ...] | None]) -> list[list[T]]:
+    """The findings by cause, in the order given: its last part is None for one that stands for itself."""
+    groups: dict[object, list[T]] = {}
     for number, finding in enumerate(findings):
-        alone = finding.cause is None or bool(report.story)
-        groups.setdefault(number if alone else (finding.rule, finding.level, finding.cause), []).append(finding)
-    return [_as_one(group) for group in groups.values()]
+        key = cause(finding)
+        groups.setdefault(number if key is None or key[-1] is None else key, []).append(finding)
+    return list(groups.values())
 
 
 def _as_one(group: list[Finding]) -> Finding:
     first, *others = group
     if not others:
         return first
-    concerned = tuple(
-        (finding.new.label if finding.new is not None else finding.title, line)
-        for finding in others
-        if (line := place(finding)) is not None
-    )
+    concerned = tuple((_whom(finding), line) for finding in others if (line := place(finding)) is not None)
     return replace(
         first,
-        title=f"{len(group)} operators {first.cause}",
+        title=group_title(len(group), str(first.cause)),
         fixes=tuple(dict.fromkeys(fix for finding in group for fix in finding.fixes)),
         related=(*first.related, *concerned),
     )
+
+
+def group_title(count: int, cause: str) -> str:
+    """The title of findings of one cause."""
+    return f"{count} operators {cause}"
+
+
+def _whom(finding: Finding) -> str:
+    """Which operator a finding of a group is about; all of its title where there are two."""
+    old, new = finding.old, finding.new
+    return new.label if new is not None and (old is None or old.label == new.label) else finding.title
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
@@ -253,14 +271,9 @@ def next_step(report: Report, context: ReportContext) -> str:
         if report.new.kind != "program":
             return f"Next: start {report.new.name} from {snapshot}{flag and ' with -n'}."
         return f"Next: compat run {shlex.quote(new)} -s {snapshot}{flag}"
-    edits = _edits(report)
-    if edits:
-        more = len(edits) - MOST_EDITS
-        named = edits if more <= 0 else [*edits[:MOST_EDITS], f"{_number(more, 'more edit')} (--fix writes all)"]
-        return f"Next: add {' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))}, then: {again}"
-    words = [fix.text for finding in ordered(report.findings) if _blocks(finding) for fix in finding.fixes]
-    if words:
-        return f"Next: {_uncapitalized(words[0]).rstrip('.')}, then: {again}"
+    steps = repairs([finding.fixes for finding in ordered(report.findings) if _blocks(finding)], report.new)
+    if steps:
+        return f"Next: {'; '.join(steps)}, then: {again}"
     if report.verdict is Verdict.UNKNOWN:
         return f"Next: settle what is not known, or accept it: {again} --allow-unknown"
     return f"Next: repair what is listed above, then: {again}"
@@ -292,11 +305,39 @@ def further(finding: Finding) -> str | None:
     return None if more <= 0 else f"And {_number(more, 'more edit')} of this kind, which {command} writes."
 
 
-def _edits(report: Report) -> list[str]:
-    """The calls to add and where, of all findings that block: they belong together, one alone can make things worse."""
-    blocking = [finding for finding in ordered(report.findings) if _blocks(finding)]
-    fixes = [fix for finding in blocking for fix in finding.fixes if fix.call is not None]
-    return list(dict.fromkeys(f"{fix.call} at {fix.at}" if fix.at is not None else str(fix.call) for fix in fixes))
+def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
+    """What repairs all findings that block, given the fixes of each: the calls to add to NEW, then what has no call.
+
+    They belong together, one alone can make things worse. Of a finding that no call repairs, the first way is named.
+    """
+    crowded = _crowded(new)
+    names = {operator.id: operator.label for operator in new.operators}
+    calls: dict[Fix, str] = {}
+    words: list[str] = []
+    for fixes in findings:
+        edits = [fix for fix in fixes if fix.call is not None]
+        for fix in edits:
+            whose = f" to {names[fix.operator_id]}" if fix.at in crowded and fix.operator_id in names else ""
+            calls[fix] = f"{fix.call}{whose} at {fix.at}" if fix.at is not None else str(fix.call)
+        if not edits and fixes:
+            words.append(_uncapitalized(fixes[0].text).rstrip("."))
+    named = list(dict.fromkeys(calls.values()))
+    if len(named) > MOST_EDITS:
+        named = [*named[:MOST_EDITS], f"{_number(len(named) - MOST_EDITS, 'more edit')} (--fix writes all)"]
+    by_hand = list(dict.fromkeys(words))
+    if len(by_hand) > MOST_EDITS:
+        by_hand = [*by_hand[:MOST_EDITS], f"{_number(len(by_hand) - MOST_EDITS, 'more repair')} (listed above)"]
+    return [*([f"add {_listed(named)}"] if named else []), *by_hand]
+
+
+def _crowded(program: Program) -> set[SourceLine]:
+    """The lines that make more than one operator."""
+    lines = Counter(operator.source for operator in program.operators if operator.source is not None)
+    return {line for line, number in lines.items() if number > 1}
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _blocks(finding: Finding) -> bool:

@@ -15,10 +15,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from compat.plan.claims import partners
+from compat.plan.connectors import Connector
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
 from compat.plan.recorded_states import RecordedState, kept_by_flink
 from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.savepoint.connectors import KafkaSplits, KafkaWriters
 from compat.savepoint.evidence import Evidence, judge
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
@@ -28,6 +30,8 @@ from compat.state.assignment import Recorded as Assignable
 
 EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
+_COMBINING = ("reduce", "aggregate")
+"""Calls of windows that keep one value for each, in the place of its records."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
 
@@ -139,7 +143,18 @@ class _Translation:
             chained_outputs=0,
             inputs=(),
             source=None,
+            connector=self.connector(),
         )
+
+    def connector(self) -> Connector | None:
+        """The source or sink of Kafka that left its state behind."""
+        new = None if self.partner is None else self.partner.connector
+        match self.recorded.kafka:
+            case KafkaSplits() as splits:
+                return splits.source(new)
+            case KafkaWriters() as writers:
+                return writers.sink(new)
+        return None
 
     def detail(self, *, unnamed: bool) -> Detail:
         recorded, partner = self.recorded, self.partner
@@ -192,11 +207,24 @@ class _Translation:
 
         Where nothing is stored, nothing can be read wrongly.
         """
-        if twin.built_in or twin.name != self.declared_name(state) or not self.stored_alike(state, twin):
+        windows = self.is_python_window(state)
+        if twin.built_in is not windows or twin.name != self.declared_name(state) or not self.stored_alike(state, twin):
             return Evidence()
         if state.bytes == 0:
             return Evidence(told=True)
-        return judge(twin.type, twin.kind.value, state.elements) if state.elements else Evidence()
+        combined = windows and self.partner is not None and self.partner.detail.get("window_function") in _COMBINING
+        container = StateKind.VALUE if combined else twin.kind
+        return judge(twin.type, container.value, state.elements) if state.elements else Evidence()
+
+    def is_python_window(self, state: RecordedState) -> bool:
+        """Whether it is what PyFlink keeps in windows, of which it shows Flink bytes only."""
+        return self.mode == PROCESS and self.declared_name(state) == framework.WINDOW_CONTENTS
+
+    def kept_in_windows(self, state: RecordedState) -> str | None:
+        """The type of what windows hold, where the stored bytes tell that it is the one that NEW keeps there."""
+        states = () if self.partner is None else self.partner.states or ()
+        twin = next((one for one in states if one.built_in and one.name == framework.WINDOW_CONTENTS), None)
+        return twin.type if twin is not None and self.evidence(state, twin).told else None
 
     def states(self) -> tuple[State, ...]:
         """The states, each with the kind and type of a declared one that is stored in the same way, if there is one."""
@@ -279,6 +307,8 @@ class _Translation:
             return twin.type
         if self.mode == PROCESS and not self.is_built_in(recorded):
             return twin.type if twin is not None and self.evidence(recorded, twin).told else None
+        if self.is_python_window(recorded):
+            return self.kept_in_windows(recorded)
         if recorded.value is None:
             return None
         declared = None if twin is None else of_type(twin.type)

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from compat.state.regular import open_regular
+
 _METADATA = "_metadata"
 _NOT_ENTERED = frozenset({"shared", "taskowned"})
 _OF_A_JOB = re.compile(r"(?P<job>chk-|savepoint-[0-9a-f]{6}-)[0-9a-f]+")
@@ -46,7 +48,7 @@ def newer_snapshot(folder: str, checkpoint_id: int) -> str | None:
 def _checkpoint_id(metadata: Path) -> int:
     """The id of a checkpoint as its metadata has it, -1 where there is none."""
     try:
-        with metadata.open("rb") as file:
+        with open_regular(metadata) as file:
             head = file.read(_HEAD)
     except OSError:
         return -1

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.plan.facts import Operator, Program
+from compat.state.regular import open_regular
 
 TABLES = (".txt", ".csv", ".tsv")
 _ID = re.compile(r"[0-9a-fA-F]{32}")
@@ -70,8 +71,8 @@ def read_table(path: str) -> Names:
     Empty lines and lines that begin with ``#`` are passed over. Raises NamesError.
     """
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            text = file.read(LARGEST_TABLE + 1)
+        with open_regular(path) as file:
+            text = file.read(LARGEST_TABLE + 1).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NamesError(f"{path}: cannot be read: {error}.") from error
     if len(text) > LARGEST_TABLE:

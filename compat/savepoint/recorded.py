@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from compat.plan.facts import StateKind, StateScope
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
+from compat.savepoint.connectors import KafkaSplits, KafkaWriters, kafka_splits, kafka_writers
 from compat.savepoint.folders import newer_snapshot
+from compat.state import names as framework
 from compat.state.flink import (
     HeaderReader,
     KeyedFormat,
@@ -18,6 +20,7 @@ from compat.state.flink import (
     Savepoint,
     keyed_format,
     read_states,
+    read_versioned,
     sample_values,
     summarize,
 )
@@ -31,7 +34,8 @@ class RecordedOperator:
     """An operator of a savepoint.
 
     ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
-    or None. ``channels`` tells whether there are records in flight before it and behind it.
+    or None. ``channels`` tells whether there are records in flight before it and behind it. ``kafka`` is what Kafka's source
+    or sink left behind.
     """
 
     id: str
@@ -48,6 +52,7 @@ class RecordedOperator:
     channels: tuple[bool, bool]
     format: KeyedFormat | None
     bytes: int
+    kafka: KafkaSplits | KafkaWriters | None = None
 
     @property
     def keyed(self) -> bool:
@@ -119,7 +124,18 @@ def _operator(
         ),
         format=keyed_format(savepoint, operator),
         bytes=totals.bytes,
+        kafka=_kafka(savepoint, operator, headers, {meta.name for meta in found.lists}),
     )
+
+
+def _kafka(
+    savepoint: Savepoint, operator: OperatorState, headers: HeaderReader, names: set[str]
+) -> KafkaSplits | KafkaWriters | None:
+    if framework.SOURCE_READER in names:
+        return kafka_splits(read_versioned(savepoint, operator, framework.SOURCE_READER, headers))
+    if framework.SINK_WRITER in names:
+        return kafka_writers(read_versioned(savepoint, operator, framework.SINK_WRITER, headers))
+    return None
 
 
 def _finished(operator: OperatorState) -> str | None:

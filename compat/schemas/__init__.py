@@ -1,4 +1,7 @@
-"""The JSON schemas of what compat writes. That of a plan follows from its model, that of a report is a file beside this."""
+"""The JSON schemas of what compat reads and writes.
+
+That of a plan follows from its model, that of a topology from the tables it is read by, that of a report is a file beside this.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
-NAMES = ("plan", "report")
+NAMES = ("plan", "report", "topology")
 """The formats that have a schema."""
 
 
@@ -18,9 +21,13 @@ def text(name: str) -> str:
     if name not in NAMES:
         raise ValueError(f"no schema named {name!r}; there are {', '.join(NAMES)}")
     if name == "plan":
-        from compat.plan.schema import schema
+        from compat.plan import schema as plan
 
-        return json.dumps(schema(), indent=2) + "\n"
+        return json.dumps(plan.schema(), indent=2) + "\n"
+    if name == "topology":
+        from compat.compiler.topology import schema as topology
+
+        return json.dumps(topology.schema(), indent=2) + "\n"
     return files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
 
 

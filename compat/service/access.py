@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -42,6 +43,7 @@ HEADERS = {
 OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
 """Paths that are open to everybody; one that ends with a slash stands for all below it."""
 
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@]+)(?::[0-9]*)?")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _ANONYMOUS = "anonymous"
 
@@ -51,7 +53,7 @@ def require(request: Request, role: Role) -> Identity:
     identity: Identity = request.state.identity
     if identity.role >= role:
         return identity
-    if identity.name == _ANONYMOUS:
+    if not identity.known:
         raise HTTPException(
             401, f"Send a token with the role {role.name.lower()}.", headers={"WWW-Authenticate": "Bearer"}
         )
@@ -65,7 +67,7 @@ class AccessControl:
         self._app = app
         self._registry = registry
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
-        self._anonymous = Identity(_ANONYMOUS, Role.READ if settings.anonymous_read else Role.NONE)
+        self._anonymous = Identity(_ANONYMOUS, Role.READ if settings.anonymous_read else Role.NONE, known=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -121,18 +123,24 @@ class AccessControl:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without the port."""
-    if host.startswith("["):
-        return host.partition("]")[0].lower() + "]"
-    return host.partition(":")[0].lower()
+    """The name in a Host header, without the port; nothing for what is no name."""
+    match = _HOST.fullmatch(host)
+    return match[1].lower() if match is not None else ""
 
 
 def _foreign(headers: Headers, host: str) -> bool:
     """True if a browser says that a page of another site sends this."""
-    origin = headers.get("origin")
-    if origin is not None:
-        return urlsplit(origin).netloc.lower() != host.lower()
+    origins = headers.getlist("origin")
+    if origins:
+        return len(origins) > 1 or _netloc(origins[0]) != host.lower()
     return headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _is_open(path: str) -> bool:

@@ -17,15 +17,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.service import api, health, login
 from compat.service.access import AccessControl
+from compat.service.backing_up import keep_backing_up
 from compat.service.body import BodyLimit
+from compat.service.caches import Kept
 from compat.service.context import Service
 from compat.service.database import Database
+from compat.service.decisions import Decisions
 from compat.service.pool import Pools
 from compat.service.problems import HANDLED, on_error, problem
 from compat.service.registry import Registry
+from compat.service.revalidation import Revalidation
 from compat.service.scan import keep_scanning
 from compat.service.settings import ServiceSettings
 from compat.service.telemetry import Metrics, Telemetry, log
+
+KEPT_PAGES = 64 * 1024 * 1024
+"""Bytes of pages in memory."""
 
 BODIES = 4
 """So many of the largest bodies may be in memory at once."""
@@ -39,12 +46,13 @@ def create_app(settings: ServiceSettings) -> Starlette:
     """
     registry = Registry(Database(settings.database, settings.database_timeout))
     registry.database.migrate()
-    parts = Service(settings, registry, Metrics(), Pools(settings))
+    parts = Service(settings, registry, Metrics(), Pools(settings), Decisions(registry), Kept(KEPT_PAGES))
     app = Starlette(
         routes=[_named(route) for route in (*api.routes(), *health.ROUTES, *login.ROUTES, *_pages())],
         middleware=[
             Middleware(Telemetry, metrics=parts.metrics),
             Middleware(AccessControl, settings=settings, registry=registry),
+            Middleware(Revalidation, database=registry.database),
             Middleware(BodyLimit, most=BODIES * settings.max_body, largest=settings.max_body),
         ],
         exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},
@@ -68,15 +76,16 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     parts: Service = app.state.service
     await parts.pools.start()
     parts.ready = True
-    scanning = asyncio.create_task(keep_scanning(parts))
+    tasks = [asyncio.create_task(task(parts)) for task in (keep_scanning, keep_backing_up)]
     log("ready", folders=[str(folder.path) for folder in parts.settings.folders])
     try:
         yield
     finally:
         parts.ready = False
-        scanning.cancel()
-        with suppress(asyncio.CancelledError):
-            await scanning
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         await asyncio.to_thread(parts.pools.close)
         parts.registry.database.close()
         log("stopped")

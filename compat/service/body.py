@@ -8,6 +8,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from compat.service.settings import ServiceSettings
+from compat.service.shares import Shares, client_of_scope
+
+SMALL_BODY = 64 * 1024
+"""The largest body of a request without a plan, in bytes."""
 
 _READ_ON = 4
 """Up to so many times the largest body is read and thrown away: a client that still writes does not hear why it is refused."""
@@ -22,38 +26,42 @@ class BodyRefused(Exception):
 
 
 class BodyLimit:
-    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory.
+    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory, those of a client half of it.
 
     Of one body at most ``largest`` bytes count: what is beyond that is thrown away.
     """
 
     def __init__(self, app: ASGIApp, most: int, largest: int) -> None:
         self._app = app
-        self._most = most
         self._largest = largest
-        self._held = 0
+        self._shares = Shares(most, max(largest, most // 2))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held = 0
+        held, client = 0, client_of_scope(scope)
 
         async def counted() -> Message:
             nonlocal held
             message = await receive()
             size = min(len(message.get("body", b"")), self._largest - held)
-            held += size
-            self._held += size
-            if size and self._held > self._most:
+            if size and not self._shares.take(client, size):
                 raise BodyRefused(503, "The server holds as many large requests as it can. Try again in a few seconds.")
+            held += size
             return message
 
         try:
             await self._app(scope, counted, send)
         finally:
-            self._held -= held
+            self._shares.give(client, held)
 
 
-async def read_body(request: Request, settings: ServiceSettings, json: bool = True) -> bytes:
-    """The body of a request. Raises BodyRefused for one that is too large or comes too slowly, or is not JSON."""
+async def read_body(
+    request: Request, settings: ServiceSettings, *, json: bool = True, most: int | None = None
+) -> bytes:
+    """The body of a request, of at most ``most`` bytes, or as many as any may have.
+
+    Raises BodyRefused for one that is too large or comes too slowly, or is not JSON.
+    """
+    most = min(most or settings.max_body, settings.max_body)
     if json and request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise BodyRefused(415, "Send JSON, with the header Content-Type: application/json.")
     chunks, size = [], 0
@@ -61,7 +69,7 @@ async def read_body(request: Request, settings: ServiceSettings, json: bool = Tr
         async with asyncio.timeout(settings.body_timeout):
             async for chunk in request.stream():
                 size += len(chunk)
-                if size <= settings.max_body:
+                if size <= most:
                     chunks.append(chunk)
                 elif size > _READ_ON * settings.max_body:
                     break
@@ -69,6 +77,6 @@ async def read_body(request: Request, settings: ServiceSettings, json: bool = Tr
         raise BodyRefused(408, f"The body did not come within {settings.body_timeout:g} seconds.") from None
     except ClientDisconnect:
         raise BodyRefused(400, "The client went away.") from None
-    if size > settings.max_body:
-        raise BodyRefused(413, f"A body has at most {settings.max_body} bytes.")
+    if size > most:
+        raise BodyRefused(413, f"A body has at most {most} bytes here.")
     return b"".join(chunks)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service.pool import Pools
+from compat.service.body import BodyRefused
+from compat.service.caches import Kept
+from compat.service.decisions import Decisions
+from compat.service.pool import Pools, Size
 from compat.service.registry import Registry
 from compat.service.requests import LARGEST_NUMBER, job_name
 from compat.service.settings import ServiceSettings
+from compat.service.shares import client_of
 from compat.service.telemetry import Metrics
 from compat.service.untrusted import RefusedBody
 
@@ -23,12 +28,17 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Service:
-    """The parts of a running service; ``app.state.service``."""
+    """The parts of a running service; ``app.state.service``. ``pages`` are those that never change, by what they show;
+    ``underway`` are those that are being made.
+    """
 
     settings: ServiceSettings
     registry: Registry
     metrics: Metrics
     pools: Pools
+    decisions: Decisions
+    pages: Kept[str]
+    underway: dict[Hashable, asyncio.Future[str]] = field(default_factory=dict)
     ready: bool = False
 
 
@@ -41,6 +51,57 @@ def service(request: Request) -> Service:
 async def blocking(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
     """Make a blocking call in a thread; gives its result."""
     return await run_in_threadpool(function, *arguments, **named)
+
+
+async def work(
+    request: Request, function: Callable[..., T], *arguments: Any, size: int | Size, timeout: float | None = None
+) -> T:
+    """Call ``function`` in a process for work of that size, for the client of a request; gives its result.
+
+    Raises what :meth:`~compat.service.pool.Pools.run` does, and BodyRefused when the client leaves: then the work is dropped.
+    """
+    pools = service(request).pools
+    task = asyncio.ensure_future(pools.run(function, *arguments, size=size, client=client_of(request), timeout=timeout))
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise BodyRefused(400, "The client went away.")
+        return task.result()
+    finally:
+        gone.cancel()
+        task.cancel()
+
+
+async def page_of(
+    request: Request, key: Hashable, function: Callable[..., str], *arguments: Any, size: int, kept: bool = True
+) -> str:
+    """A page that ``function`` makes in a process for work of that size: once, however many ask for it meanwhile.
+
+    It is ``kept`` for the next, unless what it shows may change. Raises what :meth:`~compat.service.pool.Pools.run` does.
+    """
+    parts = service(request)
+    known = parts.pages.get(key)
+    if known is not None:
+        return known
+    making = parts.underway.get(key)
+    if making is None:
+        making = asyncio.ensure_future(parts.pools.run(function, *arguments, size=size, client=client_of(request)))
+        parts.underway[key] = making
+        making.add_done_callback(lambda _: parts.underway.pop(key, None))
+        making.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # also where all who asked have left
+    page = await asyncio.shield(making)
+    if kept:
+        parts.pages.put(key, page, len(page))
+    return page
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client closed its connection; the body was read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def answer(value: Any, status: int = 200) -> Response:

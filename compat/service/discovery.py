@@ -14,16 +14,21 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.garbage import collection_paused
+from compat.escaping import visible
 from compat.service.registry.packing import canonical, pack
 from compat.service.registry.savepoints import SeenSavepoint
 from compat.service.settings import Folder
+from compat.service.untrusted import MOST_VALUES, most_values, nesting
+from compat.state.regular import open_regular
 
 FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"
 FLINK_FILE, DELTA_FILE, DELTA_LOG = "_metadata", "_savepoint.json", "_delta_log"
 JOB_FILE, PLAN_FILE = "job.json", "plan.json"
 DEEPEST = 6
 MOST_ENTRIES = 200_000
-LARGEST_DESCRIPTION = 256 * 1024 * 1024
+LARGEST_DESCRIPTION = 128 * 1024 * 1024
+DEEPEST_VALUE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ def read(place: Place) -> SeenSavepoint:
         return reader(place)
     except RecursionError:
         return unreadable(place, "it is nested too deeply")
+    except Exception as error:  # files of others may hold anything
+        return unreadable(place, f"it has no shape that is known ({type(error).__name__}: {visible(str(error))[:200]})")
 
 
 def unreadable(place: Place, reason: str) -> SeenSavepoint:
@@ -124,7 +131,7 @@ def _flink(place: Place) -> SeenSavepoint:
         return unreadable(place, str(error))
     return _seen(
         place,
-        checkpoint=found["checkpoint_id"],
+        checkpoint=_checkpoint(found["checkpoint_id"]),
         operators=len(found["operators"]),
         size=found["total_bytes"],
         inspection=pack(canonical(_clean(found))),
@@ -134,7 +141,7 @@ def _flink(place: Place) -> SeenSavepoint:
 def _delta_savepoint(place: Place) -> SeenSavepoint:
     try:
         found = _description(Path(place.path) / DELTA_FILE)
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         return unreadable(place, f"{DELTA_FILE} cannot be read: {error}")
     return _described(place, found)
 
@@ -142,7 +149,7 @@ def _delta_savepoint(place: Place) -> SeenSavepoint:
 def _delta_job(place: Place) -> SeenSavepoint:
     try:
         found = _description(Path(place.path) / JOB_FILE)
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         return unreadable(place, f"{JOB_FILE} cannot be read: {error}")
     checkpoints, problem = _checkpoints(os.path.join(place.path, "state"))
     return _described(place, found | {"checkpoints": checkpoints, "checkpoints_unknown": problem})
@@ -153,24 +160,36 @@ def _described(place: Place, found: dict[str, Any]) -> SeenSavepoint:
         plan = _description(Path(place.path) / PLAN_FILE)
     except FileNotFoundError:
         plan = None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         return unreadable(place, f"{PLAN_FILE} cannot be read: {error}")
     name, epoch = found.get("job_name", found.get("name")), found.get("epoch")
     operators = None if plan is None else plan.get("operators")
     return _seen(
         place,
-        job=place.job or (name if isinstance(name, str) else None),
-        checkpoint=epoch if isinstance(epoch, int) and 0 <= epoch < 2**31 else None,
+        job=place.job or (_clean(name) if isinstance(name, str) else None),
+        checkpoint=_checkpoint(epoch),
         operators=len(operators) if isinstance(operators, list) else None,
         size=_size(place.path),
         inspection=pack(canonical(_clean({**found, "plan": plan}))),
     )
 
 
+def _checkpoint(number: Any) -> int | None:
+    """The number of a checkpoint or epoch, where it can be one."""
+    return number if type(number) is int and 0 <= number < 2**63 else None
+
+
 def _description(path: Path) -> dict[str, Any]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    with open(descriptor, "rb") as file:
-        found = json.loads(file.read(LARGEST_DESCRIPTION))
+    with open_regular(path, links=False) as file:
+        text = file.read(LARGEST_DESCRIPTION + 1)
+    if len(text) > LARGEST_DESCRIPTION:
+        raise ValueError(f"it has more than {LARGEST_DESCRIPTION} bytes")
+    if most_values(text) > MOST_VALUES:
+        raise ValueError(f"it holds more than {MOST_VALUES} values")
+    if nesting(text) > DEEPEST_VALUE:
+        raise ValueError("it is nested too deeply")
+    with collection_paused():
+        found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError("it holds no JSON object")
     return found
@@ -201,9 +220,10 @@ def _size(path: str) -> int:
 
 
 def _clean(value: Any) -> Any:
-    """``value`` such that it can be written as UTF-8: what is no Unicode (names of files can be anything) is replaced."""
+    """``value`` such that a database keeps it: what is no Unicode (names of files can be anything) is replaced, and NUL."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        told = value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return told.replace("\0", "\ufffd")
     if isinstance(value, dict):
         return {_clean(str(key)): _clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

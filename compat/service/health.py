@@ -17,7 +17,7 @@ async def live(_: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """200 when requests can be served: the processes run, the database answers and has this version's tables."""
+    """200 when requests can be served: the processes run, the database answers, has this version's tables, and space."""
     parts = service(request)
     if not parts.ready:
         return PlainTextResponse("starting\n", status_code=503)
@@ -27,6 +27,10 @@ async def ready(request: Request) -> Response:
         return PlainTextResponse("the database does not answer\n", status_code=503)
     if not migrated:
         return PlainTextResponse("the database has the tables of another version\n", status_code=503)
+    left = await blocking(parts.registry.database.space_left)
+    if left is not None and left < parts.settings.least_space:
+        told = f"the disk of the database is full: {left} bytes are left, {parts.settings.least_space} are needed"
+        return PlainTextResponse(told + "\n", status_code=503)
     return PlainTextResponse("ready\n")
 
 

@@ -18,6 +18,7 @@ from compat.service.context import blocking, service
 from compat.service.pages.rendering import render
 
 _DAYS = 7
+LARGEST_FORM, MOST_FIELDS = 4096, 10
 
 
 async def form(_: Request) -> Response:
@@ -28,8 +29,12 @@ async def form(_: Request) -> Response:
 async def login(request: Request) -> Response:
     """Take a token; 303 to the start page with the cookie, or the form again."""
     parts = service(request)
-    body = await read_body(request, parts.settings, json=False)
-    fields = parse_qs(body[:4096].decode("ascii", "replace"), max_num_fields=10)
+    body = await read_body(request, parts.settings, json=False, most=LARGEST_FORM)
+    try:
+        fields = parse_qs(body.decode("ascii", "replace"), max_num_fields=MOST_FIELDS)
+    except ValueError:
+        note = f"The form has more than {MOST_FIELDS} fields; it takes one, the token."
+        return HTMLResponse(render("login.html", note=note), status_code=400)
     token = (fields.get("token") or [""])[0]
     if await blocking(parts.registry.tokens.identify, token) is None:
         return HTMLResponse(render("login.html", note="There is no such token."), status_code=401)

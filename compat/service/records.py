@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 
@@ -19,10 +20,11 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The sender of a request: the name of a token, or ``anonymous``."""
+    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``."""
 
     name: str
     role: Role
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +58,22 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A finding between two plans of a job that an admin let pass: by its fingerprint, in words, why, and who, by token."""
+
+    fingerprint: str
+    rule: str
+    title: str
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced."""
+    """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced.
+
+    ``accepted`` are the findings of the check that were let pass.
+    """
 
     id: int
     job: str
@@ -67,6 +83,7 @@ class Promotion:
     check: int | None
     forced: bool
     reason: str | None
+    accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +99,10 @@ class CheckSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took."""
+    """A check that was made: of what, when, with which verdict. ``seconds`` is what it took.
+
+    ``options`` is the key of what was asked (:class:`compat.service.options.Options`), None for a check of an older server.
+    """
 
     id: int
     job: str | None
@@ -97,6 +117,7 @@ class Check:
     by: str
     at: float
     seconds: float
+    options: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -146,9 +167,35 @@ class Token:
     created_at: float
 
 
-def moment(seconds: float) -> str:
-    """A time as ISO 8601, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+class Action(StrEnum):
+    """What the audit log tells of."""
+
+    PROMOTE = "promote"
+    FORCE = "force"
+    ACCEPT = "accept"
+    CREATE_TOKEN = "create token"
+    REVOKE_TOKEN = "revoke token"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """Something that was decided: when, by whom (a token's name, or who was at the command line), of which job, and what."""
+
+    id: int
+    at: float
+    by: str
+    action: Action
+    job: str | None
+    detail: Mapping[str, str | int | None]
+
+
+def moment(seconds: float) -> str | None:
+    """A time as ISO 8601, in UTC; None for one that no calendar has: files and clocks may say anything."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -186,6 +233,24 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
         "check": promotion.check,
         "forced": promotion.forced,
         "reason": promotion.reason,
+        "accepted": [acceptance_json(accepted) for accepted in promotion.accepted],
+    }
+
+
+def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
+    """What was let pass as the API gives it."""
+    return asdict(accepted)
+
+
+def audit_json(entry: AuditEntry) -> dict[str, Any]:
+    """An entry of the audit log as the API gives it."""
+    return {
+        "id": entry.id,
+        "at": moment(entry.at),
+        "by": entry.by,
+        "action": entry.action.value,
+        "job": entry.job,
+        "detail": dict(entry.detail),
     }
 
 

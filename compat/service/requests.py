@@ -1,4 +1,7 @@
-"""Requests of clients, read from JSON field by field. An unknown field is refused: a typo must not change a gate."""
+"""Requests of clients, read from JSON field by field. An unknown field is refused: a typo must not change a gate.
+
+Plans stay the text that was sent: whoever works with one reads it, in a process that is bounded.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Raw
+
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
-from compat.service.untrusted import RefusedBody
+from compat.service.options import Accepted, Options
+from compat.service.records import Role
+from compat.service.untrusted import RefusedBody, fields_of, read_json
 
 JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
 """Allowed names of jobs: they stand in addresses, file names and logs."""
@@ -16,6 +23,10 @@ JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
 SAVEPOINT_ID = r"^[0-9a-f]{32}$"
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
+MOST_ACCEPTED = 10_000
+_DEEPEST = 8
+"""Levels of a request without its plans."""
+
 _JOB_NAME = re.compile(JOB_NAME)
 _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
 
@@ -24,19 +35,11 @@ _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
 class Reference:
     """A side of a check: a plan that was sent along, a version of a job (None: the one that runs), or a savepoint."""
 
-    plan: dict[str, Any] | None = None
+    plan: bytes | None = None
     label: str | None = None
     job: str | None = None
     version: int | None = None
     savepoint: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """A finding that someone decided to let pass, by its fingerprint, and why."""
-
-    fingerprint: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +48,22 @@ class CheckRequest:
 
     old: Reference
     new: Reference
-    allow_non_restored: bool
-    flink: str
-    accept: tuple[Accepted, ...]
+    options: Options
     record: bool
     commit: str | None
     author: str | None
+
+    @property
+    def accepts(self) -> bool:
+        """True if it is to be kept that findings may pass."""
+        return self.record and bool(self.options.accept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRequest:
     """Register ``plan`` as a version."""
 
-    plan: dict[str, Any]
+    plan: bytes
     commit: str | None
     author: str | None
 
@@ -69,6 +75,14 @@ class PromoteRequest:
     version: int | None
     force: bool
     reason: str | None
+
+
+class RoleNeeded(Exception):
+    """A request that takes a higher role."""
+
+    def __init__(self, role: Role) -> None:
+        super().__init__(role)
+        self.role = role
 
 
 def is_job_name(text: str) -> bool:
@@ -86,31 +100,41 @@ def job_name(text: str) -> str:
     return text
 
 
-def check_request(value: Any) -> CheckRequest:
-    """The request to check in a JSON value. Raises RefusedBody."""
-    fields = _Fields(value, "", ("old", "new", "options", "record", "commit", "author"))
+def check_request(body: bytes) -> CheckRequest:
+    """The request to check in a body. Raises RefusedBody."""
+    fields = _Fields(_read(body, "", ("old", "new")), "", ("old", "new", "options", "record", "commit", "author"))
     options = _Fields(fields.get("options", {}), "options.", ("allow_non_restored_state", "flink", "accept"))
     return CheckRequest(
         old=_reference(fields.get("old"), "old"),
         new=_reference(fields.get("new"), "new"),
-        allow_non_restored=options.flag("allow_non_restored_state", False),
-        flink=options.choice("flink", FLINK_VERSIONS, LATEST_FLINK),
-        accept=_accepted(options.get("accept", [])),
+        options=Options(
+            allow_non_restored=options.flag("allow_non_restored_state", False),
+            flink=options.choice("flink", FLINK_VERSIONS, LATEST_FLINK),
+            accept=_accepted(options.get("accept", [])),
+        ),
         record=fields.flag("record", True),
         commit=fields.text("commit"),
         author=fields.text("author"),
     )
 
 
-def push_request(value: Any) -> PushRequest:
+def may_ask(request: CheckRequest, role: Role) -> None:
+    """Pass a check that ``role`` may ask for. Raises RoleNeeded."""
+    if request.record and role < Role.PUSH:
+        raise RoleNeeded(Role.PUSH)
+    if request.accepts and role < Role.ADMIN:
+        raise RoleNeeded(Role.ADMIN)
+
+
+def push_request(body: bytes) -> PushRequest:
     """The request to register a version. Raises RefusedBody."""
-    fields = _Fields(value, "", ("plan", "commit", "author"))
-    return PushRequest(plan=fields.object("plan"), commit=fields.text("commit"), author=fields.text("author"))
+    fields = _Fields(_read(body, "", ("plan",)), "", ("plan", "commit", "author"))
+    return PushRequest(plan=fields.raw("plan"), commit=fields.text("commit"), author=fields.text("author"))
 
 
-def promote_request(value: Any) -> PromoteRequest:
+def promote_request(body: bytes) -> PromoteRequest:
     """The request to promote a version. Raises RefusedBody."""
-    fields = _Fields(value, "", ("version", "force", "reason"))
+    fields = _Fields(read_json(body, _DEEPEST), "", ("version", "force", "reason"))
     request = PromoteRequest(
         version=fields.number("version"), force=fields.flag("force", False), reason=fields.text("reason")
     )
@@ -119,8 +143,17 @@ def promote_request(value: Any) -> PromoteRequest:
     return request
 
 
-def _reference(value: Any, where: str) -> Reference:
-    fields = _Fields(value, f"{where}.", ("plan", "label", "job", "version", "savepoint"))
+def _read(text: bytes | Raw | None, where: str, apart: tuple[str, ...]) -> dict[str, Any]:
+    """An object of a request: its values, but for the fields ``apart``, which stay text."""
+    if text is None:
+        raise RefusedBody("Must be an object.", where)
+    given = fields_of(text, where)
+    return {name: raw if name in apart else read_json(bytes(raw), _DEEPEST) for name, raw in given.items()}
+
+
+def _reference(text: Raw | None, where: str) -> Reference:
+    known = ("plan", "label", "job", "version", "savepoint")
+    fields = _Fields(_read(text, where, ("plan",)), f"{where}.", known)
     kinds = [name for name in ("plan", "job", "savepoint") if fields.get(name) is not None]
     if len(kinds) != 1:
         raise RefusedBody(f"{where!r} names exactly one of plan, job or savepoint.", where)
@@ -133,7 +166,7 @@ def _reference(value: Any, where: str) -> Reference:
         )
     job = fields.text("job")
     return Reference(
-        plan=fields.object("plan") if kinds == ["plan"] else None,
+        plan=fields.raw("plan") if kinds == ["plan"] else None,
         label=fields.text("label"),
         job=None if job is None else job_name(job),
         version=fields.number("version"),
@@ -142,14 +175,15 @@ def _reference(value: Any, where: str) -> Reference:
 
 
 def _accepted(value: Any) -> tuple[Accepted, ...]:
-    if not isinstance(value, list) or len(value) > 10_000:
-        raise RefusedBody("A list of at most 10000 findings that may pass.", "options.accept")
+    if not isinstance(value, list) or len(value) > MOST_ACCEPTED:
+        raise RefusedBody(f"A list of at most {MOST_ACCEPTED} findings that may pass.", "options.accept")
     found = []
     for index, item in enumerate(value):
         fields = _Fields(item, f"options.accept[{index}].", ("fingerprint", "reason"))
         fingerprint, reason = fields.text("fingerprint"), fields.text("reason")
-        if not fingerprint or reason is None:
-            raise RefusedBody("Has a fingerprint and a reason.", f"options.accept[{index}]")
+        if not fingerprint or not (reason or "").strip():
+            raise RefusedBody("Has a fingerprint and a reason, which is kept.", f"options.accept[{index}]")
+        assert reason is not None
         found.append(Accepted(fingerprint, reason))
     return tuple(found)
 
@@ -167,13 +201,17 @@ class _Fields:
         self._prefix = prefix
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self._values.get(name, default)
+        """A value; of a field that stayed text, that, unless it is null."""
+        value = self._values.get(name, default)
+        return None if isinstance(value, Raw) and bytes(value) == b"null" else value
 
-    def object(self, name: str) -> dict[str, Any]:
+    def raw(self, name: str) -> bytes:
+        """The text of an object."""
         value = self.get(name)
-        if not isinstance(value, dict):
+        text = bytes(value) if isinstance(value, Raw) else b""
+        if not text.startswith(b"{"):
             raise RefusedBody("Must be an object.", self._prefix + name)
-        return value
+        return text
 
     def text(self, name: str) -> str | None:
         value = self.get(name)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError
 
 from compat.service import discovery
 from compat.service.context import Service, blocking
-from compat.service.pool import Busy, WorkFailed
+from compat.service.pool import Size, WorkFailed
+from compat.service.registry.savepoints import SeenSavepoint
 from compat.service.telemetry import log
 
 
@@ -22,8 +23,8 @@ async def keep_scanning(parts: Service) -> None:
     while parts.settings.folders:
         try:
             await scan(parts)
-        except (OSError, SQLAlchemyError, WorkFailed, Busy) as error:
-            log("scan", level="error", error=str(error))
+        except Exception as error:  # the next look may find what this one stumbled over gone
+            log("scan", level="error", error=f"{type(error).__name__}: {error}"[:1000])
         await asyncio.sleep(parts.settings.scan_interval)
 
 
@@ -38,11 +39,22 @@ async def scan(parts: Service) -> int:
             if known.get(place.id) == place.fingerprint:
                 continue
             try:
-                seen = await parts.pools.run(discovery.read, place, size=parts.settings.heavy_body)
+                timeout = parts.settings.files_timeout
+                seen = await parts.pools.run(discovery.read, place, size=Size.FILES, timeout=timeout)
             except WorkFailed as error:
                 seen = discovery.unreadable(place, str(error))
-            await blocking(registry.savepoints.put, seen)
+            await _keep(parts, place, seen)
     await blocking(registry.savepoints.gone, [id for id in known if id not in found])
     parts.metrics.savepoints.set(len(found))
     parts.metrics.scanned.set(time.time())
     return len(found)
+
+
+async def _keep(parts: Service, place: discovery.Place, seen: SeenSavepoint) -> None:
+    """Keep what was found; of what no database takes, that it is there."""
+    put = parts.registry.savepoints.put
+    try:
+        await blocking(put, seen)
+    except (DataError, ValueError, OverflowError) as error:
+        log("scan", level="error", path=place.path, error=f"{type(error).__name__}: {error}"[:1000])
+        await blocking(put, discovery.unreadable(place, "it holds what the registry's database does not take"))

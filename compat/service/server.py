@@ -1,30 +1,48 @@
-"""Serving the application with uvicorn; slow connections are closed."""
+"""Serving the application with uvicorn; slow connections are closed, those beyond what the machine takes at once."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
+import time
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from compat.service.telemetry import log
+
 MOST_CONNECTIONS = 1000
+WANTED_DESCRIPTORS = 8192
+BACKLOG = 256
+"""Connections that the kernel accepts ahead of us; as many may come at once."""
+
+OTHER_DESCRIPTORS = 150
+"""Descriptors for all else: the database, pipes to processes, files."""
 
 
 class PatientProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, which closes a connection whose request does not begin, or whose head does not end, in time.
 
-    uvicorn itself would wait for ever.
+    So it does where the client does not read what it is sent. uvicorn itself would wait for ever.
     """
 
     head_timeout: float
+    write_timeout: float
+    most: int
     _deadline: asyncio.TimerHandle | None = None
+    _watch: asyncio.TimerHandle | None = None
+    _unread, _resumed = 0, False
 
     def connection_made(self, transport: Any) -> None:
+        if len(self.connections) >= self.most:
+            transport.abort()
+            _turned_away(self.most)
         super().connection_made(transport)
         self._expect_head()
+        self._watch = self.loop.call_later(self.write_timeout, self._look_at_writing)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -35,7 +53,13 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel()
+        if self._watch is not None:
+            self._watch.cancel()
         super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        self._resumed = True
+        super().resume_writing()
 
     def _expect_head(self) -> None:
         self._deadline = self.loop.call_later(self.head_timeout, self._too_late)
@@ -50,12 +74,50 @@ class PatientProtocol(H11Protocol):
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
 
+    def _look_at_writing(self) -> None:
+        """Give up on a client that read nothing since the last look."""
+        unread = self.transport.get_write_buffer_size()
+        if unread and unread >= self._unread > 0 and not self._resumed:
+            self.transport.abort()
+            return
+        self._unread, self._resumed = unread, False
+        self._watch = self.loop.call_later(self.write_timeout, self._look_at_writing)
 
-def serve(app: Starlette, listener: socket.socket, head_timeout: float) -> None:
-    """Serve until SIGINT or SIGTERM. A client has ``head_timeout`` seconds to send the head of a request."""
+
+_last_turned_away = -60.0
+
+
+def _turned_away(most: int) -> None:
+    """Tell, once a minute, that there are too many connections."""
+    global _last_turned_away
+    now = time.monotonic()
+    if now - _last_turned_away >= 60:
+        _last_turned_away = now
+        log("connections", level="warning", message="there are as many as can be; more are closed", most=most)
+
+
+def most_connections() -> int:
+    """The number of connections that the limit of descriptors allows, which is raised as far as it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    wanted = WANTED_DESCRIPTORS if hard == unlimited else min(hard, WANTED_DESCRIPTORS)
+    if soft != unlimited and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    if soft == unlimited:
+        return MOST_CONNECTIONS
+    return max(16, min(MOST_CONNECTIONS, soft - BACKLOG - OTHER_DESCRIPTORS))
+
+
+def serve(app: Starlette, listener: socket.socket, head_timeout: float, write_timeout: float = 30.0) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    A client has ``head_timeout`` seconds to send the head of a request, and reads something every ``write_timeout`` seconds.
+    """
+    limits = {"head_timeout": head_timeout, "write_timeout": write_timeout, "most": most_connections()}
     config = uvicorn.Config(
         app,
-        http=type("Protocol", (PatientProtocol,), {"head_timeout": head_timeout}),
+        http=type("Protocol", (PatientProtocol,), limits),
         ws="none",
         log_config=None,
         access_log=False,
@@ -64,6 +126,7 @@ def serve(app: Starlette, listener: socket.socket, head_timeout: float) -> None:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=15,
         limit_concurrency=MOST_CONNECTIONS,
+        backlog=BACKLOG,
         h11_max_incomplete_event_size=32 * 1024,
     )
     uvicorn.Server(config).run(sockets=[listener])

@@ -31,9 +31,11 @@ class ServiceSettings:
     """How a service runs. Sizes are in bytes, times in seconds.
 
     ``anonymous_read`` lets requests without a token look; recording and deciding always take one. ``allowed_hosts`` are the
-    names that a request may call this server by: any other is a page elsewhere that was pointed at it. ``heavy_body`` is the
-    size from which on a check goes to a process of its own, so that small ones need not wait for it. Two plans
-    of 10,000 operators are a body of 70 million.
+    names that a request may call this server by: any other is a page elsewhere that was pointed at it. ``heavy_body``
+    and ``huge_body`` are the sizes from which on checks go to processes of their own, so that smaller ones need not wait. Two
+    plans of 10,000 operators are a body of 70 million. ``files_timeout`` is the time that reading a snapshot in a folder gets,
+    ``worker_memory`` what a process may take, ``least_space`` what the disk must have for the service to be ready.
+    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named.
     """
 
     database: str = "sqlite:///compat.db"
@@ -41,14 +43,20 @@ class ServiceSettings:
     anonymous_read: bool = True
     allowed_hosts: tuple[str, ...] = LOOPBACK
     scan_interval: float = 30.0
+    backup: str | None = None
+    backup_interval: float = 86_400.0
     max_body: int = 128 * 1024 * 1024
     max_depth: int = 64
     heavy_body: int = 1024 * 1024
+    huge_body: int = 16 * 1024 * 1024
     head_timeout: float = 10.0
     body_timeout: float = 30.0
     check_timeout: float = 300.0
+    files_timeout: float = 30.0
+    write_timeout: float = 30.0
     worker_memory: int = 4 * 1024**3
-    workers: int = max(1, (os.cpu_count() or 2) - 1)
+    least_space: int = 32 * 1024 * 1024
+    workers: int = os.cpu_count() or 1
     kept_checks: int = 500
     database_timeout: float = 5.0
     secure_cookies: bool = False

@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 import time
+from collections import OrderedDict
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -28,12 +29,37 @@ def log_to_stderr() -> None:
     """Send the service's lines, and what its libraries warn of, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
+    handler.addFilter(_OnceAMinute())
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
     LOGGER.addHandler(handler)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
+
+
+class _OnceAMinute(logging.Filter):
+    """Of what a library says again and again, one line a minute; our own lines all."""
+
+    MOST = 100
+    """Different messages that are remembered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == LOGGER.name:
+            return True
+        message = (record.name, str(record.msg))
+        last, more = self._said.pop(message, (-60.0, 0))
+        again = record.created - last < 60
+        self._said[message] = (last, more + 1) if again else (record.created, 0)
+        if len(self._said) > self.MOST:
+            self._said.popitem(last=False)
+        if not again and more:
+            record.msg, record.args = f"{record.getMessage()} ({more} times more in between)", ()
+        return not again
 
 
 class _Lines(logging.Formatter):
@@ -76,6 +102,9 @@ class Metrics:
         self.savepoints = Gauge("compat_savepoints", "Savepoints in the folders.", registry=self.registry)
         self.scanned = Gauge(
             "compat_last_scan_timestamp_seconds", "When the folders were last looked through.", registry=self.registry
+        )
+        self.backed_up = Gauge(
+            "compat_last_backup_timestamp_seconds", "When the registry was last exported.", registry=self.registry
         )
 
 

@@ -6,30 +6,36 @@ back to the server.
 
 from __future__ import annotations
 
-import json
+import multiprocessing
+import os
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from compat.check.context import CheckOptions
 from compat.check.decision import check, with_findings
-from compat.check.findings import Level, Report
+from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.plan import model
 from compat.plan.facts import Program, facts_of
 from compat.plan.reading import PlanError, from_plain
+from compat.plan.writing import encoded
 from compat.refusals import refused
 from compat.report.json_report import as_dict
 from compat.service.database import Database
-from compat.service.records import CheckSide, Plan, Savepoint, Version
+from compat.service.options import Accepted, Options
+from compat.service.records import Check, CheckSide, Plan, Role, Savepoint, Version
 from compat.service.registry import Registry
-from compat.service.registry.packing import canonical, digest_of, pack
+from compat.service.registry.packing import canonical, digest_of, pack, unpack
 from compat.service.registry.plans import PackedPlan
-from compat.service.requests import Accepted, CheckRequest, Reference, check_request, push_request
+from compat.service.requests import CheckRequest, Reference, check_request, may_ask, push_request
 from compat.service.snapshots import accepted, snapshot_program
 from compat.service.untrusted import RefusedBody, read_json
+
+PR_SET_PDEATHSIG = 1
+"""The number of Linux's request for a signal when the parent ends."""
 
 MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
 """How many programs a worker keeps in memory, and the bytes of plan from which on it keeps none."""
@@ -47,7 +53,10 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A check as it was made. ``report`` is its JSON text; ``job`` whose check it is, where ``old`` is a job's."""
+    """A check as it was made. ``report`` is its JSON text; ``job`` whose check it is, where ``old`` is a job's.
+
+    ``options`` is the key of what was asked; ``accepted`` are the findings that the request let pass.
+    """
 
     record: bool
     job: str | None
@@ -62,7 +71,9 @@ class Checked:
     seconds: float
     report: bytes
     packed_report: bytes
+    options: str
     plans: tuple[PackedPlan, ...]
+    accepted: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +99,23 @@ def start(settings: WorkerSettings) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
+    _end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (settings.memory, settings.memory))
     _Worker.settings = settings
     _Worker.registry = Registry(Database(settings.database, settings.database_timeout, connections=1))
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the server is gone, whatever it does then; elsewhere than on Linux, nothing."""
+    import ctypes
+    import signal
+    import sys
+
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        parent = multiprocessing.parent_process()
+        if parent is not None and parent.pid != os.getppid():
+            os._exit(0)  # it was gone before
 
 
 def registry() -> Registry:
@@ -105,7 +130,7 @@ def ping() -> bool:
 
 def push(body: bytes) -> Pushed:
     """The version in a body. Raises RefusedBody."""
-    request = push_request(read_json(body, _Worker.settings.max_depth))
+    request = push_request(body)
     packed, plan = _packed(request.plan, "plan")
     try:
         accepted(_valid(plan))
@@ -114,9 +139,16 @@ def push(body: bytes) -> Pushed:
     return Pushed(packed, request.commit, request.author)
 
 
-def check_body(body: bytes) -> Checked:
-    """Make the check that a body asks for. Raises RefusedBody, NotFound."""
-    return _check(check_request(read_json(body, _Worker.settings.max_depth)))
+def check_body(body: bytes, role: Role) -> Checked:
+    """Make the check that a body asks for. Raises RefusedBody, NotFound, and RoleNeeded for what ``role`` may not ask."""
+    request = check_request(body)
+    may_ask(request, role)
+    return check_request_of(request)
+
+
+def check_request_of(request: CheckRequest) -> Checked:
+    """Make a check. Raises RefusedBody, NotFound."""
+    return _check(request)
 
 
 def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
@@ -125,9 +157,7 @@ def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
         CheckRequest(
             old=Reference(job=job, version=old),
             new=Reference(job=job, version=new),
-            allow_non_restored=False,
-            flink=flink,
-            accept=(),
+            options=Options(flink=flink),
             record=True,
             commit=None,
             author=None,
@@ -138,9 +168,13 @@ def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
 def _check(request: CheckRequest) -> Checked:
     started = time.perf_counter()
     old, new = _side(request.old, Side.OLD), _side(request.new, Side.NEW)
-    report = _after(_outcome(old, new, request), request.accept)
+    options = _with_accepted(old, new, request.options)
+    known = _Worker.registry.checks.decided(old.side, new.side, options) if _are_plans(old, new) else None
+    if known is not None and not request.options.accept:
+        return _looked_up(request, old, new, *known)
+    report = _after(_outcome(old, new, options), options.accept)
     document = as_dict(report)
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    text = encoded(document)
     levels = [finding.level for finding in report.findings] if isinstance(report, Report) else [Level.ERROR]
     return Checked(
         record=request.record,
@@ -156,8 +190,60 @@ def _check(request: CheckRequest) -> Checked:
         seconds=time.perf_counter() - started,
         report=text,
         packed_report=pack(text),
+        options=_asked(options, report).key,
         plans=tuple(given.packed for given in (old, new) if given.packed is not None),
+        accepted=tuple(_passed(report, request.options.accept)),
     )
+
+
+def _are_plans(old: _Given, new: _Given) -> bool:
+    return old.side.digest is not None and new.side.digest is not None
+
+
+def _looked_up(request: CheckRequest, old: _Given, new: _Given, check: Check, packed_report: bytes) -> Checked:
+    """A check that was made before: two plans and options are decided once."""
+    assert check.options is not None
+    return Checked(
+        record=request.record,
+        job=old.job if old.job is not None else new.job,
+        old=old.side,
+        new=new.side,
+        verdict=check.verdict,
+        sentence=check.sentence,
+        errors=check.errors,
+        warnings=check.warnings,
+        commit=request.commit,
+        author=request.author,
+        seconds=check.seconds,
+        report=unpack(packed_report),
+        packed_report=packed_report,
+        options=check.options,
+        plans=tuple(given.packed for given in (old, new) if given.packed is not None),
+        accepted=(),
+    )
+
+
+def _with_accepted(old: _Given, new: _Given, options: Options) -> Options:
+    """The options with what admins accepted for these two plans of a job."""
+    if old.job is None or old.side.digest is None or new.side.digest is None:
+        return options
+    known = _Worker.registry.acceptances.between(old.job, old.side.digest, new.side.digest)
+    asked = {accepted.fingerprint: accepted for accepted in options.accept}
+    before = {each.fingerprint: Accepted(each.fingerprint, each.reason) for each in known}
+    return replace(options, accept=tuple((before | asked).values()))
+
+
+def _asked(options: Options, report: Report | Undecided) -> Options:
+    """The options with those findings only that are there."""
+    there = {finding.fingerprint for finding in _passed(report, options.accept)}
+    return replace(options, accept=tuple(each for each in options.accept if each.fingerprint in there))
+
+
+def _passed(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Iterator[Finding]:
+    """The findings of a report that were let pass."""
+    fingerprints = {accepted.fingerprint for accepted in accept}
+    if isinstance(report, Report):
+        yield from (finding for finding in report.suppressed if finding.fingerprint in fingerprints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +277,13 @@ def _side(reference: Reference, side: Side) -> _Given:
     return _Given(described, savepoint.job, savepoint=savepoint)
 
 
-def _packed(sent: dict[str, Any], where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
+def _packed(text: bytes, where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
     """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
 
     Raises RefusedBody for what does not have the shape of a plan.
     """
     plan: model.Plan | model.Refused | PlanError
+    sent = read_json(text, _Worker.settings.max_depth)
     try:
         plan = from_plain(sent)
     except PlanError as error:
@@ -214,7 +301,7 @@ def _packed(sent: dict[str, Any], where: str) -> tuple[PackedPlan, model.Plan | 
     return PackedPlan(described, pack(text)), plan
 
 
-def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undecided:
+def _outcome(old: _Given, new: _Given, options: Options) -> Report | Undecided:
     side = Side.OLD
     try:
         before = None if old.savepoint is not None else _program(old)
@@ -234,7 +321,7 @@ def _outcome(old: _Given, new: _Given, request: CheckRequest) -> Report | Undeci
             rule = Undecidable.SAVEPOINT_UNREADABLE
         failure = Failure(rule=rule, message=str(error), name=name, side=side)
         return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
-    return check(before, after, CheckOptions(request.allow_non_restored, request.flink))
+    return check(before, after, CheckOptions(options.allow_non_restored, options.flink))
 
 
 def _program(given: _Given) -> Program:

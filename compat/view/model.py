@@ -8,6 +8,7 @@ is escaped where it is written.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from compat.check.findings import Fate, Report
@@ -18,8 +19,12 @@ from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
 from compat.report.json_report import as_dict
+from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
-from compat.view.sides import Json, side_values, source_values
+from compat.view.names import shortened
+from compat.view.order import ranks, rows_in_order
+from compat.view.sides import Json, side_values
+from compat.view.sources import Sources
 
 Places = Mapping[str, int]
 """The index of each operator of a program, by id."""
@@ -51,32 +56,41 @@ def check_section(
 def document_section(document: Json, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
     """One check as the page shows it, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
+    groups = _by_cause(document)
+    layers = joint_layers(old, new)
+    sources = Sources(old, context), Sources(new, context)
     return {
         **_section("check", document["verdict"], VERDICT_WORDS[document["verdict"]]),
         "title": visible(f"{old.program.name} → {new.program.name}"),
-        "sentence": _sentence(document),
-        "tally": _tally(document["counts"]),
+        **_sentence(document),
+        "tally": _tally(groups, document["counts"]["suppressed"]),
         "next": _next(next_step),
         "notes": [visible(note) for note in document["notes"]],
-        "sides": {"old": side_values(old, context), "new": side_values(new, context)},
-        "layers": joint_layers(old, new),
-        "findings": [_finding(finding, context, places) for finding in document["findings"]],
+        "sides": {
+            "old": side_values(old, sources[0], ranks(document, "old")),
+            "new": side_values(new, sources[1], ranks(document, "new")),
+        },
+        "layers": layers,
+        "changed": changed_boxes(document, layers["stream"], old, new),
+        "findings": [_finding(group, sources, places) for group in groups],
         "suppressed": [
             {"rule": finding["rule"], "title": visible(finding["title"]), "reason": visible(finding["ignored"] or "")}
             for finding in document["suppressed"]
         ],
-        "mapping": [_row(row, places) for row in document["mapping"]],
+        "mapping": [_row(row, places) for row in rows_in_order(document["mapping"])],
     }
 
 
 def plan_section(program: Program, plan: Plan | None, context: ReportContext) -> Json:
     """One program as the page shows it: the same layers, one side."""
     side = Side(program, plan)
-    values = side_values(side, context)
+    values = side_values(side, Sources(side, context))
     return {
         **_section("plan", None, "Plan"),
         "title": visible(program.name),
-        "sentence": visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}"),
+        **dict.fromkeys(
+            ("sentence", "told"), visible(f"{program.job_name}: {values['summary']}, for Flink {program.flink}")
+        ),
         "sides": {"old": None, "new": values},
         "layers": joint_layers(None, side),
     }
@@ -89,7 +103,7 @@ def failure_section(document: Json, next_step: str) -> Json:
     return {
         **_section("failure", "failed", "Not decided"),
         "title": visible(names or failures[0]["program"]),
-        "sentence": _sentence(document),
+        **_sentence(document),
         "next": _next(next_step),
         "failures": [
             {
@@ -109,7 +123,7 @@ def failure_section(document: Json, next_step: str) -> Json:
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
     """The fields that all sections share."""
-    lists = ("notes", "findings", "suppressed", "mapping", "failures")
+    lists = ("notes", "findings", "suppressed", "mapping", "failures", "changed")
     return {
         "kind": kind,
         "verdict": verdict,
@@ -122,16 +136,30 @@ def _section(kind: str, verdict: str | None, words: str) -> Json:
     }
 
 
-def _sentence(document: Json) -> str:
-    """The sentence without the verdict before it, which has a sign of its own."""
-    return visible(document["sentence"].partition(": ")[2])
+def _sentence(document: Json) -> Json:
+    """The sentence without the verdict before it, which has a sign of its own: with short names, and as it was told."""
+    text = document["sentence"].partition(": ")[2]
+    short = text
+    for name in sorted({document[side]["name"] for side in ("old", "new") if document[side]}, key=len, reverse=True):
+        short = short.replace(name, shortened(name))
+    return {"sentence": visible(short), "told": visible(text)}
 
 
-def _tally(counts: Mapping[str, int]) -> str:
+def _by_cause(document: Json) -> list[list[Json]]:
+    """The findings as a person reads them: those of one cause together, unless an explanation was asked for."""
+
+    def cause(finding: Json) -> tuple[object, ...] | None:
+        return None if document.get("story") else (finding["rule"], finding["level"], finding.get("cause"))
+
+    return summary.of_one_cause(document["findings"], cause)
+
+
+def _tally(groups: Sequence[Sequence[Json]], suppressed: int) -> str:
+    counts = Counter(str(group[0]["level"]) for group in groups) + Counter(suppressed=suppressed)
     parts = [
         f"{count} {noun}" if count == 1 or level == "suppressed" else f"{count} {noun}s"
         for level, count in counts.items()
-        if count and (noun := LEVEL_WORDS.get(level, level))
+        if (noun := LEVEL_WORDS.get(level, level))
     ]
     return ", ".join(parts) or "no findings"
 
@@ -151,32 +179,54 @@ def _row(row: Json, places: Sequence[Places]) -> Json:
     }
 
 
-def _finding(finding: Json, context: ReportContext, places: Sequence[Places]) -> Json:
+def _finding(group: Sequence[Json], sources: Sequence[Sources], places: Sequence[Places]) -> Json:
+    """Findings of one cause as one: the first, with the operators of all, their places and their edits."""
+    finding, *others = group
+    title = summary.group_title(len(group), finding["cause"]) if others else finding["title"]
+    every = _all(group, "fixes")
+    fixes = [fix for number, fix in enumerate(every) if fix not in every[:number]]
     return {
         "rule": finding["rule"],
         "name": finding["name"],
         "level": finding["level"],
         "level_words": LEVEL_WORDS.get(finding["level"], finding["level"]),
-        "title": visible(finding["title"]),
+        "title": visible(title),
         "consequence": visible(finding["consequence"]),
         "reason": [visible(line) for line in finding["reason"].splitlines()],
         "silent": finding["silent"],
         "state": None if finding["state"] is None else visible(finding["state"]),
         "old": _index(finding["old"], places[0]),
         "new": _index(finding["new"], places[1]),
-        "old_source": source_values(_line(finding["old_line"]), context),
-        "new_source": source_values(_line(finding["new_line"]), context),
-        "related": [{"text": visible(item["text"]), "place": _place(item["line"])} for item in finding["related"]],
-        "fixes": [_fix(fix, context) for fix in finding["fixes"]],
+        "concerned": {"old": _indices(group, "old", places[0]), "new": _indices(group, "new", places[1])},
+        "old_source": sources[0].at(_line(finding["old_line"])),
+        "new_source": sources[1].at(_line(finding["new_line"])),
+        "related": [
+            {"text": visible(item["text"]), "place": _place(item["line"])}
+            for item in (*_all(group[:1], "related"), *map(_whom, others))
+        ],
+        "fixes": [_fix(fix, sources[1]) for fix in fixes],
     }
 
 
-def _fix(fix: Json, context: ReportContext) -> Json:
+def _all(group: Sequence[Json], field: str) -> list[Json]:
+    return [item for finding in group for item in finding[field]]
+
+
+def _whom(finding: Json) -> Json:
+    return {"text": finding["title"], "line": finding["new_line"] or finding["old_line"]}
+
+
+def _indices(group: Sequence[Json], side: str, places: Places) -> list[int]:
+    found = (_index(finding[side], places) for finding in group)
+    return list(dict.fromkeys(index for index in found if index is not None))
+
+
+def _fix(fix: Json, sources: Sources) -> Json:
     code = fix["call"] or fix.get("code")
     return {
         "text": visible(fix["text"]),
         "call": None if code is None else visible(code),
-        "source": source_values(_line(fix["at"]), context, fix["call"]),
+        "source": sources.at(_line(fix["at"]), fix["call"]),
     }
 
 

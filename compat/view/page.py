@@ -15,6 +15,7 @@ from typing import Any
 import jinja2
 
 import compat
+from compat.view.names import shortened
 
 STYLES = ("base.css", "view.css")
 HEAD_SCRIPT = "theme.js"
@@ -24,9 +25,12 @@ SCRIPTS = (
     "data.js",
     "address.js",
     "layout.js",
+    "links.js",
+    "choice.js",
     "boxes.js",
     "picture.js",
     "drawer.js",
+    "panel.js",
     "search.js",
     "keys.js",
     "view.js",
@@ -68,13 +72,15 @@ def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
 @cache
 def environment() -> jinja2.Environment:
     """The templates. What is written into them is escaped; a name that is not given is an error."""
-    return jinja2.Environment(
+    found = jinja2.Environment(
         loader=jinja2.PackageLoader("compat.view"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["shortened"] = shortened
+    return found
 
 
 def static(name: str) -> str:

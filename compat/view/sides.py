@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.escaping import visible
-from compat.plan.facts import Operator, SourceLine, State
-from compat.report.context import ReportContext
-from compat.report.frames import frame
+from compat.plan.facts import Operator, State
 from compat.report.json_report import plain
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, key_groups_of_subtask
 from compat.view.layers import Side
+from compat.view.order import groups_in_order, problems_first
+from compat.view.sources import Sources
 
 Json = dict[str, Any]
 
@@ -29,10 +29,13 @@ KIND_WORDS = {
 }
 
 
-def side_values(side: Side, context: ReportContext) -> Json:
-    """The program of one side, plain."""
+def side_values(side: Side, sources: Sources, ranks: Mapping[str, tuple[int, int]] | None = None) -> Json:
+    """The program of one side, plain. ``order`` and ``vertex_order`` are the indices of its operators and vertices in the
+    order in which tables list them, by :func:`~compat.view.order.ranks`."""
     program = side.program
-    places = {member: index for index, members in enumerate(side.vertex_members()) for member in members}
+    groups = side.vertex_members()
+    places = {member: index for index, members in enumerate(groups) for member in members}
+    order = problems_first(program.operators, ranks or {})
     return {
         "name": visible(program.name),
         "kind": KIND_WORDS.get(program.kind, program.kind),
@@ -41,9 +44,11 @@ def side_values(side: Side, context: ReportContext) -> Json:
         "settings": pairs(program.settings),
         "summary": _summary(side),
         "operators": [
-            _operator(operator, places.get(index), context) for index, operator in enumerate(program.operators)
+            _operator(operator, places.get(index), sources) for index, operator in enumerate(program.operators)
         ],
         "vertices": _vertices(side),
+        "order": order,
+        "vertex_order": groups_in_order(groups, order) if ranks else list(range(len(groups))),
     }
 
 
@@ -59,7 +64,7 @@ def _summary(side: Side) -> str:
 _PLURALS = {"vertex": "vertices"}
 
 
-def _operator(operator: Operator, vertex: int | None, context: ReportContext) -> Json:
+def _operator(operator: Operator, vertex: int | None, sources: Sources) -> Json:
     return {
         "name": visible(operator.name),
         "kind": visible(operator.kind.replace("_", " ")),
@@ -71,13 +76,21 @@ def _operator(operator: Operator, vertex: int | None, context: ReportContext) ->
         "max_parallelism": operator.max_parallelism,
         "max_parallelism_configured": operator.max_parallelism_configured,
         "vertex": vertex,
-        "source": source_values(operator.source, context),
+        "source": sources.at(operator.source),
+        "description": _optional(operator.description),
+        "code": _code(operator),
         "has_state": operator.has_state,
         "states": None if operator.states is None else [_state(state) for state in operator.states],
         "states_unknown": None if operator.states_unknown is None else visible(operator.states_unknown),
         "merged": [visible(uid) for uid, _ in operator.merged_uids],
         "detail": pairs(operator.detail),
     }
+
+
+def _code(operator: Operator) -> list[list[str]]:
+    """The user's code in an operator that Flink built: what it is for, and its class and method."""
+    found = [("function", operator.function), *(("key selector", selector) for selector in operator.key_selectors)]
+    return [[title, visible(str(code))] for title, code in found if code is not None]
 
 
 def _state(state: State) -> Json:
@@ -148,14 +161,3 @@ def _clipped(text: str) -> str:
 
 def _optional(text: Any) -> str | None:
     return None if text is None else visible(str(text))
-
-
-def source_values(place: SourceLine | None, context: ReportContext, added: str | None = None) -> Json | None:
-    """A place in a program and the lines around it."""
-    if place is None:
-        return None
-    lines = [
-        {"number": line.number, "text": line.text, "mark": line.mark, "added": line.added}
-        for line in frame(context, place, added)
-    ]
-    return {"place": visible(str(place)), "lines": lines}

@@ -11,7 +11,7 @@ from typing import Any
 
 _MODULES = {
     "async_data_stream": ("AsyncDataStream",),
-    "checkpoint_config": ("CheckpointConfig",),
+    "checkpoint_config": ("CheckpointConfig", "ExternalizedCheckpointCleanup"),
     "checkpoint_storage": (
         "CheckpointStorage",
         "CustomCheckpointStorage",
@@ -69,11 +69,15 @@ _MODULES = {
     "state_backend": (
         "CustomStateBackend",
         "EmbeddedRocksDBStateBackend",
+        "FsStateBackend",
         "HashMapStateBackend",
+        "MemoryStateBackend",
         "PredefinedOptions",
+        "RocksDBStateBackend",
         "StateBackend",
     ),
     "stream_execution_environment": ("StreamExecutionEnvironment",),
+    "time_characteristic": ("TimeCharacteristic",),
     "time_domain": ("TimeDomain",),
     "timerservice": ("TimerService",),
     "window": (

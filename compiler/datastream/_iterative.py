@@ -18,6 +18,8 @@ __all__ = ["ConnectedIterativeStreams", "IterativeStream"]
 class IterativeStream(DataStream):
     """The head of a loop: the records of a stream, and those that ``close_with`` leads back."""
 
+    __module__ = "pyflink.datastream.data_stream"
+
     def __init__(self, stream: DataStream, max_wait_ms: int = 0) -> None:
         environment, upstream = stream._environment, stream._transformation
         made = environment.pipeline.add(
@@ -49,6 +51,8 @@ class IterativeStream(DataStream):
 
 class ConnectedIterativeStreams(ConnectedStreams):
     """The input of a loop connected with its feedback."""
+
+    __module__ = "pyflink.datastream.data_stream"
 
     def __init__(self, stream: DataStream, feedback_type: Any, max_wait_ms: int) -> None:
         environment, upstream = stream._environment, stream._transformation

@@ -26,6 +26,8 @@ class MultipleConnectedStreams:
     The function has a method ``process_element(input, value, ctx)``; inputs are counted from 1.
     """
 
+    __module__ = "pyflink.datastream.data_stream"
+
     def __init__(self, environment: StreamExecutionEnvironment, *streams: DataStream) -> None:
         self._environment = environment
         self._streams = streams

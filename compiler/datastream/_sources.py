@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from compat.compiler.datastream import _build
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._stream import DataStream, DataStreamSource
+from compat.compiler.datastream._versions import only
+from compat.compiler.datastream.common.io import TextInputFormat
+from compat.compiler.datastream.common.typeinfo import Types
 from compat.compiler.errors import ProgramError
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.model import LegacySource, Source
@@ -39,6 +42,27 @@ class Sources:
             bounded=True,
             parallel=True,
         )
+
+    @only("1.20")
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
+        """The lines of a file, read once: one operator watches it, another reads (Flink: ``readTextFile``)."""
+        lines = TextInputFormat(file_path, charset_name)
+        found = self._legacy_source(
+            "Custom File Source",
+            ops.FileMonitor(function=lines),
+            _build.pickled(),
+            bounded=True,
+            parallel=False,
+        )
+        read = _build.one_input(
+            self._environment(),
+            found._id,
+            "Split Reader: Custom File Source",
+            Types.STRING(),
+            ops.FileSplitReader(function=lines),
+            chaining=ChainingStrategy.HEAD,
+        )
+        return DataStream(self._environment(), read.id)
 
     def add_source(
         self,

@@ -350,3 +350,5 @@ class DataStream(StreamOutputs, OperatorSettings):
 
 class DataStreamSource(DataStream):
     """The stream that a source makes. Flink: ``DataStreamSource``."""
+
+    __module__ = "pyflink.datastream.data_stream"

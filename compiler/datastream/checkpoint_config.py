@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from compat.compiler.configuration import (
@@ -11,6 +12,8 @@ from compat.compiler.configuration import (
     UNALIGNED_FORCED,
     parse_duration,
 )
+from compat.compiler.datastream._versions import only
+from compat.compiler.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage, storage_of
 from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -19,7 +22,7 @@ from compat.compiler.errors import illegal_argument
 if TYPE_CHECKING:
     from compat.compiler.datastream.common.time import Duration
 
-__all__ = ["CheckpointConfig"]
+__all__ = ["CheckpointConfig", "ExternalizedCheckpointCleanup"]
 
 TIMEOUT = "execution.checkpointing.timeout"
 MIN_PAUSE = "execution.checkpointing.min-pause"
@@ -31,8 +34,21 @@ ALIGNED_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 _SHORTEST = 10
 
 
+class ExternalizedCheckpointCleanup(Enum):
+    """Whether the last checkpoints stay when a job is cancelled (Flink up to 1.20)."""
+
+    DELETE_ON_CANCELLATION = 0
+    RETAIN_ON_CANCELLATION = 1
+    NO_EXTERNALIZED_CHECKPOINTS = 2
+
+
 class CheckpointConfig:
     """Reads and writes the checkpoint options of the environment that it belongs to. Times are milliseconds."""
+
+    DEFAULT_MODE = only("1.20")(CheckpointingMode.EXACTLY_ONCE)
+    DEFAULT_TIMEOUT = only("1.20")(600_000)
+    DEFAULT_MIN_PAUSE_BETWEEN_CHECKPOINTS = only("1.20")(0)
+    DEFAULT_MAX_CONCURRENT_CHECKPOINTS = only("1.20")(1)
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
@@ -114,6 +130,36 @@ class CheckpointConfig:
         text = self._configuration.get_string(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS")
         return ExternalizedCheckpointRetention[text.strip().upper().replace("-", "_")]
 
+    @only("1.20")
+    def enable_externalized_checkpoints(self, cleanup_mode: ExternalizedCheckpointCleanup) -> CheckpointConfig:
+        return self.set_externalized_checkpoint_cleanup(cleanup_mode)
+
+    @only("1.20")
+    def set_externalized_checkpoint_cleanup(self, cleanup_mode: ExternalizedCheckpointCleanup) -> CheckpointConfig:
+        self._configuration.set_string(RETENTION, cleanup_mode.name)
+        return self
+
+    @only("1.20")
+    def get_externalized_checkpoint_cleanup(self) -> ExternalizedCheckpointCleanup:
+        return ExternalizedCheckpointCleanup[self.get_externalized_checkpoint_retention().name]
+
+    @only("1.20")
+    def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
+        """Where checkpoints go."""
+        for key, value in storage.options().items():
+            self._configuration.set_string(key, value)
+        return self
+
+    @only("1.20")
+    def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """Let checkpoints go to files in a directory."""
+        return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
+
+    @only("1.20")
+    def get_checkpoint_storage(self) -> CheckpointStorage | None:
+        """Where checkpoints go; None where nothing was said about it."""
+        return storage_of(self._configuration.to_dict())
+
     def is_unaligned_checkpoints_enabled(self) -> bool:
         return self._configuration.get_boolean(UNALIGNED, False)
 
@@ -124,20 +170,23 @@ class CheckpointConfig:
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
+    @only("2.3")
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
+        """How long a barrier may wait before the checkpoint goes on unaligned."""
+        return self.set_alignment_timeout(alignment_timeout)
+
+    @only("2.3")
+    def get_aligned_checkpoint_timeout(self) -> Duration:
+        return self.get_alignment_timeout()
+
+    def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """How long a barrier may wait before the checkpoint goes on unaligned."""
         return self._milliseconds(ALIGNED_TIMEOUT, alignment_timeout.to_millis())
 
-    def get_aligned_checkpoint_timeout(self) -> Duration:
+    def get_alignment_timeout(self) -> Duration:
         from compat.compiler.datastream.common.time import Duration
 
         return Duration.of_millis(self._duration(ALIGNED_TIMEOUT, 0))
-
-    def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        return self.set_aligned_checkpoint_timeout(alignment_timeout)
-
-    def get_alignment_timeout(self) -> Duration:
-        return self.get_aligned_checkpoint_timeout()
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
         self._configuration.set_boolean(UNALIGNED_FORCED, force_unaligned_checkpoints)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from compat.compiler.errors import illegal_argument
@@ -101,6 +102,16 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
     def __str__(self) -> str:
         return f"FileSystemCheckpointStorage({self._path})"
+
+
+def storage_of(options: Mapping[str, str]) -> CheckpointStorage | None:
+    """The storage that a job's options choose; None where they choose none."""
+    kind, directory = options.get(_STORAGE), options.get(_DIRECTORY)
+    if kind == "jobmanager":
+        return JobManagerCheckpointStorage(directory)
+    if kind in (None, "filesystem"):
+        return None if directory is None else FileSystemCheckpointStorage(directory)
+    return CustomCheckpointStorage(kind)
 
 
 class CustomCheckpointStorage(CheckpointStorage):

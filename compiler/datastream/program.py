@@ -18,6 +18,7 @@ from compat.compiler.configuration import normal_key
 from compat.compiler.errors import ProgramError
 from compat.compiler.job import Executor
 from compat.compiler.transformations.pipeline import IdCounter
+from compat.compiler.versions import LATEST_FLINK
 
 
 class Program:
@@ -25,7 +26,7 @@ class Program:
 
     ``executor`` takes the jobs; None refuses them. ``options`` are those that every environment starts with, as with
     ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
-    processors.
+    processors. ``flink`` is the version of Flink whose PyFlink the program is written for.
     """
 
     def __init__(
@@ -34,8 +35,10 @@ class Program:
         *,
         options: Mapping[str, str] | None = None,
         parallelism: int | None = None,
+        flink: str = LATEST_FLINK,
     ) -> None:
         self.executor = executor
+        self.flink = flink
         self.counter = IdCounter()
         self.options = {normal_key(key): text for key, text in (options or {}).items()}
         self._parallelism = parallelism

@@ -17,14 +17,18 @@ from compat.compiler.configuration import (
 )
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._sources import Sources
+from compat.compiler.datastream._versions import only
 from compat.compiler.datastream.checkpoint_config import CheckpointConfig
 from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.common.execution_config import ExecutionConfig
 from compat.compiler.datastream.common.job_execution_result import DetachedJobExecutionResult, JobExecutionResult
+from compat.compiler.datastream.common.restart_strategy import RestartStrategyConfiguration
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.datastream.program import current_program
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
+from compat.compiler.datastream.state_backend import StateBackend
+from compat.compiler.datastream.time_characteristic import TimeCharacteristic
 from compat.compiler.errors import illegal_argument, illegal_state
 from compat.compiler.job import Job
 from compat.compiler.transformations.alignment import align
@@ -41,6 +45,7 @@ __all__ = ["StreamExecutionEnvironment"]
 
 ATTACHED = "execution.attached"
 CHANGELOG = "state.changelog.enabled"
+TIME_CHARACTERISTIC = "pipeline.time-characteristic"
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 PYTHON_FILES = "python.files"
 PYTHON_REQUIREMENTS = "python.requirements"
@@ -60,11 +65,14 @@ class StreamExecutionEnvironment(Sources):
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self.program = current_program()
-        self.configuration = Configuration.from_dict(self.program.options)
+        self.configuration = Configuration()
+        for key, value in self.program.options.items():
+            self.configuration.set_string(key, value)
         if configuration is not None:
             self.configuration.add_all(configuration)
         self.pipeline = Pipeline(self.program.counter)
         self.job_listeners: list[Any] = []
+        self._state_backend: StateBackend | None = None
 
     def __reduce__(self) -> Any:
         """Refused: it belongs to the program that builds the job, not to the functions that run in it."""
@@ -120,6 +128,53 @@ class StreamExecutionEnvironment(Sources):
         if not self.configuration.get_boolean(BUFFER_TIMEOUT_ENABLED, True):
             return -1
         return parse_duration(self.configuration.get_string(BUFFER_TIMEOUT, "100 ms"))
+
+    @only("1.20")
+    def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
+        """Whether watermarks come by themselves: every 200 ms, or not at all in processing time."""
+        self.get_config().set_auto_watermark_interval(0 if characteristic is TimeCharacteristic.ProcessingTime else 200)
+        self.configuration.set_string(TIME_CHARACTERISTIC, characteristic.name)
+
+    @only("1.20")
+    def get_stream_time_characteristic(self) -> TimeCharacteristic:
+        return TimeCharacteristic[self.configuration.get_string(TIME_CHARACTERISTIC, "EventTime")]
+
+    @only("1.20")
+    def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
+        """Where working state lives; backends of the old kind also say where checkpoints go."""
+        for key, value in state_backend.options().items():
+            self.configuration.set_string(key, value)
+        self._state_backend = state_backend
+        return self
+
+    @only("1.20")
+    def get_state_backend(self) -> StateBackend | None:
+        """The state backend that was set; None where none was."""
+        return self._state_backend
+
+    @only("1.20")
+    def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> None:
+        """What happens after a failure of the job."""
+        self.get_config().set_restart_strategy(restart_strategy_configuration)
+
+    @only("1.20")
+    def get_restart_strategy(self) -> RestartStrategyConfiguration:
+        """What happens after a failure of the job; the cluster's way where the program sets none."""
+        return self.get_config().get_restart_strategy()
+
+    @only("1.20")
+    def add_default_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> None:
+        self.get_config().add_default_kryo_serializer(type_class_name, serializer_class_name)
+
+    @only("1.20")
+    def register_type_with_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> None:
+        self.get_config().register_type_with_kryo_serializer(type_class_name, serializer_class_name)
+
+    @only("1.20")
+    def register_type(self, type_class_name: str) -> None:
+        """Name a class to Flink's own serializers and to Kryo; nothing here is serialized by them."""
+        self.get_config().register_pojo_type(type_class_name)
+        self.get_config().register_kryo_type(type_class_name)
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Run every operator in threads of its own. PyFlink's merging of Python operators is another switch."""

@@ -14,7 +14,7 @@ from compat.compiler.transformations.pipeline import Pipeline
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
-_STRATEGIES = {
+STRATEGIES = {
     "disable": ChainingStrategy.NEVER,
     "new_chain": ChainingStrategy.HEAD,
     "always": ChainingStrategy.ALWAYS,
@@ -101,12 +101,12 @@ def _buffer_timeout(transformation: Transformation, value: int, parallel: bool) 
 
 
 def _chaining(transformation: Transformation, value: str, parallel: bool) -> dict[str, Any]:
-    if value not in _STRATEGIES:
+    if value not in STRATEGIES:
         raise illegal_argument(
-            f"Unknown chaining {value!r}. Known: {', '.join(sorted(_STRATEGIES))}.",
+            f"Unknown chaining {value!r}. Known: {', '.join(sorted(STRATEGIES))}.",
         )
     if isinstance(transformation, PhysicalTransformation | Sink):
-        return {"chaining": _STRATEGIES[value]}
+        return {"chaining": STRATEGIES[value]}
     return {}
 
 

@@ -6,8 +6,9 @@ grow geometrically, and a row is rewritten a logarithmic number of times. All of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +27,10 @@ _FILE_ROWS = 1_000_000
 _FILE_BYTES = 256 * 1024 * 1024
 
 
-def compact(log: SnapshotLog, token: str, pickled: frozenset[str] = frozenset()) -> int:
+def compact(log: SnapshotLog, metadata: Mapping[str, Any], pickled: frozenset[str] = frozenset()) -> int:
     """Merge the younger files of a log, or all; gives how many files were merged.
 
-    Versions before this one keep what they had. ``token`` is that of the log's last epoch, ``pickled`` are the operators
+    Versions before this one keep what they had. ``metadata`` is that of the log's last epoch, ``pickled`` are the operators
     whose keys are pickled. Tombstones go once nothing older can hold what they remove; a replica that is further behind than
     that starts anew.
     """
@@ -37,7 +38,7 @@ def compact(log: SnapshotLog, token: str, pickled: frozenset[str] = frozenset())
     merged = _tail(files)
     whole = len(merged) == len(files)
     fresh = [file for table in _merged(log, merged, pickled) for file in _write(log, table, drop_tombstones=whole)]
-    log.replace(merged, fresh, {"token": token, "floor": log.epoch if whole else log.floor})
+    log.replace(merged, fresh, {**metadata, "floor": log.epoch if whole else log.floor})
     return len(merged)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import LogFile, SnapshotLog
+from compat.state.regular import open_regular
 
 MOST_COMMITS = 5000
 """Older commits are not looked at."""
@@ -92,9 +92,8 @@ def _number(text: Any) -> int | None:
 def _commit(path: Path, version: int) -> list[dict[str, Any]] | None:
     file = path / "_delta_log" / f"{version:020d}.json"
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
-        with open(descriptor, encoding="utf-8") as lines:
-            text = lines.read(LARGEST_COMMIT)
+        with open_regular(file, links=False) as lines:
+            text = lines.read(LARGEST_COMMIT).decode("utf-8")
         return [action for line in text.splitlines() if isinstance(action := json.loads(line), dict)]
     except FileNotFoundError:
         return None

@@ -239,10 +239,19 @@ class SnapshotLog:
                 )
         return list(found.values())
 
-    def tokens(self) -> dict[int, str]:
-        """Who made each epoch from which a replica can follow the log."""
+    def tokens(self, subtask: str = "") -> dict[int, str]:
+        """Who made each epoch from which a replica can follow the log; that of a subtask follows one run of it."""
         floor = self.floor
-        return {each["epoch"]: each.get("token", "") for each in self.checkpoints() if each["epoch"] >= floor}
+        return {
+            each["epoch"]: as_run_of(each.get("token", ""), each.get("runs", {}).get(subtask, ""))
+            for each in self.checkpoints()
+            if each["epoch"] >= floor
+        }
+
+    def runs(self) -> dict[str, str]:
+        """The runs of subtasks that the last epoch is made of, by the subtask's name."""
+        found: dict[str, str] = next(iter(self.checkpoints()), {}).get("runs", {})
+        return found
 
     def files(self) -> list[LogFile]:
         """The data files of the version, oldest epoch first."""
@@ -306,6 +315,11 @@ class SnapshotLog:
             yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
 
 
+def as_run_of(token: str, run: str) -> str:
+    """The token of an attempt at an epoch, as one run of a subtask carries it."""
+    return f"{token}.{run}" if run else token
+
+
 def _is_checkpoint(file: Path) -> bool:
     """True for a Delta checkpoint, which holds all of a version in one file."""
     return file.name.endswith(".checkpoint.parquet")
@@ -341,7 +355,7 @@ def _apart(files: Sequence[LogFile]) -> Iterator[list[LogFile]]:
 
 
 def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
-    known = ("token", "records")
+    known = ("token", "records", "runs")
     return {key: json.loads(entry[key]) for key in known if key in entry}
 
 

@@ -7,6 +7,8 @@ import stat
 from dataclasses import dataclass
 from typing import Protocol
 
+from compat.state.regular import open_regular
+
 
 class Storage(Protocol):
     """Files by their paths. What goes wrong is raised as `OSError` or `ValueError`."""
@@ -36,9 +38,7 @@ class LocalFiles:
 
     def read(self, path: str, start: int, length: int) -> bytes:
         """A piece of a file."""
-        with open(path, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ValueError("not a regular file")
+        with open_regular(path) as file:
             file.seek(start)
             return file.read(length)
 

@@ -104,7 +104,7 @@ class InstantTypeInfo(BasicTypeInfo):
 
     __slots__ = ()
 
-    def __init__(self, basic_type: BasicType = BasicType.INSTANT) -> None:
+    def __init__(self, basic_type: BasicType) -> None:
         super().__init__(basic_type)
 
     def need_conversion(self) -> bool:
@@ -118,7 +118,7 @@ class InstantTypeInfo(BasicTypeInfo):
 
 
 BASIC_TYPES: dict[str, BasicTypeInfo] = {
-    basic.name: InstantTypeInfo() if basic is BasicType.INSTANT else BasicTypeInfo(basic) for basic in BasicType
+    basic.name: InstantTypeInfo(basic) if basic is BasicType.INSTANT else BasicTypeInfo(basic) for basic in BasicType
 }
 
 
@@ -148,14 +148,15 @@ class DateTypeInfo(SqlTimeTypeInfo):
 
     __slots__ = ()
     kind: ClassVar[str] = "SQL_DATE"
+    EPOCH_ORDINAL: ClassVar[int] = 719_163
 
-    def to_internal_type(self, obj: Any) -> Any:
-        return None if obj is None else obj.toordinal() - 719_163
+    def to_internal_type(self, d: Any) -> Any:
+        return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, v: Any) -> Any:
         from datetime import date
 
-        return None if obj is None else date.fromordinal(obj + 719_163)
+        return None if v is None else date.fromordinal(v + self.EPOCH_ORDINAL)
 
     def __str__(self) -> str:
         return "Date"
@@ -169,20 +170,21 @@ class TimeTypeInfo(SqlTimeTypeInfo):
 
     __slots__ = ()
     kind: ClassVar[str] = "SQL_TIME"
+    EPOCH_ORDINAL: ClassVar[int] = 0
 
-    def to_internal_type(self, obj: Any) -> Any:
-        if obj is None:
+    def to_internal_type(self, t: Any) -> Any:
+        if t is None:
             return None
-        offset = obj.utcoffset()
+        offset = t.utcoffset()
         shift = 0 if offset is None else (offset.days * 86_400 + offset.seconds) * 1_000_000 + offset.microseconds
-        return ((obj.hour * 60 + obj.minute) * 60 + obj.second) * 1_000_000 + obj.microsecond - shift
+        return ((t.hour * 60 + t.minute) * 60 + t.second) * 1_000_000 + t.microsecond - shift
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, t: Any) -> Any:
         from datetime import time
 
-        if obj is None:
+        if t is None:
             return None
-        seconds, microseconds = divmod(obj, 1_000_000)
+        seconds, microseconds = divmod(t, 1_000_000)
         minutes, seconds = divmod(seconds, 60)
         hours, minutes = divmod(minutes, 60)
         return time(hours % 24, minutes, seconds, microseconds)
@@ -203,18 +205,18 @@ class TimestampTypeInfo(SqlTimeTypeInfo):
     __slots__ = ()
     kind: ClassVar[str] = "SQL_TIMESTAMP"
 
-    def to_internal_type(self, obj: Any) -> Any:
+    def to_internal_type(self, dt: Any) -> Any:
         from datetime import UTC, datetime, timedelta
 
-        if obj is None:
+        if dt is None:
             return None
-        aware = obj.replace(tzinfo=UTC) if obj.tzinfo is None else obj
+        aware = dt.replace(tzinfo=UTC) if dt.tzinfo is None else dt
         return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, ts: Any) -> Any:
         from datetime import datetime, timedelta
 
-        return None if obj is None else datetime(1970, 1, 1) + timedelta(microseconds=obj)
+        return None if ts is None else datetime(1970, 1, 1) + timedelta(microseconds=ts)
 
     def __str__(self) -> str:
         return "Timestamp"

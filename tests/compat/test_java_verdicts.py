@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
-from compat.check.findings import Level, Report, Verdict
-from compat.comparison import Comparison, decide
-from compat.loader.inputs import Input, InputKind
-from compat.plan.facts import facts_of
-from compat.plan.model import Plan, Refused
-from compat.savepoint.load import read_old
-from compat.savepoint.names import Names, of_program
-from compat.sides import Savepoint
 from tests.compat.loader.jvm.golden import program, records, savepoint
 from tests.compat.loader.jvm.support import built as built_by
 from tests.compat.loader.jvm.support import flink_of
+from tests.compat.verdicts import Pair, plan, verdict, wrong
 
 VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
 SIZE = 12
@@ -36,30 +28,9 @@ KNOWN: dict[tuple[str, str], str] = {
 }
 """Verdicts that are wrong, by version and name, with the reason."""
 
-NOT_TOLD = {"CMP415", "CMP713"}
-"""Rules that say what a savepoint alone does not tell."""
-
-Record = dict[str, Any]
-
 
 def names(version: str) -> list[str]:
     return [name for known, name in records() if known == version]
-
-
-class Pair:
-    """A pair as Flink built it: the plans, and what became of OLD's state in NEW, from the program and the savepoint."""
-
-    def __init__(self, old: Plan | Refused, new: Plan | Refused, answers: dict[str, Any]) -> None:
-        self.old, self.new, self.answers = old, new, answers
-
-
-def plan(outcome: Any, name: str) -> Plan | Refused:
-    from compat.loader.jvm.plans import plan_of, refused_of
-
-    if outcome.crash is not None:
-        assert outcome.crash.refused, outcome.crash
-        return refused_of(outcome.crash, "2.3.0", name)
-    return plan_of(outcome.jobs[-1], name)
 
 
 def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
@@ -72,9 +43,9 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     after = after or before
     flinks = flink_of(before), flink_of(after)
     options = JvmOptions(options={})
-    wanted = names(version)
-    for first in range(0, len(wanted), SIZE):
-        part = wanted[first : first + SIZE]
+    all_names = names(version)
+    for first in range(0, len(all_names), SIZE):
+        part = all_names[first : first + SIZE]
         olds = build_all([program(before, name, "old") for name in part], flinks[0], java, options)
         wanted: list[dict[str, Restore]] = []
         for name, old in zip(part, olds, strict=True):
@@ -98,39 +69,9 @@ def version(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def pairs(version: str, java: Any) -> dict[str, Pair]:
-    return dict(built(version, java))
-
-
-def verdict(pair: Pair, mode: str, version: str, name: str, attempt: str) -> Report:
-    """The report on a pair, on the state backend and with the flag of a recorded restore."""
-    backend, _, allowed = attempt.partition("+")
-    new = pair.new
-    if isinstance(new, Plan):
-        new = msgspec.structs.replace(new, settings={**new.settings, "state.backend.type": backend})
-    old: Plan | Refused | Savepoint = pair.old
-    if mode != "programs":
-        path = str(savepoint(version.partition("-to-")[0], name))
-        names = Names()
-        if mode == "savepoint and names":
-            assert isinstance(pair.old, Plan)
-            names = of_program(facts_of(pair.old, name="old", kind="program"))
-        old = Savepoint(read_old(Input(path, path, InputKind.SAVEPOINT), names))
-    answers = pair.answers.get(mode.partition(" ")[0])
-    return decide(old, new, Comparison("old", "new", allow_non_restored=bool(allowed)), {}, answers)
-
-
-def wrong(report: Report, record: Record, mode: str) -> str:
-    """In which way a verdict is wrong; nothing if it is right."""
-    fine = report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION)
-    open_questions = {finding.rule for finding in report.findings if finding.level is Level.UNKNOWN}
-    if mode == "savepoint" and report.verdict is Verdict.UNKNOWN and open_questions <= NOT_TOLD:
-        return ""
-    warned = any(finding.level is Level.WARNING for finding in report.findings)
-    if record["outcome"] != "running":
-        return "a failure is called compatible" if fine else ""
-    if record.get("silentlyWrong") or record.get("stateDropped"):
-        return "a loss or an exchange is called compatible" if fine and not warned else ""
-    return "" if fine else "a false alarm"
+    found = dict(built(version, java))
+    assert list(found) == names(version)
+    return found
 
 
 @pytest.mark.parametrize("mode", ["programs", "savepoint", "savepoint and names"])
@@ -138,7 +79,7 @@ def test_the_verdict_says_what_flink_did(pairs: dict[str, Pair], version: str, m
     found = []
     for name, pair in pairs.items():
         for attempt, record in records()[version, name]["attempts"].items():
-            report = verdict(pair, mode, version, name, attempt)
+            report = verdict(pair, mode, savepoint(version.partition("-to-")[0], name), attempt)
             how = wrong(report, record, mode)
             if how and (version, name) not in KNOWN:
                 rules = sorted({finding.rule for finding in report.findings})

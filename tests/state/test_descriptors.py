@@ -35,7 +35,7 @@ def add(left: int, right: int) -> int:
 
 CASES = [
     (ValueStateDescriptor("s", Types.LONG()), "VALUE", "Long"),
-    (ValueStateDescriptor("s"), "VALUE", "PickledByteArrayTypeInfo"),
+    (ValueStateDescriptor("s", None), "VALUE", "PickledByteArrayTypeInfo"),
     (ListStateDescriptor("s", Types.STRING()), "LIST", "List<String>"),
     (MapStateDescriptor("s", Types.STRING(), Types.INT()), "MAP", "Map<String, Integer>"),
     (ReducingStateDescriptor("s", add, Types.LONG()), "REDUCING", "Long"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import hidden
+from compat.check.identity import hidden
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
@@ -10,6 +10,9 @@ from compat.check.mapping import BY_GENERATED_ID, Pair
 from compat.check.pinning import free_id, tie, uid_call
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
+
+_MOST = 6
+"""Operators that a title names."""
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -19,11 +22,12 @@ def _find(check: Check) -> Iterator[Finding]:
     rightful = check.rightful
     pinned = {operator.id for operator in rightful.values()}
     pinned |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
+    causes = _causes(wrong, rightful)
     for pair in wrong:
-        yield _finding(pair, rightful.get(pair.old.id), pinned, check)
+        yield _finding(pair, rightful.get(pair.old.id), pinned, causes[pair.old.id], check)
 
 
-def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], check: Check) -> Finding:
+def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str, check: Check) -> Finding:
     old, new = pair.old, pair.new
     fixes: tuple[Fix, ...]
     if rightful is not None:
@@ -32,10 +36,11 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], check: Che
             # Two operators that claim one state would leave it to chance which of them gets it.
             fixes += free_id(new, old, check)
     elif pair.by == BY_GENERATED_ID:
+        starts = "its id is free" if new.id in pinned else "it starts empty"
         fixes = (
             Fix(
-                text=f"Give {new.label} a uid of its own, so that it starts empty, and restore with -n if the state of "
-                f"{old.label} may go.",
+                text=f"Give {new.label} a uid of its own, so that {starts}, and restore with -n if the state of {old.label} "
+                "may go.",
                 code=uid_call(new, check),
             ),
         )
@@ -61,7 +66,33 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], check: Che
         new=new,
         fixes=fixes,
         silent=True,
+        cause=cause,
     )
+
+
+def _causes(wrong: Sequence[Pair], rightful: Mapping[str, Operator]) -> dict[str, str]:
+    """What pairs have in common that pass state on, the one's to the next, by OLD's id: all of them in their order.
+
+    A pair comes before that of the operator which its state belongs to; the last one's may lose it, or be the first's.
+    """
+    takes = {pair.new.id: pair for pair in wrong}
+    after = {
+        pair.old.id: takes[owner.id]
+        for pair in wrong
+        if (owner := rightful.get(pair.old.id)) is not None and owner.id in takes
+    }
+    later = {pair.old.id for pair in after.values()}
+    found: dict[str, str] = {}
+    for first in sorted(wrong, key=lambda pair: pair.old.id in later):
+        row: dict[str, Pair] = {}
+        pair: Pair | None = first
+        while pair is not None and pair.old.id not in row and pair.old.id not in found:
+            row[pair.old.id] = pair
+            pair = after.get(pair.old.id)
+        told = [f"{pair.old.label} to {pair.new.label}" for pair in row.values()]
+        more = [f"{len(told) - _MOST} more"] if len(told) > _MOST else []
+        found |= dict.fromkeys(row, f"hand their state to one another: {', '.join([*told[:_MOST], *more])}")
+    return found
 
 
 RULE = Rule(

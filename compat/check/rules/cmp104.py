@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import WITHOUT_USER_HASH, edit, hidden
+from compat.check.identity import WITHOUT_USER_HASH, hidden
+from compat.check.pinning import edit
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from compat.check import writing
 from compat.check.findings import Fate, Fix, Level
-from compat.check.pinning import edit, hidden
+from compat.check.identity import hidden
+from compat.check.pinning import edit
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, similarity
 from compat.plan.facts import Operator, Program

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import hidden
+from compat.check.identity import hidden
 from compat.check.rule import Rule
 
 
@@ -16,7 +16,7 @@ def _find(check: Check) -> Iterator[Finding]:
     for new in check.mapping.fresh:
         if not new.has_state or new.id in successors or only_timers(new) or hidden(new):
             continue
-        source = new.kind in ("source", "legacy_source")
+        source = new.kind in ("source", "legacy_source", "file_monitor")
         yield check.finding(
             RULE,
             f"{new.label} finds no state in {check.old.name}",

@@ -1,9 +1,9 @@
-"""Operators whose id came out differently when the same program was built a second time, or is random to look at."""
+"""Operators whose id came out differently when the same program was built a second time, or is drawn by its code."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from compat.check import writing
 from compat.check.context import Check
@@ -35,17 +35,37 @@ def _find(check: Check) -> Iterator[Finding]:
                     ),
                 ),
             )
-    yield from _drawn(check)
+    told = [new for new in check.new.operators if new.has_state and new.detail.get("uid_drawn") is not None]
+    for new in told:
+        yield _made_anew(check, new, str(new.detail.get("uid_drawn")))
+    yield from _drawn(check, {new.uid for new in told})
 
 
-def _drawn(check: Check) -> Iterator[Finding]:
+def _made_anew(check: Check, new: Operator, by: str) -> Finding:
+    """An operator whose uid the program makes of what is another one at each start."""
+    return check.finding(
+        RULE,
+        f"the id of {new.name!r} is another one at every start",
+        consequence="State saved by one start of the program cannot be found by the next one.",
+        reason=f"The uid {new.uid!r} is made of what {by} gives.",
+        new=new,
+        fixes=(
+            Fix(
+                text="Write the uid as a fixed text, and let nothing random and no time decide it.",
+                code=f".uid({writing.text_of(writing.fresh_uid(new, set()))})",
+            ),
+        ),
+    )
+
+
+def _drawn(check: Check, told: Collection[str | None]) -> Iterator[Finding]:
     """Operators whose uids are the same but for a UUID in them: a connector that was given no prefix draws one."""
     if check.rebuilt:
         return
     fresh = {_without_uuid(new.uid): new for new in check.mapping.fresh if new.uid is not None}
     for old in check.mapping.lost:
         new = None if old.uid is None or not _UUID.search(old.uid) else fresh.get(_without_uuid(old.uid))
-        if new is None or new.uid is None:
+        if new is None or new.uid is None or new.uid in told:
             continue
         yield check.finding(
             RULE,

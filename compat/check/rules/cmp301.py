@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.identity import hidden
 from compat.check.mapping import Pair
-from compat.check.pinning import edit, hidden, leave_own_id
+from compat.check.pinning import edit, leave_own_id
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 from compat.state.assignment import Refusal
@@ -18,13 +19,14 @@ from compat.state.assignment import Refusal
 
 def _find(check: Check) -> Iterator[Finding]:
     changed: dict[tuple[int, int], list[Pair]] = {}
-    leaving = _leaving(check)
-    passed_over = {(pair.old.id, pair.new.id) for pair in check.mapping.shadowed}
-    apart = _at_odds_with_its_chain(pair for pair in check.mapping.pairs if pair.new.id not in leaving)
-    for conflict in check.mapping.refused(Refusal.CONFIGURED):
+    leaving = check.leaving
+    tied = {pair.new.id for pair in check.tied.values()}
+    passed_over = {(pair.old.id, pair.new.id) for pair in check.repaired.shadowed}
+    apart = _at_odds_with_its_chain(pair for pair in check.repaired.pairs if pair.new.id not in leaving)
+    for conflict in check.repaired.refused(Refusal.CONFIGURED):
         pair = conflict.pair
-        if pair.new.id in leaving:
-            continue
+        if pair.new.id in leaving or (pair.new.id in tied and (pair.old.id, pair.new.id) in passed_over):
+            continue  # an error of its own, whose edits settle this, too
         if (pair.old.id, pair.new.id) in passed_over:
             reason = (
                 f"The state comes by its user hash {pair.new.user_hash}, but Flink compares the max parallelism with what "
@@ -99,22 +101,13 @@ def _for(count: int) -> str:
     return "" if count == 1 else f", for {count} operators"
 
 
-def _leaving(check: Check) -> set[str]:
-    """Operators of NEW that have to take other state than the pairing gives them, which is an error of its own."""
-    moved: set[str] = set()
-    if not check.options.allow_non_restored:
-        moved = {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
-    moved |= {operator.id for operator in check.rightful.values()}
-    return moved | {pair.new.id for pair in check.mapping.stateful_pairs() if pair.old.id in check.doubtful}
-
-
 def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
     """The change that comes of the environment's own setting: the one of most operators, as it has one value only.
 
     None where other operators need the value that it has.
     """
     setting = check.new.settings.get("max_parallelism")
-    if any(pair.old.max_parallelism == pair.new.max_parallelism == setting for pair in check.mapping.pairs):
+    if any(pair.old.max_parallelism == pair.new.max_parallelism == setting for pair in check.repaired.pairs):
         return None
     changes = {change: len(pairs) for change, pairs in changed.items() if change[1] == setting}
     return max(changes, key=changes.__getitem__) if changes else None

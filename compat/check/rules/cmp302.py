@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import hidden
+from compat.check.identity import hidden
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 from compat.state.assignment import Refusal
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    pairs = [conflict.pair for conflict in check.mapping.refused(Refusal.BELOW_PARALLELISM)]
+    conflicts = check.repaired.refused(Refusal.BELOW_PARALLELISM)
+    pairs = [conflict.pair for conflict in conflicts if conflict.pair.new.id not in check.leaving]
     everywhere = min((pair.old.max_parallelism for pair in pairs if not pair.new.parallelism_configured), default=0)
     for pair in pairs:
         limit = pair.old.max_parallelism

@@ -12,10 +12,10 @@ from compat.state.assignment import Refusal
 
 def _find(check: Check) -> Iterator[Finding]:
     told: set[str] = set()
-    for conflict in check.mapping.refused(Refusal.MIXED):
+    for conflict in check.repaired.refused(Refusal.MIXED):
         assert conflict.other is not None
         keyed, second = conflict.other, conflict.pair
-        if keyed.new.vertex in told or check.doubtful & {keyed.old.id, second.old.id}:
+        if keyed.new.vertex in told or check.leaving & {keyed.new.id, second.new.id}:
             continue
         told.add(keyed.new.vertex)
         recorded = sorted((keyed.old.max_parallelism, second.old.max_parallelism))

@@ -56,7 +56,7 @@ def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[C
         )
 
 
-_BY_PLACE = ("fields", "enum", "code")
+_BY_PLACE = ("fields", "declared", "enum", "code")
 
 
 def _consequence(level: Level, silent: bool) -> str:

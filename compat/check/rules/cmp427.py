@@ -9,6 +9,9 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
+_ROLLING = "reduce"
+"""Keeps what a function of the program's made of the values so far, under a name of Flink's."""
+
 
 def _find(check: Check) -> Iterator[Finding]:
     if check.new.language != "java" or check.old.snapshot is None or check.old.snapshot.types_known:
@@ -34,7 +37,8 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _of_the_program(operator: Operator) -> bool:
     """True for an operator that keeps state for code of the program's."""
-    return any(not state.built_in for state in operator.states or ()) or "window" in operator.detail
+    own = any(not state.built_in for state in operator.states or ())
+    return own or operator.kind == _ROLLING or "window" in operator.detail
 
 
 RULE = Rule(

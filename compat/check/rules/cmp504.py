@@ -20,7 +20,7 @@ def _find(check: Check) -> Iterator[Finding]:
         contradicted = change.pair.old.detail.get("contradicted_types", {})
         untold = [
             new
-            for old, new in change.kept
+            for old, new in (*change.kept, *change.elements)
             if old.type is None and new.type is not None and new.name not in contradicted
         ]
         if untold:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.plan.facts import Operator, State
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -21,21 +23,32 @@ def _find(check: Check) -> Iterator[Finding]:
         for name, why in pair.old.detail.get("contradicted_types", {}).items():
             yield check.finding(
                 RULE,
-                f"the bytes of state {name!r} of {pair.new.label} are not of the type {states[name].type}",
+                f"the bytes {_where(states[name])} of {pair.new.label} are not of the type {states[name].type}",
                 consequence="Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first "
                 "record, or reads wrong values.",
                 reason=f"A stored value has {why}.",
                 old=pair.old,
                 new=pair.new,
                 state=name,
-                fixes=(
-                    Fix(
-                        text="Keep the type that wrote the state, or put the new values into a state of another name.",
-                        code=writing.under_another_name(states[name]),
-                    ),
-                ),
+                fixes=(_fix(pair.new, states[name], check),),
                 silent=True,
             )
+
+
+def _where(state: State) -> str:
+    return "in the windows" if state.built_in else f"of state {state.name!r}"
+
+
+def _fix(operator: Operator, state: State, check: Check) -> Fix:
+    if state.built_in:
+        return Fix(
+            text="Keep the type of what windows hold, or give the new windows an operator with a uid of its own.",
+            code=uid_call(operator, check),
+        )
+    return Fix(
+        text="Keep the type that wrote the state, or put the new values into a state of another name.",
+        code=writing.under_another_name(state),
+    )
 
 
 RULE = Rule(

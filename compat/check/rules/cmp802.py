@@ -8,6 +8,7 @@ from compat.check import kafka
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.check.similarity import recorded
 from compat.plan.connectors import KafkaSource, OffsetRule
 
 
@@ -16,6 +17,8 @@ def _find(check: Check) -> Iterator[Finding]:
         added = kafka.only_in(new, old)
         if not added or new.starting.rule is OffsetRule.EARLIEST:
             continue
+        if recorded(pair.old) and not added.certain:
+            continue  # a savepoint has what was found, and not by which pattern
         what = kafka.listed(added.certain) if added.certain else f"what only {added.by_pattern!r} stands for"
         yield check.finding(
             RULE,

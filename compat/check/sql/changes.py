@@ -76,7 +76,7 @@ def sql_changes(check: Check) -> SqlChanges:
     """What changed its meaning between the programs of a check."""
     sql = "sql" in (check.old.language, check.new.language)
     pairs = [pair for pair in check.right_pairs if sql or (of_query(pair.old) and of_query(pair.new))]
-    kept = [pair for pair in pairs if pair.old.inputs]
+    kept = [pair for pair in pairs if pair.old.inputs and not _COLLECTS == pair.old.kind == pair.new.kind]
     origins = {id for pair in kept for id in _origins(pair.old, check.old)}
     sources = [
         pair
@@ -147,6 +147,8 @@ def _passed_on(change: MeaningChange, kept: Iterable[Pair], check: Check) -> Mea
     return MeaningChange(change.pair, tuple(replace(one, holds=holds) for one in change.differences))
 
 
+_COLLECTS = "CollectSinkOperator"
+"""Keeps rows that a query has found and nobody has fetched yet, as they are."""
 _UNTOLD = "It is no operator of a compiled plan, and Flink does not describe it"
 
 

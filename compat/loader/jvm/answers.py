@@ -176,6 +176,11 @@ def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
             )
 
 
+def _sentence(text: str) -> str:
+    """A sentence with a capital letter, unless it begins with the name of a class."""
+    return text if "." in text.split()[0] else text[:1].upper() + text[1:]
+
+
 def _is_fixed(part: Part) -> bool:
     """True for a part that no backend migrates: keys and namespaces place a value."""
     return part.name in (KEY, "NAMESPACE_SERIALIZER")
@@ -185,7 +190,7 @@ def _reasons(part: Part) -> Iterator[str]:
     found = differences(part.old, part.new)
     what = _PARTS.get(part.name, "value")
     for sentence in found:
-        yield sentence[:1].upper() + sentence[1:] if what == "value" else f"The {what}: {sentence}"
+        yield _sentence(sentence) if what == "value" else f"The {what}: {sentence}"
     if part.why:
         yield f"The {what}'s serializer cannot be asked: {part.why}."
     elif not found:

@@ -17,6 +17,7 @@ from typing import IO
 import jpype
 import msgspec
 
+from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
@@ -261,6 +262,7 @@ def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Ti
         if gateway is not None:
             frames = tuple(one for one in (gateway.stuck(),) if one is not None)
         out.write(Stuck(frames=frames))
+        end_all_below(os.getpid())
         os._exit(0)
 
     timer = threading.Timer(request.timeout, end)
@@ -295,6 +297,7 @@ def main(arguments: list[str]) -> None:
     """Read a request and then commands, a line each, from stdin; write messages to the first descriptor that is named."""
     descriptor = int(arguments[0].split(",")[0])
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
+    keep_orphans()
     commands = _Commands(sys.stdin.buffer)
     out = _Out(descriptor)
     place = _workplace(request)
@@ -311,6 +314,7 @@ def main(arguments: list[str]) -> None:
                 answer, built = _build(program, place, out)
         commands.done()
         out.write(answer)
+    end_all_below(os.getpid())
     if request.archive and isinstance(place, _Workplace):
         os.close(descriptor)
         java("java.lang.System").exit(0)  # the archive of classes is written at an orderly end

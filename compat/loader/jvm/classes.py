@@ -8,12 +8,22 @@ import jpype
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.bytecode import Walk
+from compat.loader.jvm.singletons import (
+    SCALA_ENUMERATION,
+    beside,
+    constants_of,
+    enumeration,
+    misread,
+    of_library,
+    one_only,
+)
 from compat.loader.jvm.usercode import UserClasses, classes_of
-from compat.plan.code import Writer, WrittenClass, WrittenField
+from compat.plan.code import Misread, Writer, WrittenClass, WrittenField
 
 _RUNTIME = "api.java.typeutils.runtime."
 _KRYO = f"{_RUNTIME}kryo.KryoSerializer"
 _POJO = f"{_RUNTIME}PojoSerializer"
+_CASE_CLASS = "api.scala.typeutils.CaseClassSerializer"
 _BY_VALUE = {f"{_RUNTIME}ValueSerializer": "type", f"{_RUNTIME}CopyableValueSerializer": "valueClass"}
 _BY_JAVA = ("runtime.state.JavaSerializer", "api.common.typeutils.base.JavaSerializer")
 _SERIALIZER = "api.common.typeutils.TypeSerializer"
@@ -23,7 +33,7 @@ _OF_ENUMS = f"{_ESOTERIC}serializers.DefaultSerializers$EnumSerializer"
 _OF_ITSELF = f"{_ESOTERIC}serializers.DefaultSerializers$KryoSerializableSerializer"
 _OF_RECORDS = f"{_ESOTERIC}serializers.RecordSerializer"
 _OF_JAVA = (f"{_ESOTERIC}serializers.JavaSerializer", f"{_ESOTERIC}serializers.ExternalizableSerializer")
-_ABSTRACT, _FINAL = 0x0400, 0x0010
+_ABSTRACT, _FINAL, _STATIC = 0x0400, 0x0010, 0x0008
 _DEPTH, _CLASSES = 12, 500
 _ANSWERS = ("compatibleAfterMigration", "incompatible", "compatibleWithReconfiguredSerializer")
 
@@ -64,6 +74,8 @@ class Written:
             return
         if is_a(given, _POJO):
             self._pojo(member(given, "clazz"), depth)
+        if is_a(given, _CASE_CLASS):
+            self._case_class(member(given, "tupleClass"), int(given.getArity()))
         for name, field in _BY_VALUE.items():
             if is_a(given, name):
                 self._own_writing(member(given, field), ("write", "read"), class_name(given))
@@ -127,6 +139,7 @@ class Written:
         serializer: str | None = None,
         digest: str | None = None,
         version: int | None = None,
+        misread: Misread | None = None,
     ) -> WrittenClass:
         name = str(cls.getName())
         return WrittenClass(
@@ -140,6 +153,7 @@ class Written:
             under=under,
             made=under is not None and name in self._made(),
             abstract=writer != "enum" and bool(int(cls.getModifiers()) & _ABSTRACT),
+            misread=misread,
         )
 
     def _pojo(self, cls: Java, depth: int) -> None:
@@ -154,21 +168,67 @@ class Written:
             )
             self._add(self._class(other, "pojo", str(cls.getName()), fields))
 
+    def _case_class(self, cls: Java, arity: int) -> None:
+        """A case class as Flink's API for Scala writes it: what its constructor takes, one value behind the other."""
+        if _mine(cls) is None:
+            return
+        fields = [
+            one for one in cls.getDeclaredFields() if not int(one.getModifiers()) & _STATIC and not one.isSynthetic()
+        ]
+        if len(fields) >= arity:
+            told = tuple(_field(str(one.getName()), one.getType()) for one in fields[:arity])
+            self._add(self._class(cls, "declared", None, told))
+
     def _kryo(self, kryo: Java, cls: Java, under: str | None, depth: int) -> None:
         """A class that Kryo writes, what its fields hold, and the classes that may stand in for it."""
         while cls.isArray():
             cls = cls.getComponentType()
-        if depth > _DEPTH or _mine(cls) is None or (str(cls.getName()), under) in self._found:
+        if depth > _DEPTH or (str(cls.getName()), under) in self._found:
+            return
+        if _mine(cls) is None:
+            self._of_library(kryo, cls)
             return
         enum = _enum(cls)
-        if enum is not None:
-            names = tuple(str(one.name()) for one in enum.getEnumConstants())
-            self._add(self._class(enum, "enum", None, constants=names))
+        if constants := constants_of(enum or cls):
+            names = tuple(str(java("java.lang.String").valueOf(one)) for one in constants)
+            if enum is not None:
+                names = tuple(str(one.name()) for one in constants)
+            self._add(self._class(enum or cls, "enum", None, constants=names, misread=misread(kryo, constants)))
             return
         self._directly(kryo, cls, under, depth)
         if under is None and not int(cls.getModifiers()) & _FINAL:
             for other in _below(cls):
                 self._kryo(kryo, other, str(cls.getName()), depth + 1)
+
+    def _of_library(self, kryo: Java, cls: Java) -> None:
+        """A class of a library: the objects of which there is one only, where Kryo makes others of them."""
+        for value, always in of_library(cls):
+            if (read := misread(kryo, [value])) is not None:
+                self._add(
+                    WrittenClass(
+                        name=class_name(value) or "",
+                        writer="fields",
+                        made=always,
+                        misread="broken" if always else read,
+                    )
+                )
+
+    def _enumerations(self, kryo: Java, user: Java, held: Java) -> None:
+        """The enumerations of Scala in the user's house, if a field of one of the user's classes holds a value of one."""
+        root = beside(user, SCALA_ENUMERATION)
+        if root is None or not str(held.getName()).startswith(f"{SCALA_ENUMERATION}$"):
+            return
+        for other in _below(root, user):
+            names, values = enumeration(other)
+            self._add(
+                self._class(
+                    other,
+                    "enum" if names else "unknown",
+                    str(held.getName()),
+                    constants=names,
+                    misread=misread(kryo, values),
+                )
+            )
 
     def _directly(self, kryo: Java, cls: Java, under: str | None, depth: int) -> None:
         """A class as the serializer writes it that Kryo has for it."""
@@ -184,9 +244,12 @@ class Written:
         if name == _OF_FIELDS:
             fields = [member(one, "field") for one in by.getFields()]
             told = tuple(_field(str(one.getName()), one.getType()) for one in fields)
-            if self._add(self._class(cls, "fields", under, told)):
+            only = one_only(cls)
+            read = None if only is None else misread(kryo, [only])
+            if self._add(self._class(cls, "fields", under, told, misread=read)):
                 for one in fields:
                     for held in _classes_in(one.getGenericType()):
+                        self._enumerations(kryo, cls, held)
                         self._kryo(kryo, held, None, depth + 1)
         elif name == _OF_RECORDS:
             parts = sorted(cls.getRecordComponents(), key=lambda part: str(part.getName()))
@@ -235,7 +298,17 @@ def _field(name: str, kind: Java) -> WrittenField:
     while part.isArray():
         part = part.getComponentType()
     fixed = part.isPrimitive() or bool(int(part.getModifiers()) & _FINAL) or part.isEnum()
-    return WrittenField(name=name, type=str(kind.getTypeName()), fixed=fixed)
+    return WrittenField(name=name, type=str(kind.getTypeName()), fixed=fixed, above=_above(kind))
+
+
+def _above(kind: Java) -> tuple[str, ...] | None:
+    """The classes above one; None for an interface, an array or a primitive type."""
+    if kind.isInterface() or kind.isArray() or kind.isPrimitive():
+        return None
+    names = []
+    while (kind := kind.getSuperclass()) is not None:
+        names.append(str(kind.getName()))
+    return tuple(names)
 
 
 def _classes_in(kind: Java) -> Iterator[Java]:
@@ -258,17 +331,18 @@ def _classes_in(kind: Java) -> Iterator[Java]:
                 yield one
 
 
-def _below(cls: Java) -> Iterator[Java]:
-    """The user's own classes of which an object may stand where a value of a class is declared."""
-    classes = _mine(cls)
+def _below(cls: Java, near: Java = None) -> Iterator[Java]:
+    """The user's own classes of which an object may stand where a value of a class is declared.
+
+    They are of one house with ``near``, which is the class itself unless that is one of a library.
+    """
+    near = cls if near is None else near
+    classes = _mine(near)
     if classes is None or int(cls.getModifiers()) & _FINAL or cls.isEnum():
         return
-    for name in classes.below(_slashed(cls)):
-        try:
-            other = java("java.lang.Class").forName(name.replace("/", "."), False, cls.getClassLoader())
-        except jpype.JException:
-            continue
-        if not int(other.getModifiers()) & _ABSTRACT:
+    for name in classes.below(_slashed(cls), _slashed(near)):
+        other = beside(near, name.replace("/", "."))
+        if other is not None and not int(other.getModifiers()) & _ABSTRACT:
             yield other
 
 

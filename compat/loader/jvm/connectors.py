@@ -9,6 +9,8 @@ from __future__ import annotations
 import jpype
 
 from compat.loader.jvm.bridge import FLINK, Java, class_name, member, text_or_none
+from compat.loader.jvm.bytecode import Walk
+from compat.loader.jvm.usercode import classes_of
 from compat.plan.connectors import (
     Connector,
     DeliveryGuarantee,
@@ -20,6 +22,7 @@ from compat.plan.connectors import (
     OffsetRule,
     OtherSink,
     OtherSource,
+    VersionedForm,
 )
 
 _KAFKA = FLINK + "connector.kafka."
@@ -27,6 +30,7 @@ _SOURCE_FACTORY = FLINK + "streaming.api.operators.SourceOperatorFactory"
 _SINK_FACTORIES = ("SinkWriterOperatorFactory", "CommitterOperatorFactory")
 _SINKS = FLINK + "streaming.runtime.operators.sink."
 _READER_HANDLED = {-1: OffsetRule.LATEST, -2: OffsetRule.EARLIEST, -3: OffsetRule.COMMITTED}
+_WRITES = ("serialize", "deserialize")
 _RULES = {
     "LatestOffsetsInitializer": OffsetRule.LATEST,
     "TimestampOffsetsInitializer": OffsetRule.TIMESTAMP,
@@ -50,10 +54,12 @@ def connector_of(factory: Java) -> Connector | None:
 def _source(source: Java) -> Connector:
     if class_name(source) == _KAFKA + "source.KafkaSource":
         return _kafka_source(source)
+    splits, enumerator = source.getSplitSerializer(), source.getEnumeratorCheckpointSerializer()
     return OtherSource(
         class_name=str(source.getClass().getName()),
-        split_serializer=class_name(source.getSplitSerializer()) or "",
-        enumerator_serializer=class_name(source.getEnumeratorCheckpointSerializer()) or "",
+        split_serializer=class_name(splits) or "",
+        enumerator_serializer=class_name(enumerator) or "",
+        forms=_forms(splits, enumerator),
     )
 
 
@@ -109,13 +115,33 @@ def _sink(sink: Java) -> Connector:
             guarantee=DeliveryGuarantee[str(member(sink, "deliveryGuarantee").name())],
             transactional_id_prefix=text_or_none(member(sink, "transactionalIdPrefix")),
         )
+    writer, committable = _serializer(sink, "getWriterStateSerializer"), _serializer(sink, "getCommittableSerializer")
     return OtherSink(
         class_name=str(sink.getClass().getName()),
-        writer_serializer=_serializer(sink, "getWriterStateSerializer"),
-        committable_serializer=_serializer(sink, "getCommittableSerializer"),
+        writer_serializer=class_name(writer),
+        committable_serializer=class_name(committable),
+        forms=_forms(writer, committable),
     )
 
 
-def _serializer(sink: Java, method: str) -> str | None:
-    """The class of a serializer that not every sink has."""
-    return class_name(getattr(sink, method)()) if hasattr(sink, method) else None
+def _serializer(sink: Java, method: str) -> Java:
+    """A serializer that not every sink has."""
+    return getattr(sink, method)() if hasattr(sink, method) else None
+
+
+def _forms(*serializers: Java) -> tuple[VersionedForm, ...]:
+    """The forms of versioned serializers; of one that does not tell its version there is none."""
+    return tuple(form for one in serializers if one is not None and (form := _form(one)) is not None)
+
+
+def _form(serializer: Java) -> VersionedForm | None:
+    try:
+        version = int(serializer.getVersion())
+    except (AttributeError, jpype.JException):
+        return None
+    name = class_name(serializer) or ""
+    loader, slashed = serializer.getClass().getClassLoader(), name.replace(".", "/")
+    digest = None
+    if loader is not None and classes_of(loader).here(slashed):
+        digest = Walk(classes_of(loader).seen_from(slashed), slashed).methods(slashed, _WRITES).digest()
+    return VersionedForm(class_name=name, version=version, digest=digest)

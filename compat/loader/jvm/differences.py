@@ -36,7 +36,10 @@ def between(old: SerializerSnapshot, new: SerializerSnapshot, where: str = "") -
     prefix = f"{where}: " if where else ""
     before, after = dict(old.details), dict(new.details)
     if old.class_name != new.class_name:
-        yield f"{prefix}{_name(old)} became {_name(new)}."
+        if _name(old) == _name(new):
+            yield f"{prefix}values of {_name(old)} are written by another serializer: {_writer(old)} became {_writer(new)}."
+        else:
+            yield f"{prefix}{_name(old)} became {_name(new)}."
         return
     for key in ("pojo_class", "serialized_class", "enum_class", "tuple_class", "case_class"):
         if before.get(key) != after.get(key):
@@ -104,6 +107,10 @@ def _schemas(old: str, new: str, prefix: str) -> Iterator[str]:
 def _name(snapshot: SerializerSnapshot) -> str:
     shape = of_snapshot(snapshot)
     return str(shape) if shape is not None else _short(snapshot.serializer or snapshot.class_name)
+
+
+def _writer(snapshot: SerializerSnapshot) -> str:
+    return (snapshot.serializer or snapshot.class_name).rpartition(".")[2].removesuffix("Snapshot")
 
 
 def _short(name: str) -> str:

@@ -6,12 +6,15 @@ import zipfile
 from collections.abc import Callable, Iterator
 
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.model import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.plan.facts import SourceLine
 
-_MAIN = (b"main", b"([Ljava/lang/String;)V")
+_MAIN = ("main", "([Ljava/lang/String;)V")
+_PUBLIC_STATIC = 0x0009
+_LIBRARIES = ("META-INF/", "org/apache/", "scala/", "kotlin/", "kotlinx/", "module-info")
 _LISTED = 5
 _MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
 
@@ -35,11 +38,19 @@ def check_jar(program: JarProgram) -> None:
 
 
 def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
+    """The classes that Java can start: the one of an ``object`` of Scala has a ``main`` that is not static."""
     for name in jar.namelist():
-        if name.endswith(".class") and not name.startswith(("META-INF/", "org/apache/", "module-info")):
-            code = jar.read(name)
-            if all(part in code for part in _MAIN):
-                yield name.removesuffix(".class").replace("/", ".")
+        if not name.endswith(".class") or name.startswith(_LIBRARIES):
+            continue
+        data = jar.read(name)
+        if not all(part.encode() in data for part in _MAIN):
+            continue
+        try:
+            main = ClassFile(data).by_signature.get(_MAIN)
+        except ClassFileError:
+            continue
+        if main is not None and main.access & _PUBLIC_STATIC == _PUBLIC_STATIC:
+            yield name.removesuffix(".class").replace("/", ".")
 
 
 def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:

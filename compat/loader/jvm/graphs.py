@@ -9,11 +9,13 @@ import msgspec
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, operator_of, text_or_none
 from compat.loader.jvm.connectors import connector_of
+from compat.loader.jvm.drawn import drawn_by
 from compat.loader.jvm.keys import selector_of
 from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 from compat.loader.jvm.places import Places
 from compat.loader.jvm.traits import given_of, traits_of
-from compat.loader.jvm.usercode import code_of
+from compat.loader.jvm.udfs import functions_of
+from compat.loader.jvm.usercode import classes_of, code_of
 
 _YIELDING = (
     "streaming.api.operators.YieldingOperatorFactory",
@@ -46,9 +48,9 @@ def configured(graph: Java, loader: Java) -> Iterator[Configured]:
 
 
 def nodes(
-    stream_graph: Java, operators: list[Configured], places: Places, states: Mapping[int, States]
+    stream_graph: Java, operators: list[Configured], places: Places, states: Mapping[int, States], loader: Java
 ) -> tuple[Node, ...]:
-    """The nodes of a StreamGraph by id. ``states`` are by node id."""
+    """The nodes of a StreamGraph by id. ``states`` are by node id; ``loader`` has the classes of the program."""
     by_node = {one.node: one for one in operators}
     lines = places.of_nodes(stream_graph.getStreamNodes())
     made = []
@@ -56,8 +58,16 @@ def nodes(
         id = int(one.getId())
         if id in by_node:
             node = _node(one, by_node[id], lines.get(id), states.get(id, States()))
-            made.append(msgspec.structs.replace(node, merged=places.merged_into(one)))
+            made.append(msgspec.structs.replace(node, merged=places.merged_into(one), drawn=_drawn(node, loader)))
     return tuple(sorted(made, key=lambda node: node.id))
+
+
+def _drawn(node: Node, loader: Java) -> str | None:
+    """The method that draws the uid of an operator anew at each start. State is not saved under a hash that users set."""
+    if node.uid is None or node.source is None or not node.source.class_name:
+        return None
+    name = node.source.class_name.replace(".", "/")
+    return drawn_by(classes_of(loader).seen_from(name), name, node.uid)
 
 
 def _node(node: Java, configured: Configured, place: JavaFrame | None, states: States) -> Node:
@@ -83,6 +93,7 @@ def _node(node: Java, configured: Configured, place: JavaFrame | None, states: S
         factory=class_name(factory) or "",
         operator=class_name(operator) or class_name(factory) or "",
         function=None if (given := given_of(factory, operator)) is None else code_of(given),
+        called=functions_of(factory, operator),
         state_keys=len(node.getStatePartitioners() or ()),
         key_selectors=tuple(
             selector_of(one, records, node.getStateKeySerializer())

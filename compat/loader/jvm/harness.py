@@ -14,6 +14,9 @@ from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.pyflink.operators import runs_python
 
 T = TypeVar("T")
+_PATIENCE = 4
+"""How often the time is given again to one that is at work, as the reflection of Scala's library is when it is first used."""
+_AT_WORK = 0.1
 _MOST_STATE = (1 << 31) - 1
 _MANAGED_MEMORY = 32 << 20
 _KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
@@ -53,7 +56,10 @@ class Bounds:
 
 
 def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
-    """The result of ``work``, done in a thread that is left behind when it takes too long. Raises OperatorFailed."""
+    """The result of ``work``, done in a thread that is left behind when it takes too long. Raises OperatorFailed.
+
+    The time is for one that waits for something; one that computes gets it a few times.
+    """
     result: list[T] = []
     failure: list[BaseException] = []
     started: list[Java] = []
@@ -70,15 +76,25 @@ def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
     worker = threading.Thread(target=run, daemon=True)
     worker.start()
     worker.join(bounds.timeout)
+    waited, before, worked = 1, 0.0, _worked(started)
+    while worker.is_alive() and waited < _PATIENCE and worked - before > _AT_WORK * bounds.timeout:
+        worker.join(bounds.timeout)
+        waited, before, worked = waited + 1, worked, _worked(started)
     if worker.is_alive():
         frames = list(user_frames(started[0].getStackTrace())) if started else []
         where = f", it was at {frames[0]}" if frames else ""
-        raise OperatorFailed(f"{what} did not end within {bounds.timeout:g} seconds{where}")
+        raise OperatorFailed(f"{what} did not end within {waited * bounds.timeout:g} seconds{where}")
     if failure:
         if isinstance(failure[0], jpype.JException):
             raise OperatorFailed(described(failure[0]), failure[0])
         raise failure[0]
     return result[0]
+
+
+def _worked(started: list[Java]) -> float:
+    """How many seconds a thread has had of a processor."""
+    times = java("java.lang.management.ManagementFactory").getThreadMXBean()
+    return max(int(times.getThreadCpuTime(started[0].getId())), 0) / 1e9 if started else 0.0
 
 
 def is_source(made: Java) -> bool:

@@ -43,7 +43,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
     job = Job(
         name=str(pipeline.getJobName()),
         flink=request.flink,
-        nodes=nodes(pipeline, operators, places, {node: one.states for node, one in found.items()}),
+        nodes=nodes(pipeline, operators, places, {node: one.states for node, one in found.items()}, loader),
         edges=edges(pipeline),
         vertices=vertices(graph),
         graph=graph_settings(pipeline),

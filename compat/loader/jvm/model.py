@@ -180,7 +180,9 @@ class Node(Struct, frozen=True, kw_only=True):
     """A StreamNode, with the id that its operator has in the JobGraph.
 
     ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
-    the JobVertex that runs it, ``source`` the line of the user's code that made it.
+    the JobVertex that runs it, ``source`` the line of the user's code that made it. ``called`` are the user's functions
+    that an operator of a query calls. ``drawn`` is the method that gives its
+    uid, if that is another one at each start.
     """
 
     id: int
@@ -201,6 +203,7 @@ class Node(Struct, frozen=True, kw_only=True):
     operator: str
     function: UserCode | None
     state_keys: int
+    called: tuple[UserCode, ...] = ()
     key_selectors: tuple[UserCode | None, ...] = ()
     key_serializer: str | None
     output_serializer: str | None
@@ -212,6 +215,7 @@ class Node(Struct, frozen=True, kw_only=True):
     coordinator: bool
     inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
+    drawn: str | None = None
     states: States = States()
     traits: Traits = Traits()
     connector: Connector | None = None

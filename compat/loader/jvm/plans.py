@@ -132,6 +132,7 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         detail=detail,
         connector=node.connector,
         function=node.function,
+        called=node.called,
         key_selectors=node.key_selectors,
         key=node.states.key,
     )
@@ -160,6 +161,8 @@ def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> mod
         detail["holding"] = node.states.holding
     if traits.timers is not None:
         detail["timers"] = traits.timers
+    if node.drawn is not None:
+        detail["uid_drawn"] = node.drawn
     if traits.asynchronous:
         detail["asynchronous"] = True
     if traits.bounds is not None:

@@ -15,6 +15,7 @@ from compat.loader.jvm.model import CompiledPlan, Crash, Request, SqlScript, Sta
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 
+_ROWS = "compat_rows_of_a_query"
 _MODE = "execution.runtime-mode"
 
 
@@ -35,6 +36,7 @@ class Session:
     def __init__(self, request: Request, loader: Java, modes: dict[str, str]) -> None:
         self.plan: Callable[[], str | None] = lambda: None
         self.statements: tuple[Statement, ...] = ()
+        self._ask = False
         self._request = request
         self._initial = {**request.options, **modes}
         settings = flink("table.api.EnvironmentSettings").newInstance()
@@ -53,6 +55,7 @@ class Session:
 
     def run(self, script: SqlScript) -> None:
         """Run all statements of a script. Raises StatementFailed."""
+        self._ask = sql_script.asks_only(script.text)
         for statement in sql_script.statements(script.text):
             try:
                 self._run(statement, Path(script.path).parent)
@@ -76,11 +79,12 @@ class Session:
             self._reset(config.getConfiguration(), key)
         elif (planned := sql_script.plan_statement(text)) is not None:
             self._planned(planned, statement, folder)
-        elif not sql_script.is_settings_list(text) and not sql_script.is_query(text):
+        elif not sql_script.is_settings_list(text) and (self._ask or not sql_script.is_query(text)):
             self.statements = tuple(sql_script.members(statement)) if sql_script.submits(text) else (statement,)
             self._renew()
             numbers = NodeNumbers(self._environment)
-            self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if sql_script.submits(text) else None
+            plans = sql_script.submits(text) or sql_script.is_query(text)
+            self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if plans else None
             self._environment.executeSql(text)
 
     def _planned(self, planned: sql_script.PlanStatement, statement: Statement, folder: Path) -> None:
@@ -115,12 +119,25 @@ class Session:
             return None
 
     def _compiled_plan(self, text: str) -> str:
-        """The plan of an INSERT or a statement set."""
+        """The plan of an INSERT or a statement set, or of a query as if its rows were written to a table."""
+        if sql_script.is_query(text):
+            return self._query_plan(text)
         inserts = sql_script.members(Statement(text=text, line=1, end_line=1))
         together = self._environment.createStatementSet()
         for insert in inserts:
             together.addInsertSql(insert.text)
         return str(together.compilePlan().asJsonString())
+
+    def _query_plan(self, text: str) -> str:
+        """The plan of a query: Flink writes none, but for one of an INSERT into a table of the same columns."""
+        rows = self._environment.sqlQuery(text)
+        schema = flink("table.api.Schema").newBuilder().fromResolvedSchema(rows.getResolvedSchema()).build()
+        table = flink("table.api.TableDescriptor").forConnector("blackhole").schema(schema).build()
+        self._environment.createTemporaryTable(_ROWS, table)
+        try:
+            return str(rows.insertInto(_ROWS).compilePlan().asJsonString())
+        finally:
+            self._environment.dropTemporaryTable(_ROWS)
 
     def _reset(self, config: Java, key: str) -> None:
         keys = [key] if key else [str(one) for one in config.keySet()]

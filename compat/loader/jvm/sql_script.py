@@ -131,11 +131,21 @@ def plan_statement(text: str) -> PlanStatement | None:
 
 
 def is_query(text: str) -> bool:
-    """True for a statement that only shows rows: it keeps no state that a savepoint could hold."""
+    """True for a statement that only shows rows."""
     first = re.match(r"[(\s]*([A-Za-z]+)", text)
     if first is None or first[1].upper() not in ("SELECT", "WITH", "VALUES"):
         return False
     return "INSERT" not in {match.group().upper() for match in _TOKEN.finditer(text) if match.lastgroup == "word"}
+
+
+def asks_only(text: str) -> bool:
+    """True for a script whose jobs are its queries: none of its statements is a job that writes somewhere.
+
+    Beside jobs that write, queries are looks at the data, and not what is deployed.
+    """
+    found = [one.text for one in statements(text)]
+    plans = [plan for one in found if (plan := plan_statement(one)) is not None]
+    return any(map(is_query, found)) and not any(map(submits, found)) and not any(plan.execute for plan in plans)
 
 
 def submits(text: str) -> bool:

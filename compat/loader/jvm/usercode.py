@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,11 +24,17 @@ _LIBRARIES = tuple(
     ).split()
 )
 """Where classes of well-known libraries stand, which a job without a package of its own may carry with it."""
+_OF_LANGUAGES = ("scala/", "kotlin/", "kotlinx/")
+"""Classes of the libraries of languages: the same whether the job's jar has them or the class path."""
 _SHARED = frozenset({"org/apache", "com/google", "com/github", "io/github", "org/springframework"})
 """Domains of many owners: one more part of a package's name tells them apart."""
 _STATIC, _TRANSIENT = 0x0008, 0x0080
 _DEPTH, _OBJECTS, _ITEMS = 8, 500, 1000
 _LAMBDA = "$$Lambda"
+_LAMBDA_BODY = re.compile(
+    r"lambda\$(\w+?)\$|\$anonfun\$(?:.*\$\$)?(\w+)\$\d|(\w+?)\$\$anonfun\$\d|(\w+?)\$lambda\$\d", re.ASCII
+)
+"""The names that the compilers of Java, Scala 2, Scala 3 and Kotlin give to the body of a lambda in a method."""
 _LOADERS_KEPT = 4
 _SCANNED = 5000
 _TOLD = ("java.time.", "java.math.", "java.net.URI", "java.util.UUID", "java.util.Locale", "java.util.regex.Pattern")
@@ -65,16 +72,16 @@ class UserClasses:
             stream.close()
 
     def here(self, name: str) -> bool:
-        """True for a class that comes with the job and not with Flink."""
+        """True for a class that comes with the job, and neither with Flink nor with a language."""
         known = self._here.get(name)
         if known is None:
-            known = self._above.getResource(f"{name}.class") is None
+            known = not name.startswith(_OF_LANGUAGES) and self._above.getResource(f"{name}.class") is None
             known = self._here[name] = known and self._loader.getResource(f"{name}.class") is not None
         return known
 
-    def below(self, root: str) -> tuple[str, ...]:
-        """The classes of one house with ``root`` that extend or implement it, by name."""
-        home = _home(root)
+    def below(self, root: str, near: str | None = None) -> tuple[str, ...]:
+        """The classes of one house with ``near``, else with ``root``, that extend or implement ``root``, by name."""
+        home = _home(near or root)
         if home not in self._above_by_home:
             self._above_by_home[home] = dict(self._direct(home))
         above = self._above_by_home[home]
@@ -189,7 +196,13 @@ def member_of(told: Java) -> Member:
 
 def is_reference(told: Java) -> bool:
     """True for a reference to a method that the program has anyway, false for a lambda's own."""
-    return not str(told.getImplMethodName()).startswith(("lambda$", "$anonfun$"))
+    return method_around(str(told.getImplMethodName())) is None
+
+
+def method_around(name: str) -> str | None:
+    """The method in which the program wrote a lambda, by the name that a compiler gave its body; None for any other method."""
+    body = _LAMBDA_BODY.match(name)
+    return None if body is None else next(one for one in body.groups() if one is not None)
 
 
 def _name(value: Java) -> tuple[str, str | None]:
@@ -198,8 +211,7 @@ def _name(value: Java) -> tuple[str, str | None]:
     if told is None:
         return (class_name(value) or "").partition(_LAMBDA)[0], None
     name = str(told.getImplMethodName())
-    around = name.split("$")[1] if name.startswith("lambda$") and name.count("$") > 1 else name
-    return str(told.getImplClass()).replace("/", "."), around
+    return str(told.getImplClass()).replace("/", ".").removesuffix("$"), method_around(name) or name
 
 
 @dataclass(slots=True)

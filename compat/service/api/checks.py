@@ -7,13 +7,14 @@ import json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service import worker
+from compat.check.findings import Finding
+from compat.service import decisions, worker
 from compat.service.access import require
 from compat.service.body import read_body
-from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service
-from compat.service.records import Check, Identity, Role, check_json
+from compat.service.context import Service, answer, blocking, page_size, path_number, query_number, raw, service, work
+from compat.service.records import Acceptance, Check, Identity, Role, check_json
 from compat.service.registry.checks import NewCheck
-from compat.service.requests import job_name
+from compat.service.requests import RoleNeeded, check_request, job_name, may_ask
 
 
 async def create(request: Request) -> Response:
@@ -21,13 +22,30 @@ async def create(request: Request) -> Response:
     parts = service(request)
     identity = require(request, Role.READ)
     body = await read_body(request, parts.settings)
-    checked = await parts.pools.run(worker.check_body, body, size=len(body))
+    try:
+        checked = await _checked(request, body, identity.role)
+    except RoleNeeded as error:
+        require(request, error.role)
+        raise
     if not checked.record:
         observe(parts, checked)
         return raw(b'{"check":null,"report":' + checked.report + b"}")
-    require(request, Role.PUSH)
     check = await record(parts, checked, identity)
     return raw(with_report(check, checked.report), 201)
+
+
+async def _checked(request: Request, body: bytes, role: Role) -> worker.Checked:
+    """The check that a body asks for. Whether ``role`` may ask for it is told before anything is made of the plans."""
+    if len(body) > decisions.LARGEST:
+        return await work(request, worker.check_body, body, role, size=len(body))
+    asked = check_request(body)
+    may_ask(asked, role)
+    known = service(request).decisions
+    found = await blocking(known.find, asked)
+    if found is None:
+        found = await work(request, worker.check_request_of, asked, size=len(body))
+        known.remember(asked, found)
+    return found
 
 
 async def record(parts: Service, checked: worker.Checked, identity: Identity) -> Check:
@@ -46,9 +64,21 @@ async def record(parts: Service, checked: worker.Checked, identity: Identity) ->
         by=identity.name,
         seconds=checked.seconds,
         report=checked.packed_report,
+        options=checked.options,
         plans=checked.plans,
+        accepted=tuple(_acceptance(finding, identity) for finding in checked.accepted),
     )
     return await blocking(parts.registry.checks.record, new, parts.settings.kept_checks)
+
+
+def _acceptance(finding: Finding, identity: Identity) -> Acceptance:
+    return Acceptance(
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        title=finding.title,
+        reason=finding.ignored or "",
+        by=identity.name,
+    )
 
 
 def observe(parts: Service, checked: worker.Checked) -> None:

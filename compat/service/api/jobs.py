@@ -10,7 +10,7 @@ from starlette.responses import Response
 from compat.service import worker
 from compat.service.access import require
 from compat.service.api.checks import record
-from compat.service.body import BodyRefused, read_body
+from compat.service.body import SMALL_BODY, read_body
 from compat.service.context import (
     Service,
     answer,
@@ -21,8 +21,11 @@ from compat.service.context import (
     query_number,
     raw,
     service,
+    work,
 )
+from compat.service.options import Accepted, Options
 from compat.service.records import (
+    Acceptance,
     Check,
     Identity,
     Job,
@@ -34,17 +37,18 @@ from compat.service.records import (
     version_json,
 )
 from compat.service.registry import NotFound
-from compat.service.requests import PromoteRequest, promote_request
-from compat.service.untrusted import read_json
-
-SMALL_BODY = 64 * 1024
-"""The largest body of a request without a plan, in bytes."""
+from compat.service.requests import PromoteRequest, job_name, promote_request
 
 
 async def listing(request: Request) -> Response:
-    """All jobs, by name."""
-    found = await blocking(service(request).registry.jobs.all)
-    return answer({"jobs": [job_json(job) for job in found]})
+    """Jobs, by name."""
+    after = request.query_params.get("after")
+    jobs = await blocking(
+        service(request).registry.jobs.all,
+        limit=page_size(request),
+        after=None if after is None else job_name(after),
+    )
+    return answer({"jobs": [job_json(job) for job in jobs]})
 
 
 async def get(request: Request) -> Response:
@@ -89,7 +93,7 @@ async def push(request: Request) -> Response:
     identity = require(request, Role.PUSH)
     job = path_job(request)
     body = await read_body(request, parts.settings)
-    given = await parts.pools.run(worker.push, body, size=len(body))
+    given = await work(request, worker.push, body, size=len(body))
     pushed = await blocking(
         parts.registry.jobs.push, job, given.packed, commit=given.commit, author=given.author, by=identity.name
     )
@@ -109,15 +113,12 @@ async def promote(request: Request) -> Response:
     parts = service(request)
     identity = require(request, Role.PUSH)
     name = path_job(request)
-    body = await read_body(request, parts.settings)
-    if len(body) > SMALL_BODY:
-        raise BodyRefused(413, f"A promotion has at most {SMALL_BODY} bytes.")
-    asked = promote_request(read_json(body, parts.settings.max_depth))
+    asked = promote_request(await read_body(request, parts.settings, most=SMALL_BODY))
     if asked.force:
         require(request, Role.ADMIN)
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
-    check = await _gate(parts, job, wanted, identity)
+    check, accepted = await _gate(request, job, wanted, identity)
     if check is not None and not check.passed and not asked.force:
         parts.metrics.promoted.labels("refused").inc()
         report = await blocking(parts.registry.checks.report_text, check.id)
@@ -130,6 +131,7 @@ async def promote(request: Request) -> Response:
         by=identity.name,
         check=None if check is None else check.id,
         reason=asked.reason if asked.force else None,
+        accepted=accepted,
     )
     parts.metrics.promoted.labels("forced" if asked.force else "promoted").inc()
     return answer({"promotion": promotion_json(promotion), "check": None if check is None else check_json(check)})
@@ -144,18 +146,30 @@ async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
     return newest[0]
 
 
-async def _gate(parts: Service, job: Job, wanted: Version, identity: Identity) -> Check | None:
-    """The check that decides: the newest of these two plans, or one made now. None where there is nothing to restore."""
+async def _gate(
+    request: Request, job: Job, wanted: Version, identity: Identity
+) -> tuple[Check | None, tuple[Acceptance, ...]]:
+    """The check that decides, and what was let pass in it. No check where there is nothing to restore.
+
+    It is the newest that was asked what the gate asks, or one made now; what others asked of the same plans decides nothing.
+    """
     if job.current is None or job.current.plan.digest == wanted.plan.digest:
-        return None
-    known = await blocking(parts.registry.checks.between, job.name, job.current.plan.digest, wanted.plan.digest)
-    if known is not None:
-        return known
-    size = max(job.current.plan.size, wanted.plan.size)
-    checked = await parts.pools.run(
-        worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
+        return None, ()
+    parts = service(request)
+    plans = job.current.plan.digest, wanted.plan.digest
+    accepted = await blocking(parts.registry.acceptances.between, job.name, *plans)
+    options = Options(
+        flink=wanted.plan.flink, accept=tuple(Accepted(each.fingerprint, each.reason) for each in accepted)
     )
-    return await record(parts, checked, identity)
+    known = await blocking(parts.registry.checks.between, job.name, *plans, options)
+    if known is not None:
+        return known, accepted
+    size = max(job.current.plan.size, wanted.plan.size)
+    checked = await work(
+        request, worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
+    )
+    made = await record(parts, checked, identity)
+    return made, await blocking(parts.registry.acceptances.between, job.name, *plans)
 
 
 def _refusal(check: Check) -> bytes:

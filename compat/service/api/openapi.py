@@ -14,7 +14,8 @@ from compat import schemas
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.schema import components
 from compat.service.context import raw
-from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, SAVEPOINT_ID
+from compat.service.records import Action
+from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
 
 Json = dict[str, Any]
 
@@ -75,7 +76,14 @@ def _paths() -> dict[str, Json]:
                 refusals=(404, 422),
             )
         },
-        "/jobs": {"get": _operation("All jobs, by name", {"200": _list("jobs", "Job")})},
+        "/jobs": {
+            "get": _operation(
+                "Jobs, by name; the next page is after the last name of this one",
+                {"200": _list("jobs", "Job")},
+                [page[0], _query("after", {"type": "string", "pattern": JOB_NAME})],
+                refusals=(422,),
+            )
+        },
         "/jobs/{job}": {"get": _operation("One job", {"200": _reference("Job")}, job, refusals=(404, 422))},
         "/jobs/{job}/versions": {
             "get": _operation(
@@ -112,6 +120,14 @@ def _paths() -> dict[str, Json]:
                 body="PromoteRequest",
                 refusals=(403, 404, 409, 413, 422),
             ),
+        },
+        "/audit": {
+            "get": _operation(
+                "What was decided and by whom, newest first (for admins)",
+                {"200": _list("audit", "AuditEntry")},
+                page,
+                refusals=(422,),
+            )
         },
         "/savepoints": {
             "get": _operation(
@@ -167,7 +183,7 @@ def _operation(
 def _schemas() -> dict[str, Json]:
     text, name = _or_null(_TEXT), {"type": "string", "pattern": JOB_NAME}
     label = _or_null({"type": "string", "maxLength": LONGEST_LABEL})
-    moment = {"type": "string", "format": "date-time"}
+    moment = _or_null({"type": "string", "format": "date-time"})
     role_of_side = _object(label=_TEXT, kind=_TEXT, digest=text, version=_or_null(_NUMBER), savepoint=text)
     return {
         "Problem": {
@@ -203,7 +219,17 @@ def _schemas() -> dict[str, Json]:
             check=_or_null(_NUMBER),
             forced={"type": "boolean"},
             reason=text,
+            accepted={"type": "array", "items": _reference("Acceptance")},
         ),
+        "AuditEntry": _object(
+            id=_NUMBER,
+            at=moment,
+            by=_TEXT,
+            action={"enum": [action.value for action in Action]},
+            job=_or_null(name),
+            detail={"type": "object"},
+        ),
+        "Acceptance": _object(fingerprint=_TEXT, rule=_TEXT, title=_TEXT, reason=_TEXT, by=_TEXT),
         "Check": _object(
             id=_NUMBER,
             job=_or_null(name),
@@ -270,7 +296,15 @@ def _schemas() -> dict[str, Json]:
                 [],
                 allow_non_restored_state={"type": "boolean"},
                 flink={"enum": list(FLINK_VERSIONS)},
-                accept={"type": "array", "items": _exactly(["fingerprint", "reason"], fingerprint=_TEXT, reason=_TEXT)},
+                accept={
+                    "type": "array",
+                    "maxItems": MOST_ACCEPTED,
+                    "items": _exactly(
+                        ["fingerprint", "reason"],
+                        fingerprint={"type": "string", "minLength": 1, "maxLength": LONGEST_LABEL},
+                        reason={"type": "string", "pattern": r"\S", "maxLength": LONGEST_LABEL},
+                    ),
+                },
             ),
             record={"type": "boolean", "default": True},
             commit=label,

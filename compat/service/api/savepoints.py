@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from compat.service.access import require
-from compat.service.context import answer, blocking, page_size, service
+from compat.service.context import answer, blocking, page_size, raw, service
 from compat.service.records import Role, savepoint_json
 from compat.service.registry import NotFound
 from compat.service.requests import SAVEPOINT_ID, job_name
@@ -35,7 +35,7 @@ async def get(request: Request) -> Response:
 
 async def inspection(request: Request) -> Response:
     """The contents of a savepoint."""
-    return answer(await blocking(service(request).registry.savepoints.inspection, _id(request)))
+    return raw(await blocking(service(request).registry.savepoints.inspection_text, _id(request)))
 
 
 async def rescan(request: Request) -> Response:

@@ -2,17 +2,22 @@
 
 SQLite runs with a write-ahead log and full synchronisation: what was acknowledged survives a crash, and readers do not
 wait for a writer. A writer takes the lock at its start, so that two of them wait for each other instead of failing half way.
+Those of one server share transactions.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from compat.service.database.group import GroupCommit
 
 AnyRow = Row[*tuple[Any, ...]]
 """A row of any query."""
@@ -27,6 +32,9 @@ class Database:
 
     def __init__(self, url: str, timeout: float = 5.0, connections: int = 10) -> None:
         self._engine = _engine(url, timeout, connections)
+        self._writes = GroupCommit(self._engine, timeout) if self.sqlite else None
+        self._looking = threading.Lock()
+        self._look: sqlite3.Connection | None = None
 
     @property
     def sqlite(self) -> bool:
@@ -46,8 +54,20 @@ class Database:
             yield connection
 
     @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A transaction that reads everything as it was at its start, however long it takes."""
+        with self._engine.connect() as bare:
+            connection = bare if self.sqlite else bare.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that changes something: all of it on leaving, or nothing."""
+        if self._writes is not None:
+            with self._writes.write() as connection:
+                yield connection
+            return
         with self._engine.connect() as bare:
             connection = bare.execution_options(writes=True)
             with connection.begin():
@@ -61,8 +81,33 @@ class Database:
             connection.execute(text("SELECT 1"))
             return migrated(connection)
 
+    def space_left(self) -> int | None:
+        """Bytes that are left where the database's file is, 0 where it may not be written; None for a database elsewhere."""
+        if not self.sqlite:
+            return None
+        path = str(self._engine.url.database)
+        if not os.access(path, os.W_OK):
+            return 0
+        found = os.statvfs(os.path.dirname(os.path.abspath(path)))
+        return found.f_bavail * found.f_frsize
+
+    def state(self) -> int | None:
+        """A number that changes when anything is written, by us or by others; None for a database that does not tell."""
+        if not self.sqlite:
+            return None
+        with self._looking:
+            if self._look is None:
+                path = str(self._engine.url.database)
+                self._look = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            (version,) = self._look.execute("PRAGMA data_version").fetchone()
+            return int(version)
+
     def close(self) -> None:
         """Close all connections."""
+        with self._looking:
+            if self._look is not None:
+                self._look.close()
+                self._look = None
         self._engine.dispose()
 
 

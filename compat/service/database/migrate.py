@@ -22,23 +22,34 @@ def migrate(engine: Engine) -> None:
         with connection.begin():
             if engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            config = _config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            given = config()
+            given.attributes["connection"] = connection
+            command.upgrade(given, "head")
 
 
 def migrated(connection: Connection) -> bool:
     """True if the tables have the newest form."""
-    return MigrationContext.configure(connection).get_current_revision() == _head()
+    return revision(connection) == _head()
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(files("compat.service.database").joinpath("migrations")))
-    config.set_main_option("path_separator", "os")
-    return config
+def revision(connection: Connection) -> str | None:
+    """The form that the tables have; None for none."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def revisions() -> set[str]:
+    """The forms that this version knows."""
+    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+
+
+def config() -> Config:
+    """Alembic's settings: where the scripts are."""
+    given = Config()
+    given.set_main_option("script_location", str(files("compat.service.database").joinpath("migrations")))
+    given.set_main_option("path_separator", "os")
+    return given
 
 
 @cache
 def _head() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
+    return ScriptDirectory.from_config(config()).get_current_head()

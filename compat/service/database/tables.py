@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Double,
@@ -65,7 +66,7 @@ savepoints = Table(
     Column("job", Text),
     Column("status", String(20), nullable=False),
     Column("error", Text),
-    Column("checkpoint", Integer),
+    Column("checkpoint", BigInteger),
     Column("operators", Integer),
     Column("bytes", Double),
     Column("modified_at", Double, nullable=False),
@@ -100,11 +101,28 @@ checks = Table(
     Column("at", Double, nullable=False),
     Column("seconds", Double, nullable=False),
     Column("report", LargeBinary, nullable=False),
+    Column("options", String(64)),
     Index("checks_by_job", "job", "id"),
     Index("checks_by_old_plan", "old_plan"),
+    Index("checks_by_what_was_asked", "old_plan", "new_plan", "options"),
     Index("checks_by_new_plan", "new_plan"),
 )
-"""``report`` is the JSON of ``compat schema report``, deflated."""
+"""``report`` is the JSON of ``compat schema report``, deflated; ``options`` the key of what was asked."""
+
+acceptances = Table(
+    "acceptances",
+    METADATA,
+    Column("job", ForeignKey("jobs.id"), primary_key=True),
+    Column("old_plan", String(64), primary_key=True),
+    Column("new_plan", String(64), primary_key=True),
+    Column("fingerprint", String(500), primary_key=True),
+    Column("rule", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("at", Double, nullable=False),
+)
+"""Findings between two plans of a job that an admin let pass."""
 
 promotions = Table(
     "promotions",
@@ -117,7 +135,21 @@ promotions = Table(
     Column("check", Integer),
     Column("forced", Boolean, nullable=False),
     Column("reason", Text),
+    Column("accepted", Text),
 )
+"""``accepted`` is a JSON list of what was let pass."""
+
+audit = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("action", String(20), nullable=False),
+    Column("job", String(200)),
+    Column("detail", Text, nullable=False),
+)
+"""``detail`` is a JSON object; entries are added and stay."""
 
 tokens = Table(
     "tokens",

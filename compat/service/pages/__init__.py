@@ -11,7 +11,7 @@ from importlib.resources import files
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from compat.service.pages import checks, jobs, savepoints
+from compat.service.pages import checks, jobs, runs, savepoints
 
 __all__ = ["routes"]
 
@@ -22,9 +22,12 @@ def routes() -> list[BaseRoute]:
     return [
         Route("/", jobs.index, methods=["GET"]),
         Route("/jobs/{job}", jobs.job, methods=["GET"]),
+        Route("/jobs/{job}/compare", jobs.compare, methods=["GET"]),
         Route("/jobs/{job}/versions/{number}", jobs.version, methods=["GET"]),
         Route("/checks", checks.index, methods=["GET"]),
         Route("/checks/{id}", checks.check, methods=["GET"]),
+        Route("/running", runs.index, methods=["GET"]),
+        Route("/running/{id}", runs.job, methods=["GET"]),
         Route("/savepoints", savepoints.index, methods=["GET"]),
         Route("/savepoints/{id}", savepoints.savepoint, methods=["GET"]),
         Mount("/static/view", StaticFiles(directory=str(view))),

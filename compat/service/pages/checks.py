@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_number, query_number, service
+from compat.service.context import blocking, page_of, path_number, query_number, service
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.registry import NotFound
@@ -32,7 +32,16 @@ async def check(request: Request) -> Response:
     found = await blocking(parts.registry.checks.get, path_number(request, "id"))
     digests = [side.digest for side in (found.old, found.new) if side.digest is not None]
     size = sum([await blocking(_size, parts.registry.plans, digest) for digest in digests])
-    text = await parts.pools.run(sections.check_page, found, COOKIE in request.cookies, size=size)
+    logged_in = COOKIE in request.cookies
+    text = await page_of(
+        request,
+        ("check", found.id, logged_in),
+        sections.check_page,
+        found,
+        logged_in,
+        size=size,
+        kept=len(digests) == 2,  # what a savepoint holds may change
+    )
     return HTMLResponse(text)
 
 

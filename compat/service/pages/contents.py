@@ -55,7 +55,7 @@ def facts(inside: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("status", inside.get("status")),
         ("program", inside.get("program")),
         ("records so far", inside.get("records")),
-        ("checkpoints kept in the log", len(inside["checkpoints"]) if inside.get("checkpoints") else None),
+        ("checkpoints kept in the log", len(_list(inside.get("checkpoints"))) or None),
     ]
     return [(name, visible(str(value))) for name, value in told if value not in (None, "")]
 
@@ -71,10 +71,15 @@ def metrics(inside: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     ]
 
 
+def missing(inside: Mapping[str, Any]) -> list[str]:
+    """The files that the savepoint names and that are not there."""
+    return [visible(str(name)) for name in _list(inside.get("missing_files"))]
+
+
 def operators(inside: Mapping[str, Any]) -> list[OperatorContents]:
     """The operators, the largest first. Where nothing was measured, those of the plan are told, without sizes."""
     plan = inside.get("plan")
-    found = inside.get("operators") or (_field(plan, "operators") or [])
+    found = _list(inside.get("operators")) or _list(_field(plan, "operators"))
     described = [_operator(each) for each in found if isinstance(each, Mapping)]
     most = max((operator["bytes"] for operator in described), default=0) or 1
     made = [OperatorContents(**{**each, "share": round(100 * each["bytes"] / most, 2)}) for each in described]
@@ -95,8 +100,8 @@ def _operator(each: Mapping[str, Any]) -> dict[str, Any]:
         "bytes": _number(totals.get("bytes")) or 0,
         "share": 0.0,
         "has_state": bool(each.get("has_state")),
-        "states": tuple(_states(states or [])),
-        "subtasks": tuple(_subtasks(each.get("subtasks") or [])),
+        "states": tuple(_states(_list(states))),
+        "subtasks": tuple(_subtasks(_list(each.get("subtasks")))),
         "balance": _balance(totals.get("key_groups"), each),
     }
 
@@ -110,7 +115,7 @@ def _states(states: Sequence[Any]) -> list[StateRow]:
             type=visible(str(state.get("kind") or state.get("type") or "").replace("_", " ").lower()),
             amount=size(_number(state.get("bytes"))),
             share=round(100 * (_number(state.get("bytes")) or 0) / most, 2),
-            note="" if state.get("entries") is None else f"{count(state['entries'])} entries",
+            note="" if (entries := _number(state.get("entries"))) is None else f"{count(entries)} entries",
         )
         for state in known
     ]
@@ -127,16 +132,16 @@ def _subtasks(subtasks: Sequence[Any]) -> list[Bar]:
 
 
 def _key_groups(subtask: Mapping[str, Any]) -> str:
-    for handle in subtask.get("managed_keyed") or ():
+    for handle in _list(subtask.get("managed_keyed")):
         groups = _field(handle, "key_groups")
         if isinstance(groups, list) and len(groups) == 2:
-            return f"key groups {groups[0]} to {groups[1]}"
+            return visible(f"key groups {groups[0]} to {groups[1]}")
     return ""
 
 
 def _balance(groups: Any, operator: Mapping[str, Any]) -> str:
     """How evenly an operator's key groups and bytes lie on its subtasks."""
-    subtasks = [each for each in operator.get("subtasks") or () if isinstance(each, Mapping)]
+    subtasks = [each for each in _list(operator.get("subtasks")) if isinstance(each, Mapping)]
     sizes = [_number(each.get("state_size")) or 0 for each in subtasks]
     told = []
     if isinstance(groups, Mapping):
@@ -145,12 +150,16 @@ def _balance(groups: Any, operator: Mapping[str, Any]) -> str:
         told.append(f"{filled} of {operator.get('max_parallelism')} hold data")
     if len(sizes) > 1 and any(sizes):
         told.append(f"the fullest subtask holds {max(sizes) * len(sizes) / sum(sizes):.1f} times its share")
-    return "; ".join(told)
+    return visible("; ".join(told))
 
 
 def _field(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else None
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int and -(2**63) <= value < 2**63 else None

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, path_job, path_number, service
+from compat.service.context import blocking, page_of, path_job, path_number, query_number, service
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
+from compat.service.pages.runs import RUNNING, SAVEPOINTS
+from compat.service.records import Job, Version
 from compat.service.registry import NotFound
+from compat.service.requests import job_name
+
+PAGE = 100
+"""Jobs on a page."""
 
 MOST = 50
 """Of a job's versions and checks the newest so many are on its page."""
@@ -17,12 +25,15 @@ MOST = 50
 
 @page
 async def index(request: Request) -> Response:
-    """All jobs with their last verdict."""
+    """Jobs with their last verdict."""
     registry = service(request).registry
+    after = request.query_params.get("after")
+    found = await blocking(registry.jobs.all, limit=PAGE + 1, after=None if after is None else job_name(after))
     return respond(
         request,
         "jobs.html",
-        jobs=await blocking(registry.jobs.all),
+        jobs=found[:PAGE],
+        after=found[PAGE - 1].name if len(found) > PAGE else None,
         checks=await blocking(registry.checks.list, limit=10),
         folders=bool(service(request).settings.folders),
     )
@@ -32,22 +43,49 @@ async def index(request: Request) -> Response:
 async def job(request: Request) -> Response:
     """One job: what runs, its versions, checks, promotions and savepoints; of one that nobody pushed, the savepoints."""
     registry, name = service(request).registry, path_job(request)
-    savepoints = await blocking(registry.savepoints.list, job=name, limit=MOST)
+    savepoints = await blocking(registry.savepoints.list, job=name, limit=MOST, kinds=SAVEPOINTS)
+    running = await blocking(registry.savepoints.list, job=name, limit=MOST, kinds=RUNNING)
     try:
         found = await blocking(registry.jobs.get, name)
     except NotFound:
-        if not savepoints:
+        if not (savepoints or running):
             raise
-        return respond(request, "unregistered.html", name=name, savepoints=savepoints)
+        return respond(request, "unregistered.html", name=name, savepoints=savepoints, running=running)
+    versions = await blocking(registry.jobs.versions, name, limit=MOST)
     return respond(
         request,
         "job.html",
         job=found,
-        versions=await blocking(registry.jobs.versions, name, limit=MOST),
+        versions=versions,
+        compared=_compared(found, versions),
         checks=await blocking(registry.checks.list, job=name, limit=MOST),
         promotions=await blocking(registry.jobs.promotions, name, limit=MOST),
         savepoints=savepoints,
+        running=running,
     )
+
+
+def _compared(job: Job, versions: Sequence[Version]) -> tuple[int, int]:
+    """The versions that one would compare: the one that runs with the newest, or the newest with the one before."""
+    newest = [version.number for version in versions[:2]]
+    if job.current is not None and job.current.number not in newest[:1]:
+        return job.current.number, newest[0]
+    return (newest[-1], newest[0]) if newest else (0, 0)
+
+
+@page
+async def compare(request: Request) -> Response:
+    """Whether one version of a job restores another one's state: any two, checked now and not kept."""
+    registry, name = service(request).registry, path_job(request)
+    numbers = query_number(request, "old", None), query_number(request, "new", None)
+    old, new = [await blocking(registry.jobs.version, name, number) for number in numbers]
+    listed = {version.number: version for version in await blocking(registry.jobs.versions, name, limit=MOST)}
+    versions = sorted({**listed, old.number: old, new.number: new}.values(), key=lambda version: -version.number)
+    size = max(old.plan.size, new.plan.size)
+    logged_in = COOKIE in request.cookies
+    key = ("compare", old.id, new.id, versions[0].id, logged_in)
+    arguments = (old, new, versions, logged_in)
+    return HTMLResponse(await page_of(request, key, sections.compare_page, *arguments, size=size, kept=False))
 
 
 @page
@@ -55,5 +93,7 @@ async def version(request: Request) -> Response:
     """The plan of one version."""
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
-    text = await parts.pools.run(sections.version_page, found, COOKIE in request.cookies, size=found.plan.size)
-    return HTMLResponse(text)
+    logged_in = COOKIE in request.cookies
+    key = ("version", found.id, logged_in)
+    size = found.plan.size
+    return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache, wraps
 from pathlib import PurePosixPath
@@ -22,6 +23,12 @@ from compat.service.untrusted import RefusedBody
 from compat.view.page import HEAD_SCRIPT, SCRIPTS, STYLES, environment
 
 Handler = Callable[[Request], Awaitable[Response]]
+
+LARGEST = 1e24
+"""Bytes that no store has: whatever says so is wrong."""
+
+_IN_BRACKETS = re.compile(r"<[^<>\s]*@[^<>\s]*>")
+_ADDRESS = re.compile(r"([^\s<>@,;:]+)@[\w-]+(?:\.[\w-]+)*")
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -67,7 +74,8 @@ def templates() -> jinja2.Environment:
     """The templates of the service and of the view, with the filters and tests of the pages."""
     loader = jinja2.ChoiceLoader([jinja2.PackageLoader("compat.service"), jinja2.PackageLoader("compat.view")])
     found = environment().overlay(loader=loader)
-    found.filters.update(size=size, moment=moment, when=when, count=count, visible=visible, short_path=short_path)
+    found.filters.update(size=size, moment=moment, when=when, count=count)
+    found.filters.update(visible=visible, short_path=short_path, person=person)
     found.tests["job_name"] = is_job_name
     return found
 
@@ -76,6 +84,8 @@ def size(number: int | float | None) -> str:
     """Bytes as a person reads them."""
     if number is None:
         return "–"
+    if not -LARGEST < number < LARGEST:
+        return "no size"
     scaled, unit = float(number), 0
     while abs(scaled) >= 1000 and unit < len(_SIZES) - 1:
         scaled, unit = scaled / 1000, unit + 1
@@ -88,13 +98,19 @@ def count(number: int | float) -> str:
 
 
 def when(seconds: float) -> str:
-    """A time to the second, in UTC."""
-    return moment(seconds)[:19].replace("T", " ")
+    """A time to the second, in UTC; of one that no calendar has, that."""
+    told = moment(seconds)
+    return f"no date ({seconds:.3g} s)" if told is None else told[:19].replace("T", " ")
 
 
 def short_path(path: str) -> str:
     """The last two parts of a path: what a person tells savepoints apart by."""
     return "/".join(PurePosixPath(path).parts[-2:])
+
+
+def person(text: str) -> str:
+    """Who somebody is, without an e-mail address: the name beside it, or what stands before the @."""
+    return _ADDRESS.sub(r"\1", _IN_BRACKETS.sub("", text)).strip() or "somebody"
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compat.service.pages.charts import LineChart, line_chart
+from compat.service.pages.charts import LineChart, line_chart, round_time
 from compat.service.pages.rendering import count, duration, size
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WATERMARK = "watermark"
 """The name under which a job on Spark keeps an operator's watermark; its own module would bring all of Spark along."""
 
-SHOWN = 400
+SHOWN = 1000
 """The last so many epochs are charted."""
 LISTED = 50
 
@@ -85,10 +85,20 @@ def describe(found: Sequence[Epoch]) -> History:
         line_chart(
             "Records per second", [(e.number, rates[e.number]) for e in shown if e.number in rates], count, _epoch
         ),
-        line_chart("Watermark lag", [(e.number, lags[e.number]) for e in shown if e.number in lags], duration, _epoch),
+        line_chart(
+            "Watermark lag",
+            [(e.number, lags[e.number]) for e in shown if e.number in lags],
+            duration,
+            _epoch,
+            rounded=round_time,
+        ),
         line_chart("State on disk", [(e.number, e.size) for e in shown], size, _epoch),
         line_chart(
-            "Time between epochs", [(b.number, (b.time - a.time) / 1000) for a, b in pairwise(shown)], _seconds, _epoch
+            "Time between epochs",
+            [(b.number, (b.time - a.time) / 1000) for a, b in pairwise(shown)],
+            _seconds,
+            _epoch,
+            rounded=round_time,
         ),
     )
     rows = tuple(

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from compat.service import discovery, worker
 from compat.service.access import COOKIE
-from compat.service.context import blocking, service
+from compat.service.context import blocking, service, work
 from compat.service.pages import contents, running
 from compat.service.pages.rendering import page, render, respond
+from compat.service.pages.runs import RUNNING, SAVEPOINTS
+from compat.service.pool import Size
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound
 
 MANY = 200
-"""Savepoints of more operators are rendered where large checks are made."""
+"""Savepoints of more operators are rendered where files are read."""
 
 
 @page
 async def index(request: Request) -> Response:
     """All savepoints, newest first."""
     parts = service(request)
-    found = await blocking(parts.registry.savepoints.list)
+    found = await blocking(parts.registry.savepoints.list, kinds=SAVEPOINTS)
     return respond(request, "savepoints.html", savepoints=found, folders=parts.settings.folders)
 
 
 @page
 async def savepoint(request: Request) -> Response:
-    """One savepoint: operators, states, key groups and sizes; of a job on Spark its epochs as well."""
+    """One savepoint: operators, states, key groups and sizes."""
     parts = service(request)
     found = await blocking(parts.registry.savepoints.get, request.path_params["id"])
+    if found.kind in RUNNING:
+        return RedirectResponse(f"/running/{found.id}", status_code=303)
     heavy = found.kind != discovery.FLINK or (found.operators or 0) > MANY
-    size = parts.settings.heavy_body if heavy else 0
-    return HTMLResponse(await parts.pools.run(savepoint_page, found, COOKIE in request.cookies, size=size))
+    size, timeout = (Size.FILES, parts.settings.files_timeout) if heavy else (Size.SMALL, None)
+    logged_in = COOKIE in request.cookies
+    return HTMLResponse(await work(request, savepoint_page, found, logged_in, size=size, timeout=timeout))
 
 
 def savepoint_page(found: Savepoint, logged_in: bool) -> str:
@@ -41,9 +46,8 @@ def savepoint_page(found: Savepoint, logged_in: bool) -> str:
         inside = worker.registry().savepoints.inspection(found.id)
     except NotFound:
         inside = {}
-    history = None
     if found.kind != discovery.FLINK and found.status == "ok":
-        history, measured = running.look_into(found.path, found.kind == discovery.DELTA_JOB)
+        _, measured = running.look_into(found.path, is_job=False)
         inside = {**inside, "operators": measured or inside.get("operators")}
     return render(
         "savepoint.html",
@@ -52,6 +56,5 @@ def savepoint_page(found: Savepoint, logged_in: bool) -> str:
         facts=contents.facts(inside),
         operators=contents.operators(inside),
         metrics=contents.metrics(inside),
-        history=history,
-        missing=[str(name) for name in inside.get("missing_files") or ()],
+        missing=contents.missing(inside),
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
-from compat.plan.facts import Program, facts_of
+from compat.check.findings import Fix
+from compat.plan.facts import Program, SourceLine, facts_of
 from compat.plan.model import Settings
 from compat.plan.reading import PlanError
+from compat.report import summary
 from compat.report.context import ReportContext
 from compat.service import worker
 from compat.service.pages.rendering import render
@@ -17,7 +21,7 @@ from compat.view.layers import Side
 from compat.view.model import document_section, failure_section, plan_section
 
 CONTEXT = ReportContext(sources={})
-"""The service holds plans, not programs: it tells the lines and shows none."""
+"""The service holds plans, not programs: what it shows of them are the lines that the plans carry."""
 
 
 def version_page(version: Version, logged_in: bool) -> str:
@@ -27,6 +31,13 @@ def version_page(version: Version, logged_in: bool) -> str:
     return render("version.html", logged_in=logged_in, version=version, sections=[plan_section(program, plan, CONTEXT)])
 
 
+def compare_page(old: Version, new: Version, versions: Sequence[Version], logged_in: bool) -> str:
+    """The page of a check of two versions that is made now; ``versions`` can be chosen from."""
+    checked = worker.check_versions(new.job, old.number, new.number, new.plan.flink)
+    section = _section(worker.registry(), checked, json.loads(checked.report))
+    return render("compare.html", logged_in=logged_in, old=old, new=new, versions=versions, sections=[section])
+
+
 def check_page(check: Check, logged_in: bool) -> str:
     """The page of a check, from its report and what of the plans is still kept."""
     registry = worker.registry()
@@ -34,12 +45,12 @@ def check_page(check: Check, logged_in: bool) -> str:
     return render("check.html", logged_in=logged_in, check=check, sections=[_section(registry, check, report)])
 
 
-def _section(registry: Registry, check: Check, report: dict[str, Any]) -> dict[str, Any]:
+def _section(registry: Registry, check: Check | worker.Checked, report: dict[str, Any]) -> dict[str, Any]:
     if report["failures"]:
         return failure_section(report, "")
     new = _side(registry, check.new, report["new"])
     old = _side(registry, check.old, report["old"], new.program)
-    return document_section(report, old, new, CONTEXT, _next_step(report))
+    return document_section(report, old, new, CONTEXT, _next_step(report, new.program))
 
 
 def _side(registry: Registry, side: CheckSide, told: dict[str, Any], new: Program | None = None) -> Side:
@@ -69,9 +80,13 @@ def _missing(name: str, told: dict[str, Any]) -> Program:
     )
 
 
-def _next_step(report: dict[str, Any]) -> str:
-    """The first edit that repairs what blocks."""
-    for finding in report["findings"]:
-        if finding["level"] in ("error", "unknown"):
-            return next((str(fix["text"]) for fix in finding["fixes"]), "")
-    return ""
+def _next_step(report: dict[str, Any], new: Program) -> str:
+    """All edits that repair what blocks."""
+    blocking = [finding["fixes"] for finding in report["findings"] if finding["level"] in ("error", "unknown")]
+    return "; ".join(summary.repairs([[_fix(fix) for fix in fixes] for fixes in blocking], new))
+
+
+def _fix(told: dict[str, Any]) -> Fix:
+    place = told["at"]
+    at = None if place is None else SourceLine(place["file"], place["line"] or 0)
+    return Fix(text=told["text"], call=told["call"], at=at, operator_id=told["operator_id"])

@@ -11,6 +11,8 @@ Raises SQLAlchemyError when the database does not answer.
 from __future__ import annotations
 
 from compat.service.database import Database
+from compat.service.registry.acceptances import Acceptances
+from compat.service.registry.audit import Audit
 from compat.service.registry.checks import Checks
 from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.jobs import Jobs
@@ -22,12 +24,14 @@ __all__ = ["Conflict", "NotFound", "Registry"]
 
 
 class Registry:
-    """Jobs with their versions, plans, checks, savepoints and tokens."""
+    """Jobs with their versions, plans, checks, savepoints and tokens, and the audit log."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.plans = Plans(database)
         self.jobs = Jobs(database)
         self.checks = Checks(database)
+        self.acceptances = Acceptances(database)
         self.savepoints = Savepoints(database)
         self.tokens = Tokens(database)
+        self.audit = Audit(database)

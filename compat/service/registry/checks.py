@@ -12,7 +12,10 @@ from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import checks, jobs, plans, promotions, versions
-from compat.service.records import Check, CheckSide
+from compat.service.options import Options
+from compat.service.records import Acceptance, Action, Check, CheckSide
+from compat.service.registry.acceptances import accept
+from compat.service.registry.audit import note
 from compat.service.registry.errors import NotFound
 from compat.service.registry.packing import unpack
 from compat.service.registry.plans import PackedPlan, keep
@@ -20,7 +23,10 @@ from compat.service.registry.plans import PackedPlan, keep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCheck:
-    """A check to be recorded; ``report`` is deflated JSON, ``plans`` those that the registry may not have yet."""
+    """A check to be recorded; ``report`` is deflated JSON, ``plans`` those that the registry may not have yet.
+
+    ``accepted`` is what this check was told to let pass from now on.
+    """
 
     job: str | None
     old: CheckSide
@@ -34,7 +40,9 @@ class NewCheck:
     by: str
     seconds: float
     report: bytes
+    options: str | None = None
     plans: tuple[PackedPlan, ...] = ()
+    accepted: tuple[Acceptance, ...] = ()
 
 
 class Checks:
@@ -55,17 +63,17 @@ class Checks:
                 keep(connection, packed)
             inserted = connection.execute(insert(checks).values(_values(made, job, at)))
             id = int(inserted.inserted_primary_key[0])  # type: ignore[index]
+            if job is not None and made.old.digest is not None and made.new.digest is not None:
+                accept(connection, job, made.old.digest, made.new.digest, made.accepted)
+                for each in made.accepted:
+                    told = {"fingerprint": each.fingerprint, "rule": each.rule, "reason": each.reason}
+                    note(connection, each.by, Action.ACCEPT, made.job, check=id, **told)
             _forget(connection, job, kept)
         return Check(
             id=id,
             at=at,
-            **{
-                name: getattr(made, name)
-                for name in (
-                    "job", "old", "new", "verdict", "sentence", "errors", "warnings", "commit", "author", "by", "seconds"
-                )
-            },
-        )  # fmt: skip
+            **{name: getattr(made, name) for name in ("job", "old", "new", *_PLAIN)},
+        )
 
     def get(self, id: int) -> Check:
         """A check. Raises NotFound."""
@@ -88,6 +96,19 @@ class Checks:
             raise NotFound(f"There is no check {id}.")
         return unpack(packed)
 
+    def decided(self, old: CheckSide, new: CheckSide, options: Options) -> tuple[Check, bytes] | None:
+        """A check of two plans under the same names, of whatever job, that was asked the same; with its deflated report."""
+        query = _CHECKS.add_columns(checks.c.report).where(
+            checks.c.old_plan == old.digest,
+            checks.c.new_plan == new.digest,
+            checks.c.old_label == old.label,
+            checks.c.new_label == new.label,
+            checks.c.options == options.key,
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query.limit(1)).first()
+        return None if row is None else (_check(row), row.report)
+
     def list(self, job: str | None = None, limit: int = 100, before: int | None = None) -> list[Check]:
         """Checks, newest first: of one job or of all; those with an id below ``before``."""
         query = _CHECKS.order_by(checks.c.id.desc()).limit(limit)
@@ -98,13 +119,21 @@ class Checks:
         with self._database.read() as connection:
             return [_check(row) for row in connection.execute(query)]
 
-    def between(self, job: str, old_plan: str, new_plan: str) -> Check | None:
-        """The newest check of a job of one plan against another."""
-        query = _CHECKS.where(jobs.c.name == job, checks.c.old_plan == old_plan, checks.c.new_plan == new_plan)
+    def between(self, job: str, old_plan: str, new_plan: str, options: Options) -> Check | None:
+        """The newest check of a job of one plan against another, of those that were asked the same."""
+        query = _CHECKS.where(
+            jobs.c.name == job,
+            checks.c.old_plan == old_plan,
+            checks.c.new_plan == new_plan,
+            checks.c.options == options.key,
+        )
         with self._database.read() as connection:
             row = connection.execute(query.order_by(checks.c.id.desc()).limit(1)).first()
         return None if row is None else _check(row)
 
+
+_PLAIN = ("verdict", "sentence", "errors", "warnings", "commit", "author", "by", "seconds", "options")
+"""Fields of a check that are columns of the same name."""
 
 _CHECKS = select(
     *(column for column in checks.c if column.name not in ("report", "job")), jobs.c.name.label("job_label")
@@ -137,7 +166,7 @@ def _values(made: NewCheck, job: int | None, at: float) -> dict[str, Any]:
             f"{prefix}_version": side.version,
             f"{prefix}_savepoint": side.savepoint,
         }
-    for name in ("verdict", "sentence", "errors", "warnings", "commit", "author", "by", "seconds", "report"):
+    for name in (*_PLAIN, "report"):
         values[name] = getattr(made, name)
     return values
 
@@ -169,6 +198,7 @@ def _check(row: AnyRow) -> Check:
         by=row.by,
         at=row.at,
         seconds=row.seconds,
+        options=row.options,
     )
 
 

@@ -6,12 +6,14 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import jobs, plans, promotions, versions
-from compat.service.records import Check, Job, Promotion, Version
+from compat.service.records import Acceptance, Action, Check, Job, Promotion, Version
+from compat.service.registry.audit import note
 from compat.service.registry.checks import last_checks
 from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.plans import DESCRIPTION, PackedPlan, keep, plan_of
@@ -31,10 +33,16 @@ class Jobs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self) -> list[Job]:
-        """All jobs, by name."""
+    def all(self, limit: int | None = None, after: str | None = None) -> list[Job]:
+        """All jobs, by name; or the next ``limit``, those behind the name ``after``."""
+        if limit is None:
+            found: list[Job] = []
+            while page := self.all(1000, found[-1].name if found else after):
+                found += page
+            return found
+        query = select(jobs).order_by(jobs.c.name).limit(limit)
         with self._database.read() as connection:
-            return _jobs(connection, select(jobs).order_by(jobs.c.name))
+            return _jobs(connection, query if after is None else query.where(jobs.c.name > after))
 
     def get(self, name: str) -> Job:
         """A job. Raises NotFound."""
@@ -75,12 +83,20 @@ class Jobs:
         raise Conflict(f"Job {name!r} is being made by others at this moment; push again.")
 
     def promote(
-        self, name: str, number: int, *, expected: int | None, by: str, check: int | None, reason: str | None = None
+        self,
+        name: str,
+        number: int,
+        *,
+        expected: int | None,
+        by: str,
+        check: int | None,
+        reason: str | None = None,
+        accepted: tuple[Acceptance, ...] = (),
     ) -> Promotion:
         """Make a version the one that runs, provided that ``expected`` runs now.
 
-        ``check`` is the check that allowed it, ``reason`` why it was forced. Raises NotFound, and Conflict if another
-        version runs than was expected.
+        ``check`` is the check that allowed it, ``reason`` why it was forced, ``accepted`` what was let pass. Raises NotFound,
+        and Conflict if another version runs than was expected.
         """
         with self._database.write() as connection:
             job = _job_row(connection, name, lock=True)
@@ -93,11 +109,31 @@ class Jobs:
             at, forced = time.time(), reason is not None
             inserted = connection.execute(
                 insert(promotions).values(
-                    job=job.id, number=number, by=by, at=at, check=check, forced=forced, reason=reason
+                    job=job.id,
+                    number=number,
+                    by=by,
+                    at=at,
+                    check=check,
+                    forced=forced,
+                    reason=reason,
+                    accepted=msgspec.json.encode(accepted).decode() if accepted else None,
                 )
             )
             id = int(inserted.inserted_primary_key[0])  # type: ignore[index]
-        return Promotion(id=id, job=name, number=number, by=by, at=at, check=check, forced=forced, reason=reason)
+            action = Action.FORCE if forced else Action.PROMOTE
+            before = {"version": number, "instead_of": expected, "check": check, "reason": reason}
+            note(connection, by, action, name, **before, accepted=len(accepted))
+        return Promotion(
+            id=id,
+            job=name,
+            number=number,
+            by=by,
+            at=at,
+            check=check,
+            forced=forced,
+            reason=reason,
+            accepted=accepted,
+        )
 
     def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
         """The versions that ran and when, newest first. Raises NotFound."""
@@ -116,9 +152,14 @@ class Jobs:
                     check=row.check,
                     forced=row.forced,
                     reason=row.reason,
+                    accepted=_accepted(row.accepted),
                 )
                 for row in rows
             ]
+
+
+def _accepted(text: str | None) -> tuple[Acceptance, ...]:
+    return () if text is None else msgspec.json.decode(text, type=tuple[Acceptance, ...])
 
 
 _VERSIONS: Select[Any] = (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from hashlib import sha256
 from typing import Any
+
+import msgspec
 
 LEVEL = 1
 """Plans and reports repeat themselves so much that more effort gains little."""
@@ -13,7 +14,7 @@ LEVEL = 1
 
 def canonical(value: Any) -> bytes:
     """The one text of a JSON value: keys sorted, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return msgspec.json.encode(value, order="sorted")
 
 
 def digest_of(text: bytes) -> str:

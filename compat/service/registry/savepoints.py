@@ -41,11 +41,13 @@ class Savepoints:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def list(self, job: str | None = None, limit: int = 1000) -> list[Savepoint]:
-        """Savepoints, newest first: of one job, or all."""
+    def list(self, job: str | None = None, limit: int = 1000, kinds: Collection[str] | None = None) -> list[Savepoint]:
+        """Savepoints, newest first: of one job, or all; of some kinds, or any."""
         query = select(*_COLUMNS).order_by(savepoints.c.modified_at.desc(), savepoints.c.id).limit(limit)
         if job is not None:
             query = query.where(savepoints.c.job == job)
+        if kinds is not None:
+            query = query.where(savepoints.c.kind.in_(kinds))
         with self._database.read() as connection:
             return [_savepoint(row) for row in connection.execute(query)]
 
@@ -62,14 +64,18 @@ class Savepoints:
 
         For our Delta store: ``job_id``, ``job_name``, ``epoch``, ``plan`` and ``checkpoints``, each as far as it is known.
         """
+        found: dict[str, Any] = json.loads(self.inspection_text(id))
+        return found
+
+    def inspection_text(self, id: str) -> bytes:
+        """The JSON of those contents. Raises NotFound."""
         with self._database.read() as connection:
             row = connection.execute(select(savepoints.c.inspection).where(savepoints.c.id == id)).first()
         if row is None:
             raise NotFound(f"There is no savepoint {id!r}.")
         if row.inspection is None:
             raise NotFound(f"Savepoint {id!r} could not be read.")
-        found: dict[str, Any] = json.loads(unpack(row.inspection))
-        return found
+        return unpack(row.inspection)
 
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each savepoint that is there, by its id."""

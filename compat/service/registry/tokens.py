@@ -16,7 +16,8 @@ from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import Database
 from compat.service.database.tables import tokens
-from compat.service.records import Identity, Role, Token
+from compat.service.records import Action, Identity, Role, Token
+from compat.service.registry.audit import AT_THE_COMMAND_LINE, note
 from compat.service.registry.errors import Conflict, NotFound
 
 _NOBODY = sha256(b"").hexdigest()
@@ -28,7 +29,7 @@ class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, name: str, role: Role) -> str:
+    def create(self, name: str, role: Role, by: str = AT_THE_COMMAND_LINE) -> str:
         """Make a token and give its text, which nobody can see again. Raises Conflict if the name is taken."""
         id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         try:
@@ -36,6 +37,7 @@ class Tokens:
                 connection.execute(
                     insert(tokens).values(id=id, name=name, role=int(role), hash=_hash(secret), created_at=time.time())
                 )
+                note(connection, by, Action.CREATE_TOKEN, name=name, role=role.name.lower())
         except IntegrityError:
             raise Conflict(f"There is a token {name!r} already.") from None
         return f"compat_{id}_{secret}"
@@ -59,11 +61,12 @@ class Tokens:
             rows = connection.execute(select(tokens).order_by(tokens.c.name))
             return [Token(name=row.name, role=Role(row.role), created_at=row.created_at) for row in rows]
 
-    def revoke(self, name: str) -> None:
+    def revoke(self, name: str, by: str = AT_THE_COMMAND_LINE) -> None:
         """Revoke a token. Raises NotFound."""
         with self._database.write() as connection:
             if connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount == 0:
                 raise NotFound(f"There is no token {name!r}.")
+            note(connection, by, Action.REVOKE_TOKEN, name=name)
 
 
 def _hash(secret: str) -> str:

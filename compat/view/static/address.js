@@ -1,8 +1,9 @@
-// The address of every view: #/section/view/layer?at=new:3&finding=0&open=1.4
+// The address of every view: #/section/view/layer?at=new:3&finding=0&open=1.4&show=all
 "use strict";
 ((view) => {
   const VIEWS = ["picture", "tables"];
   const LAYERS = ["stream", "job", "execution"];
+  const SHOWN = ["all", "changed"];
 
   view.LAYERS = LAYERS;
 
@@ -19,6 +20,7 @@
       layer: LAYERS.includes(layer) ? layer : "job",
       at: at && exists(sections[section], at) ? { side: at[1], vertex: at[2] === "v", index: Number(at[3]) } : null,
       finding: sections[section] && sections[section].findings[finding] ? finding : null,
+      show: SHOWN.includes(values.get("show")) ? values.get("show") : null,
       open: values.has("open") ? values.get("open").split(".").filter(Boolean).map(Number) : null,
     };
   };
@@ -33,6 +35,7 @@
     if (state.at) values.push(`at=${view.atText(state.at)}`);
     if (state.finding !== null) values.push(`finding=${state.finding}`);
     if (state.open !== null) values.push(`open=${state.open.join(".")}`);
+    if (state.show !== null) values.push(`show=${state.show}`);
     const hash = `#/${state.section}/${state.view}/${state.layer}${values.length ? `?${values.join("&")}` : ""}`;
     if (hash !== location.hash) location.hash = hash;
   };

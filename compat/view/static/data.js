@@ -15,14 +15,14 @@
       this.boxes = {};
       for (const row of this.mapping) for (const side of SIDES) add(this.rows[side], row[side], row);
       this.findings.forEach((finding, index) => {
-        for (const side of SIDES) add(this.found[side], finding[side], index);
+        for (const side of SIDES) for (const operator of finding.concerned[side]) add(this.found[side], operator, index);
       });
       for (const box of this.layers.stream ? this.layers.stream.boxes : []) {
         if (box.old === null || box.new === null) continue;
         this.partner.old.set(box.old, box.new);
         this.partner.new.set(box.new, box.old);
       }
-      this.layout = { scale: null };
+      this.layout = { scale: "start" };
     }
 
     get drawn() {

@@ -24,8 +24,16 @@ window.compatView = window.compatView || {};
       view.el("span", { class: line.added ? "added" : line.mark ? "mark" : "line" },
         view.el("i", {}, line.added ? "+" : line.number === null ? "" : String(line.number)), `${line.text}\n`));
     return view.el("figure", { class: "source" },
-      view.el("figcaption", {}, view.el("code", {}, source.place)),
+      view.el("figcaption", {}, view.el("code", { title: source.place }, view.shortened(source.place)),
+        source.method ? [" in ", view.el("code", {}, source.method)] : null),
       lines.length ? view.el("pre", { tabindex: 0, "aria-label": "Source lines" }, lines) : null);
+  };
+
+  // A path with its beginning left out where it is long, as the tables have it.
+  view.shortened = (name, longest = 44) => {
+    if (name.length <= longest) return name;
+    const end = name.slice(name.length - longest + 1);
+    return `…${end.includes("/") ? end.slice(end.indexOf("/")) : end}`;
   };
 
   view.plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;

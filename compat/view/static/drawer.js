@@ -14,7 +14,7 @@
       drawer.replaceChildren();
       return;
     }
-    drawer.replaceChildren(...(state.at.vertex ? vertex : operator)(section, state.at).filter(Boolean));
+    drawer.replaceChildren(...(state.at.vertex ? vertex : operator)(section, state.at).flat().filter(Boolean));
     drawer.scrollTop = 0;
   };
 
@@ -63,8 +63,10 @@
         ["fed by", neighbours(section, side, index, "to", "from")],
         ["feeds", neighbours(section, side, index, "from", "to")],
       ]),
-      item.source ? el("h3", {}, "Source") : null,
+      item.source || item.code.length ? el("h3", {}, "Source") : null,
       view.source(item.source),
+      facts(item.code.map(([title, text]) => [title, code(text)])),
+      item.description && item.description !== item.name ? [el("h3", {}, "What it does, in Flink's words"), el("p", {}, code(item.description))] : null,
       item.detail.length ? el("h3", {}, "More") : null,
       item.detail.length ? facts(item.detail) : null,
     ];

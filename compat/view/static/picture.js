@@ -1,10 +1,9 @@
 // The graphs: boxes placed once for both sides, so that what belongs together is on one line, and state drawn across.
 "use strict";
 ((view) => {
-  const { el, svg, BOX } = view;
-  const GUTTER = 150;
+  const { el, svg, BOX, GUTTER } = view;
   const TITLE = 34;
-  const STUB = 44;
+  const NARROW = 600;
   let turn = 0;
 
   view.showPicture = async (section, state) => {
@@ -13,15 +12,14 @@
     const canvas = picture.querySelector(".canvas");
     const chosen = view.choose(section, state);
     say(picture, chosen.reason);
-    const drawing = JSON.stringify([chosen.layer, chosen.boxes.length, chosen.boxes[0], state.at && chosen.reason, [...chosen.open]]);
+    const drawing = JSON.stringify([chosen.layer, chosen.boxes, [...chosen.open]]);
     if (canvas.dataset.drawing !== drawing) {
       const places = new Map(chosen.boxes.map((place, index) => [place, index]));
-      const edges = section.layers[chosen.layer].edges.filter((edge) => places.has(edge.from) && places.has(edge.to));
       const sizes = chosen.boxes.map((place) => view.size(section, chosen, place));
       canvas.setAttribute("aria-busy", "true");
       let layout;
       try {
-        layout = await view.place(sizes, edges.map((edge) => ({
+        layout = await view.place(sizes, chosen.edges.map((edge) => ({
           from: places.get(edge.from), to: places.get(edge.to), label: label(edge).length * 6.2,
         })));
       } catch (error) {
@@ -30,7 +28,7 @@
         return;
       }
       if (mine !== turn) return;
-      draw(section, canvas, chosen, places, edges, sizes, layout);
+      draw(section, canvas, chosen, sizes, layout);
       canvas.removeAttribute("aria-busy");
       canvas.dataset.drawing = drawing;
     }
@@ -52,7 +50,7 @@
     return text.length > 32 ? `${text.slice(0, 31)}…` : text;
   }
 
-  function draw(section, canvas, chosen, places, edges, sizes, layout) {
+  function draw(section, canvas, chosen, sizes, layout) {
     const sides = view.SIDES.filter((side) => section.sides[side]);
     const panel = Math.max(layout.width, BOX.WIDTH + 36);
     const shift = (panel - layout.width) / 2;
@@ -62,18 +60,20 @@
     const sheet = el("div", { class: "sheet" });
     const ground = svg("svg", { width, height, "aria-hidden": "true", class: "ground" }, arrowHeads());
     const anchors = { old: new Map(), new: new Map() };
+    const boxes = { old: [], new: [] };
     sheet.append(ground);
     for (const side of sides) {
       ground.append(svg("rect", { x: left[side] + 0.5, y: 0.5, width: panel - 1, height: height - 1, rx: 10, class: "panel" }));
       sheet.append(at(el("div", { class: "panel-title" },
-        sides.length > 1 ? el("b", {}, side.toUpperCase()) : null, el("span", {}, section.sides[side].name)), left[side], 0, panel, TITLE));
+        sides.length > 1 ? el("b", {}, side.toUpperCase()) : null,
+        el("span", { title: section.sides[side].name }, el("bdi", { dir: "ltr" }, section.sides[side].name))), left[side], 0, panel, TITLE));
       if (!section.sides[side].operators.length) {
         sheet.append(at(el("div", { class: "panel-empty" }, "No graph: the program was refused."), left[side], TITLE, panel, 60));
       }
     }
-    edges.forEach((edge, index) => {
+    chosen.edges.forEach((edge, index) => {
       for (const side of sides) {
-        if (edge[side] !== null) drawEdge(ground, layout.edges[index], left[side] + shift, edge[side]);
+        if (edge[side] !== null) drawEdge(ground, layout.edges[index], left[side] + shift, edge[side], edge.bridge);
       }
     });
     chosen.boxes.forEach((place, index) => {
@@ -84,17 +84,32 @@
         const x = left[side] + shift + layout.boxes[index].x - w / 2;
         const y = TITLE + layout.boxes[index].y - h / 2;
         sheet.append(at(view.box(section, chosen, place, side), x, y, w, h));
-        anchor(section, chosen, place, side, { x, y, w, h }, anchors[side]);
+        boxes[side].push({ x, y, w, h });
+        anchor(section, chosen, place, side, { x, y, w, h, top: y }, anchors[side]);
       }
     });
-    for (const [index, row] of section.mapping.entries()) drawLink(ground, row, index, anchors, left, panel, sides);
+    if (sides.length > 1) view.drawLinks(ground, section, anchors, boxes, { left: panel, right: left.new, top: 0, bottom: height });
     canvas.replaceChildren(el("div", { class: "room" }, sheet));
     section.layout = { width, height, scale: section.layout.scale };
     view.zoom(section, section.layout.scale);
     const first = canvas.querySelector(".node");
     if (first) first.tabIndex = 0;
-    const told = canvas.querySelector(".mark.error, .mark.unknown");
-    if (first) reveal(canvas, told ? told.closest(".node") : first);
+    const start = starting(section, canvas) || first;
+    if (start) reveal(canvas, start);
+  }
+
+  // The box that a reader begins at: that of the first finding which has one in sight.
+  function starting(section, canvas) {
+    for (const finding of section.findings) {
+      for (const side of ["new", "old"]) {
+        for (const index of finding.concerned[side]) {
+          const { vertex } = section.operator(side, index);
+          const node = canvas.querySelector(`[data-at="${side}:${index}"]`) || canvas.querySelector(`[data-at="${side}:v${vertex}"]`);
+          if (node) return node;
+        }
+      }
+    }
+    return null;
   }
 
   function at(element, x, y, width, height) {
@@ -107,7 +122,7 @@
       svg("path", { d: "M0 0L8 4L0 8z", class: "arrow" })));
   }
 
-  function drawEdge(ground, points, shift, text) {
+  function drawEdge(ground, points, shift, text, bridge) {
     const moved = points.map(({ x, y }) => [x + shift, y + TITLE]);
     const [first, ...rest] = moved;
     let path = `M${first}`;
@@ -115,7 +130,7 @@
       const next = rest[index + 1];
       path += next ? `Q${point} ${[(point[0] + next[0]) / 2, (point[1] + next[1]) / 2]}` : `L${point}`;
     });
-    ground.append(svg("path", { d: path, class: "edge", "marker-end": "url(#arrow)" }));
+    ground.append(svg("path", { d: path, class: bridge ? "edge bridge" : "edge", "marker-end": "url(#arrow)" }));
     const middle = moved[Math.floor(moved.length / 2)];
     if (text) ground.append(svg("text", { x: middle[0], y: middle[1] + 3, class: "edge-label" }, clip(text)));
   }
@@ -139,35 +154,6 @@
     stateful.forEach((member, index) => {
       anchors.set(member, { ...box, y: box.y + (box.h * (index + 1)) / (stateful.length + 1) });
     });
-  }
-
-  function drawLink(ground, row, index, anchors, left, panel, sides) {
-    if (sides.length < 2) return;
-    const from = row.old === null ? null : anchors.old.get(row.old);
-    const to = row.new === null ? null : anchors.new.get(row.new);
-    const group = svg("g", { class: `link ${row.fate}`, "data-link": index });
-    if (from && to) {
-      const [x, end] = [from.x + from.w, to.x];
-      const bend = Math.max(40, (end - x) / 2);
-      group.append(svg("path", { d: `M${x} ${from.y}C${x + bend} ${from.y} ${end - bend} ${to.y} ${end} ${to.y}` }));
-      const middle = left.old + panel + GUTTER / 2;
-      pill(group, middle, (from.y + to.y) / 2, view.shortFate(row));
-    } else if (from && row.new === null) {
-      const [x, end] = [from.x + from.w, left.old + panel + STUB];
-      group.append(svg("path", { d: `M${x} ${from.y}H${end}` }), svg("path", { d: `M${end + 4} ${from.y - 5}l10 10m0 -10l-10 10`, class: "end" }));
-    } else if (to && row.old === null) {
-      const start = left.new - STUB;
-      group.append(svg("circle", { cx: start, cy: to.y, r: 5 }), svg("path", { d: `M${start + 6} ${to.y}H${to.x}` }));
-    } else {
-      return;
-    }
-    ground.append(group);
-  }
-
-  function pill(group, x, y, words) {
-    const width = words.length * 6.8 + 14;
-    group.append(svg("rect", { x: x - width / 2, y: y - 9, width, height: 18, rx: 9, class: "pill" }),
-      svg("text", { x, y: y + 4, class: "pill-text" }, words));
   }
 
   // Shows what is selected: its box, its partner, its links.
@@ -219,15 +205,15 @@
     }
   }
 
-  // Draws the sheet at a scale; null fits the width.
+  // Draws the sheet at a scale. "fit" is the one at which both sides are seen, "start" that one unless nobody could read it.
   view.zoom = (section, scale) => {
     const canvas = section.element.querySelector(".canvas");
     const sheet = canvas.querySelector(".sheet");
+    section.layout.scale = scale; // what is not drawn yet is drawn so
     if (!sheet) return;
     const { width, height } = section.layout;
-    const fitting = Math.max(0.5, Math.min(1, (canvas.clientWidth - 32) / width));
-    const used = scale === null ? fitting : Math.max(0.2, Math.min(2.5, scale));
-    section.layout.scale = scale === null ? null : used;
+    const fitting = Math.min(1, (canvas.clientWidth - 34) / width);
+    const used = { fit: fitting, start: Math.max(canvas.clientWidth < NARROW ? 0.85 : 0.5, fitting) }[scale] ?? Math.max(0.05, Math.min(2.5, scale));
     section.layout.used = used;
     Object.assign(sheet.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${used})` });
     Object.assign(sheet.parentElement.style, { width: `${width * used}px`, height: `${height * used}px` });

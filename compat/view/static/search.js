@@ -1,27 +1,28 @@
-// Finds operators by name, uid, id, user hash, kind or state, as a list that the keyboard walks.
+// Finds operators by name, uid, id, user hash, kind or state, the best match first, as a list that the keyboard walks.
 "use strict";
 ((view) => {
   const { el } = view;
   const MOST = 12;
+  const TELLING = 6;
 
   view.startSearch = (section, choose) => {
     const input = section.element.querySelector('input[type="search"]');
     const list = section.element.querySelector(".hits");
     const index = view.SIDES.filter((side) => section.sides[side]).flatMap((side) =>
-      section.sides[side].operators.map((item, place) => ({ side, place, item, text: text(item) })));
+      section.sides[side].operators.map((item, place) => ({ side, place, item, ...words(item) })));
     let current = -1;
 
     function show() {
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const hits = words.length ? index.filter((entry) => words.every((word) => entry.text.includes(word))) : [];
+      const query = input.value.toLowerCase().trim().replace(/\s+/g, " ");
+      const hits = query ? best(index, query) : [];
       current = hits.length ? 0 : -1;
       list.replaceChildren(...hits.slice(0, MOST).map((hit, number) =>
         el("li", { role: "option", id: `${list.id}-${number}`, "aria-selected": String(number === current), "data-hit": `${hit.side}:${hit.place}` },
           section.kind === "check" ? el("b", {}, hit.side.toUpperCase()) : null, ` ${hit.item.name} `,
           el("span", { class: "dim" }, hit.item.uid === null ? hit.item.id.slice(0, 8) : `uid ${hit.item.uid}`))),
-      ...(words.length && !hits.length ? [el("li", { role: "option", "aria-disabled": true, class: "dim" }, "No operator is called that.")] : []),
+      ...(query && !hits.length ? [el("li", { role: "option", "aria-disabled": true, class: "dim" }, "No operator is called that.")] : []),
       ...(hits.length > MOST ? [el("li", { role: "option", "aria-disabled": true, class: "dim" }, `and ${hits.length - MOST} more`)] : []));
-      open(words.length > 0);
+      open(query !== "");
     }
 
     function open(is) {
@@ -70,8 +71,37 @@
     });
   };
 
-  function text(item) {
-    const names = (item.states || []).map((state) => state.name);
-    return [item.name, item.uid, item.id, item.user_hash, item.kind, ...names].filter(Boolean).join("\n").toLowerCase();
+  function words(item) {
+    const lower = (text) => text.toLowerCase();
+    return {
+      name: lower(item.name),
+      uid: lower(item.uid || ""),
+      ids: [item.id, item.user_hash].filter(Boolean).map(lower),
+      rest: [item.uid, item.kind, ...(item.states || []).map((state) => state.name)].filter(Boolean).map(lower),
+    };
+  }
+
+  // What matches, in the order of the ranks; what has the same rank stays in the order of the program.
+  function best(index, query) {
+    const parts = query.split(" ");
+    return index.map((entry) => ({ entry, rank: rank(entry, query, parts) })).filter(({ rank }) => rank !== null)
+      .sort((one, other) => one.rank - other.rank).map(({ entry }) => entry);
+  }
+
+  // Exact names, names that begin so, uids and ids, whole and begun, names with all the words in them, then anything else.
+  // Generated ids are found by their beginning, and a few digits of one say less than a name: they are somewhere in most of them.
+  function rank({ name, uid, ids, rest }, query, parts) {
+    const begun = (text, part) => text.startsWith(part);
+    const ranks = [
+      () => name === query,
+      () => begun(name, query),
+      () => uid === query || ids.includes(query),
+      () => begun(uid, query) || (query.length >= TELLING && ids.some((id) => begun(id, query))),
+      () => parts.every((part) => name.split(/[^\p{L}\p{N}]+/u).includes(part)),
+      () => parts.every((part) => name.includes(part)),
+      () => parts.every((part) => name.includes(part) || ids.some((id) => begun(id, part)) || rest.some((text) => text.includes(part))),
+    ];
+    const found = ranks.findIndex((is) => is());
+    return found < 0 ? null : found;
   }
 })(window.compatView);

@@ -34,6 +34,11 @@
     press(element, "layer", state.layer);
     element.querySelector(".layers").classList.toggle("away", state.view !== "picture");
     element.querySelector("[data-chains]").classList.toggle("away", state.view !== "picture" || state.layer === "execution");
+    const changed = element.querySelector("[data-changed]");
+    if (changed) {
+      changed.classList.toggle("away", state.view !== "picture");
+      changed.setAttribute("aria-pressed", String(view.onlyChanged(section, state)));
+    }
     view.showDrawer(section, state);
     showFinding(section, before);
     showRows(section);
@@ -49,7 +54,7 @@
   function showFinding(section, before) {
     for (const article of section.element.querySelectorAll("[data-finding]")) {
       const is = Number(article.dataset.finding) === state.finding;
-      const about = state.at && !state.at.vertex && section.findings[Number(article.dataset.finding)][state.at.side] === state.at.index;
+      const about = state.at && !state.at.vertex && section.findings[Number(article.dataset.finding)].concerned[state.at.side].includes(state.at.index);
       article.classList.toggle("selected", is);
       article.classList.toggle("about", Boolean(about));
       if (is && before.finding !== state.finding) {
@@ -97,6 +102,10 @@
     go({ open: opened(here()).length ? [] : all });
   }
 
+  function toggleChanged() {
+    if (here().kind === "check") go({ show: view.onlyChanged(here(), state) ? "all" : "changed", view: "picture" });
+  }
+
   function nextFinding(step) {
     const count = here().findings.length;
     if (!count) return;
@@ -111,7 +120,7 @@
   }
 
   function zoomBy(factor) {
-    view.zoom(here(), factor === null ? null : here().layout.used * factor);
+    view.zoom(here(), factor === null ? "fit" : here().layout.used * factor);
   }
 
   const help = document.getElementById("help");
@@ -121,6 +130,7 @@
     2: () => go({ layer: "job", view: "picture" }),
     3: () => go({ layer: "execution", view: "picture" }),
     t: () => go({ view: state.view === "picture" ? "tables" : "picture" }),
+    c: () => toggleChanged(),
     n: () => nextFinding(1),
     p: () => nextFinding(-1),
     o: (node) => {
@@ -144,7 +154,7 @@
 
   document.addEventListener("click", (event) => {
     const of = (selector) => event.target.closest(selector);
-    const part = of("[data-go], [data-go-finding], [data-at].node, [data-toggle], [data-view], [data-layer], [data-chains], [data-zoom], [data-close], [data-help], [data-close-help], .finding h3 button");
+    const part = of("[data-go], [data-go-finding], [data-at].node, [data-toggle], [data-view], [data-layer], [data-chains], [data-changed], [data-zoom], [data-close], [data-help], [data-close-help], .finding h3 button");
     if (!part) return;
     const { dataset } = part;
     if (dataset.go !== undefined) {
@@ -159,6 +169,7 @@
     else if (dataset.view !== undefined) go({ view: dataset.view });
     else if (dataset.layer !== undefined) go({ layer: dataset.layer });
     else if (dataset.chains !== undefined) toggleAll();
+    else if (dataset.changed !== undefined) toggleChanged();
     else if (dataset.zoom !== undefined) zoomBy({ in: 1.25, out: 0.8, fit: null }[dataset.zoom]);
     else if (dataset.close !== undefined) close();
     else if (dataset.help !== undefined) help.showModal();
@@ -186,15 +197,19 @@
     }, { passive: false });
   }
 
+  // Draws the picture anew where its scale follows from the room that it has.
+  function refit() {
+    if (here().drawn && typeof here().layout.scale === "string") view.zoom(here(), here().layout.scale);
+  }
+
   for (const section of sections) {
     if (!section.drawn) continue;
     view.startSearch(section, (hit) => goTo(hit));
+    view.startPanel(section, refit);
     for (const article of section.element.querySelectorAll("[data-finding]")) expand(article, article.dataset.finding === "0");
   }
   view.startKeys(actions);
   window.addEventListener("hashchange", show);
-  window.addEventListener("resize", () => {
-    if (here().drawn && here().layout.scale === null) view.zoom(here(), null);
-  });
+  window.addEventListener("resize", refit);
   show();
 })(window.compatView);

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from compat.compiler.datastream.common.config_options import ConfigOption, ConfigOptions
     from compat.compiler.datastream.common.configuration import Configuration
     from compat.compiler.datastream.common.execution_config import ExecutionConfig
+    from compat.compiler.datastream.common.execution_mode import ExecutionMode
     from compat.compiler.datastream.common.input_dependency_constraint import InputDependencyConstraint
     from compat.compiler.datastream.common.job_client import JobClient
     from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
@@ -46,6 +47,7 @@ __all__ = [
     "Duration",
     "Encoder",
     "ExecutionConfig",
+    "ExecutionMode",
     "InputDependencyConstraint",
     "Instant",
     "JobClient",
@@ -70,6 +72,7 @@ _MODULES = {
     "config_options": ("ConfigOption", "ConfigOptions"),
     "configuration": ("Configuration",),
     "execution_config": ("ExecutionConfig",),
+    "execution_mode": ("ExecutionMode",),
     "input_dependency_constraint": ("InputDependencyConstraint",),
     "job_client": ("JobClient",),
     "job_execution_result": ("JobExecutionResult",),

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from compat.compiler.configuration import normal_key, parse_boolean, parse_integer
+from compat.compiler.datastream._versions import only
 from compat.compiler.errors import illegal_argument
 
 
 class Configuration:
     """Options, each a key and a text. Typed getters read the text, typed setters write it."""
 
+    @only("2.3")
     @classmethod
     def from_dict(cls, map: dict[str, str]) -> Configuration:
         """The options of a dictionary."""
@@ -29,6 +31,13 @@ class Configuration:
     def set_string(self, key: str, value: str) -> Configuration:
         return self._set(key, value)
 
+    @only("1.20")
+    @staticmethod
+    def parse_jars_value(value: str, jvm: Any) -> list[str]:
+        """The elements of a list that semicolons divide; ``jvm`` is not looked at."""
+        return value.split(";")
+
+    @only("2.3")
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
         """The elements of a list, written as ``[a, b]``, as lines that start with a dash, or as ``a;b``."""

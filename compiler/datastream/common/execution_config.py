@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from compat.compiler.configuration import AUTO_GENERATED_UIDS, MAX_PARALLELISM, PARALLELISM, parse_duration
+from compat.compiler.datastream._versions import only
 from compat.compiler.datastream.common.configuration import Configuration, as_text
+from compat.compiler.datastream.common.execution_mode import ExecutionMode
+from compat.compiler.datastream.common.input_dependency_constraint import InputDependencyConstraint
+from compat.compiler.datastream.common.restart_strategy import (
+    RESTART_OPTIONS,
+    RestartStrategyConfiguration,
+    strategy_of,
+)
 from compat.compiler.errors import illegal_argument
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
@@ -21,6 +29,13 @@ GENERIC_TYPES = "pipeline.generic-types"
 FORCE_AVRO = "pipeline.force-avro"
 OBJECT_REUSE = "pipeline.object-reuse"
 GLOBAL_JOB_PARAMETERS = "pipeline.global-job-parameters"
+DEFAULT_KRYO = "pipeline.default-kryo-serializers"
+KRYO_SERIALIZERS = "pipeline.kryo-serializers-of-types"
+KRYO_TYPES = "pipeline.registered-kryo-types"
+POJO_TYPES = "pipeline.registered-pojo-types"
+AUTO_TYPES = "pipeline.auto-type-registration"
+EXECUTION_MODE = "pipeline.data-set-execution-mode"
+INPUT_CONSTRAINT = "pipeline.input-dependency-constraint"
 SNAPSHOT_COMPRESSION = "execution.checkpointing.snapshot-compression"
 
 
@@ -156,16 +171,79 @@ class ExecutionConfig:
         )
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """Always empty: nothing is serialized with Kryo here."""
-        return {}
+        """Names of Java classes by the name of the class that they serialize; nothing here is serialized with Kryo."""
+        return self._serializers(DEFAULT_KRYO)
 
     def get_registered_kryo_types(self) -> list[str]:
-        """Always empty: nothing is serialized with Kryo here."""
-        return []
+        """Names of Java classes; nothing here is serialized with Kryo."""
+        return self._classes(KRYO_TYPES)
 
     def get_registered_pojo_types(self) -> list[str]:
-        """Always empty: there are no Java objects here."""
-        return []
+        """Names of Java classes; there are no Java objects here."""
+        return self._classes(POJO_TYPES)
+
+    @only("1.20")
+    def get_registered_types_with_kryo_serializer_classes(self) -> dict[str, str]:
+        """Names of Java classes by the name of the class that they serialize; nothing here is serialized with Kryo."""
+        return self._serializers(KRYO_SERIALIZERS)
+
+    @only("1.20")
+    def add_default_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> ExecutionConfig:
+        return self._append(DEFAULT_KRYO, f"class:{type_class_name},serializer:{serializer_class_name}")
+
+    @only("1.20")
+    def register_type_with_kryo_serializer(self, type_class_name: str, serializer_class_name: str) -> ExecutionConfig:
+        return self._append(KRYO_SERIALIZERS, f"class:{type_class_name},serializer:{serializer_class_name}")
+
+    @only("1.20")
+    def register_kryo_type(self, type_class_name: str) -> ExecutionConfig:
+        return self._append(KRYO_TYPES, type_class_name)
+
+    @only("1.20")
+    def register_pojo_type(self, type_class_name: str) -> ExecutionConfig:
+        return self._append(POJO_TYPES, type_class_name)
+
+    @only("1.20")
+    def is_auto_type_registration_disabled(self) -> bool:
+        return not self._configuration.get_boolean(AUTO_TYPES, True)
+
+    @only("1.20")
+    def disable_auto_type_registration(self) -> ExecutionConfig:
+        return self._set(AUTO_TYPES, False)
+
+    @only("1.20")
+    def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> ExecutionConfig:
+        """What happens after a failure of the job."""
+        for key in RESTART_OPTIONS:
+            self._configuration.remove_config(key)
+        for key, value in restart_strategy_configuration.options().items():
+            self._set(key, value)
+        return self
+
+    @only("1.20")
+    def get_restart_strategy(self) -> RestartStrategyConfiguration:
+        """What happens after a failure of the job; the cluster's way where the program sets none."""
+        return strategy_of(self._configuration.to_dict())
+
+    @only("1.20")
+    def set_execution_mode(self, execution_mode: ExecutionMode) -> ExecutionConfig:
+        """How batch programs of Flink's DataSet API exchanged data; it concerns no stream."""
+        return self._set(EXECUTION_MODE, execution_mode.name)
+
+    @only("1.20")
+    def get_execution_mode(self) -> ExecutionMode:
+        return ExecutionMode[self._configuration.get_string(EXECUTION_MODE, "PIPELINED")]
+
+    @only("1.20")
+    def set_default_input_dependency_constraint(
+        self, input_dependency_constraint: InputDependencyConstraint
+    ) -> ExecutionConfig:
+        """Kept, and used by nothing since Flink 1.13."""
+        return self._set(INPUT_CONSTRAINT, input_dependency_constraint.name)
+
+    @only("1.20")
+    def get_default_input_dependency_constraint(self) -> InputDependencyConstraint:
+        return InputDependencyConstraint[self._configuration.get_string(INPUT_CONSTRAINT, "ANY")]
 
     def is_use_snapshot_compression(self) -> bool:
         return self._configuration.get_boolean(SNAPSHOT_COMPRESSION, False)
@@ -176,6 +254,17 @@ class ExecutionConfig:
     def _set(self, key: str, value: str | int | bool) -> ExecutionConfig:
         self._configuration.set_string(key, as_text(value))
         return self
+
+    def _append(self, key: str, item: str) -> ExecutionConfig:
+        present = self._configuration.get_string(key, "")
+        return self._set(key, f"{present};{item}" if present else item)
+
+    def _classes(self, key: str) -> list[str]:
+        return [name for name in self._configuration.get_string(key, "").split(";") if name]
+
+    def _serializers(self, key: str) -> dict[str, str]:
+        pairs = (dict(_pair(part) for part in item.split(",")) for item in self._classes(key))
+        return {pair["class"]: pair["serializer"] for pair in pairs}
 
     def _duration(self, key: str, default: int) -> int:
         text = self._configuration.get_string(key, "")

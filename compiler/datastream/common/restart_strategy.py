@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+
+from compat.compiler.configuration import parse_duration
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
@@ -127,6 +130,31 @@ class RestartStrategies:
     ) -> FailureRateRestartStrategyConfiguration:
         """Intervals in milliseconds."""
         return RestartStrategies.FailureRateRestartStrategyConfiguration(failure_rate, failure_interval, delay_interval)
+
+
+RESTART_OPTIONS = (
+    "restart-strategy.type",
+    "restart-strategy.fixed-delay.attempts",
+    "restart-strategy.fixed-delay.delay",
+    "restart-strategy.failure-rate.max-failures-per-interval",
+    "restart-strategy.failure-rate.failure-rate-interval",
+    "restart-strategy.failure-rate.delay",
+)
+"""The options that strategies set."""
+
+
+def strategy_of(options: Mapping[str, str]) -> RestartStrategyConfiguration:
+    """The strategy that a job's options choose; the cluster's where they choose none that has a class here."""
+    kind, attempts, delay, rate, interval, pause = (options.get(key, "") for key in RESTART_OPTIONS)
+    if kind == "none":
+        return RestartStrategies.NoRestartStrategyConfiguration()
+    if kind == "fixed-delay":
+        return RestartStrategies.fixed_delay_restart(int(attempts or 1), parse_duration(delay or "1 s"))
+    if kind == "failure-rate":
+        return RestartStrategies.failure_rate_restart(
+            int(rate or 1), parse_duration(interval or "1 min"), parse_duration(pause or "1 s")
+        )
+    return RestartStrategies.FallbackRestartStrategyConfiguration()
 
 
 def _interval(name: str, value: timedelta | int | None) -> timedelta:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+Self = TypeVar("Self", bound="JavaObject")
+
+
+class JavaObject:
+    """Something that describes, by its own fields, what PyFlink would hold a Java object for."""
+
+    __slots__ = ()
+
+    def get_java_object(self: Self) -> Self:
+        """This object: it is the description."""
+        return self
 
 
 class JavaObjectWrapper:

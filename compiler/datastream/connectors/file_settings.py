@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from compat.compiler.datastream.common.utils import JavaObject
 from compat.compiler.errors import illegal_argument
 
 
 @dataclass(frozen=True, slots=True)
-class BucketAssigner:
+class BucketAssigner(JavaObject):
     """Which directory below the base path a record goes to (Flink: ``BucketAssigner``)."""
 
     name: Any
@@ -27,7 +28,7 @@ class BucketAssigner:
         return BucketAssigner("date-time", format_str, timezone_id)
 
 
-class RollingPolicy:
+class RollingPolicy(JavaObject):
     """When a file is closed and the next begun (Flink: ``RollingPolicy``)."""
 
     __slots__ = ()
@@ -69,11 +70,11 @@ class OnCheckpointRollingPolicy(RollingPolicy):
 
 
 @dataclass(frozen=True, slots=True)
-class OutputFileConfig:
+class OutputFileConfig(JavaObject):
     """How file names begin and end (Flink: ``OutputFileConfig``)."""
 
-    part_prefix: str = "part"
-    part_suffix: str = ""
+    part_prefix: str
+    part_suffix: str
 
     def get_part_prefix(self) -> str:
         """How file names begin."""
@@ -111,7 +112,7 @@ class OutputFileConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class FileCompactStrategy:
+class FileCompactStrategy(JavaObject):
     """When small files are made one (Flink: ``FileCompactStrategy``). -1 is unset."""
 
     size_threshold: int = -1
@@ -166,7 +167,7 @@ class FileCompactStrategy:
 
 
 @dataclass(frozen=True, slots=True)
-class FileCompactor:
+class FileCompactor(JavaObject):
     """How small files are made one (Flink: ``FileCompactor``)."""
 
     name: Any

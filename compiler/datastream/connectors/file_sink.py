@@ -19,7 +19,6 @@ from compat.compiler.datastream.connectors.file_settings import (
     FileCompactStrategy,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
-    RollingPolicy,
 )
 from compat.compiler.datastream.functions import SinkFunction
 from compat.compiler.transformations import operators as ops
@@ -126,6 +125,10 @@ class FileSink(Sink, SupportsPreprocessing):
             """Which directory a record goes to."""
             return self._set(bucket_assigner=bucket_assigner)
 
+        def with_rolling_policy(self: B, rolling_policy: Any) -> B:
+            """When a file is closed, as a ``RollingPolicy`` says."""
+            return self._set(rolling_policy=rolling_policy)
+
         def with_output_file_config(self: B, output_file_config: OutputFileConfig) -> B:
             """How file names begin and end."""
             return self._set(output_file_config=output_file_config)
@@ -147,10 +150,6 @@ class FileSink(Sink, SupportsPreprocessing):
 
         def __init__(self, base_path: str, encoder: Encoder) -> None:
             super().__init__(base_path, encoder=encoder)
-
-        def with_rolling_policy(self, rolling_policy: RollingPolicy) -> FileSink.RowFormatBuilder:
-            """When a file is closed."""
-            return self._set(rolling_policy=rolling_policy)
 
     class BulkFormatBuilder(BaseBuilder):
         """Collects the settings of a sink that writes many records at a time."""
@@ -218,6 +217,10 @@ class StreamingFileSink(SinkFunction):
             """Which directory a record goes to."""
             return self._set(bucket_assigner=bucket_assigner)
 
+        def with_rolling_policy(self: S, policy: Any) -> S:
+            """When a file is closed, as a ``RollingPolicy`` says."""
+            return self._set(rolling_policy=policy)
+
         def with_output_file_config(self: S, output_file_config: OutputFileConfig) -> S:
             """How file names begin and end."""
             return self._set(output_file_config=output_file_config)
@@ -228,10 +231,6 @@ class StreamingFileSink(SinkFunction):
 
     class DefaultRowFormatBuilder(BaseBuilder):
         """Collects the settings of a sink that writes record by record."""
-
-        def with_rolling_policy(self, policy: RollingPolicy) -> StreamingFileSink.DefaultRowFormatBuilder:
-            """When a file is closed."""
-            return self._set(rolling_policy=policy)
 
     class DefaultBulkFormatBuilder(BaseBuilder):
         """Collects the settings of a sink that writes many records at a time."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+from compat.compiler.datastream.common.constants import MAX_LONG_VALUE, MIN_LONG_VALUE
 from compat.compiler.datastream.window.assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -35,6 +36,7 @@ from compat.compiler.datastream.window.triggers import (
     DeltaTrigger,
     EndOfStreamTrigger,
     EventTimeTrigger,
+    Min,
     NeverTrigger,
     ProcessingTimeTrigger,
     Trigger,
@@ -51,6 +53,8 @@ from compat.compiler.datastream.window.windows import (
 )
 
 __all__ = [
+    "MAX_LONG_VALUE",
+    "MIN_LONG_VALUE",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "CountEvictor",
@@ -71,6 +75,7 @@ __all__ = [
     "GlobalWindowSerializer",
     "GlobalWindows",
     "MergingWindowAssigner",
+    "Min",
     "NeverTrigger",
     "ProcessingTimeSessionWindows",
     "ProcessingTimeTrigger",
@@ -91,6 +96,14 @@ __all__ = [
     "WindowAssigner",
     "WindowOperationDescriptor",
 ]
+
+
+T = TypeVar("T")
+W = TypeVar("W")
+W2 = TypeVar("W2")
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
+KEY = TypeVar("KEY")
 
 
 class WindowOperationDescriptor:

@@ -318,8 +318,8 @@ class DynamicProcessingTimeSessionWindows(_ByClock[T], _DynamicGap[T]):
 class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     """Everything in one window, which fires only by a trigger that the program sets."""
 
-    def __init__(self, default_trigger: Trigger[Any, GlobalWindow] | None = None) -> None:
-        self._default_trigger = default_trigger
+    def __init__(self) -> None:
+        self._default_trigger: Trigger[Any, GlobalWindow] | None = None
 
     @staticmethod
     def create() -> GlobalWindows[Any]:
@@ -329,7 +329,9 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     @staticmethod
     def create_with_end_of_stream_trigger() -> GlobalWindows[Any]:
         """The assigner; without another trigger it fires when the input ends (Flink's Java API)."""
-        return GlobalWindows(EndOfStreamTrigger())
+        windows: GlobalWindows[Any] = GlobalWindows()
+        windows._default_trigger = EndOfStreamTrigger()
+        return windows
 
     def assign_windows(
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext

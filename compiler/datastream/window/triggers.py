@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from compat.compiler.datastream.common.constants import MAX_LONG_VALUE
+from compat.compiler.datastream.functions import ReduceFunction
 from compat.compiler.datastream.window.windows import TimeWindow, Window
 from compat.state.descriptors import ReducingStateDescriptor, StateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time, milliseconds_of
@@ -180,8 +181,11 @@ class ProcessingTimeTrigger(_Quiet[T, TimeWindow]):
         ctx.delete_processing_time_timer(window.max_timestamp())
 
 
-def _smaller(left: int, right: int) -> int:
-    return min(left, right)
+class Min(ReduceFunction):
+    """The smaller one of two values."""
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        return min(value1, value2)
 
 
 def _sum(left: int, right: int) -> int:
@@ -193,7 +197,7 @@ class _Continuous(_Quiet[T, TimeWindow]):
 
     def __init__(self, interval: int) -> None:
         self.interval = interval
-        self.state_desc = ReducingStateDescriptor("fire-time", _smaller, Types.LONG())
+        self.state_desc = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
 
     def can_merge(self) -> bool:
         return True

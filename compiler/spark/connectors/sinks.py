@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -81,8 +81,10 @@ class ProvingCommitter(ABC):
         """As of :class:`Committer`."""
 
     @abstractmethod
-    def sweep(self, job_id: str, epoch: int) -> None:
-        """Remove what attempts at epochs after the given one left: they failed, or their driver died."""
+    def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
+        """Remove what attempts left that failed, or whose driver died: all after the given epoch, the last that counts, and
+        what can be told of those before it, but for the files that are still to be published.
+        """
 
 
 def unwritable_sink(folder: object, error: OSError) -> StoreError:

@@ -37,6 +37,8 @@ def unsupported_source(operator: ops.Operator) -> str | None:
     if isinstance(operator, ops.Collection) or hasattr(source, "create_enumerator"):
         return None
     connector = getattr(source, "connector", None)
+    if isinstance(operator, ops.FileMonitor):
+        return "read_text_file has no reader here: use a FileSource with StreamFormat.text_line_format()"
     if isinstance(operator, ops.InputFormat):
         if type(source).__name__ == "AvroInputFormat":
             return why_not_local(str(source.settings["path"]))

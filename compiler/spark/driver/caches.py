@@ -12,7 +12,7 @@ import json
 import os
 import pickle
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -154,7 +154,7 @@ class CacheSink(Sink, ProvingCommitter):
         """The committer."""
         return self
 
-    def sweep(self, job_id: str, epoch: int) -> None:
+    def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
         """Nothing: files that the manifest does not name are not read."""
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:

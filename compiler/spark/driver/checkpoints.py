@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
-from compat.compiler.spark.task.stream_task import TaskReport
+from compat.compiler.spark.task.stream_task import TaskReport, subtask_name
 from compat.compiler.streamgraph.model import Task
 from compat.state.delta.compaction import COMPACT_AFTER, compact
 from compat.state.delta.errors import StoreError
@@ -60,6 +60,7 @@ class CheckpointCoordinator:
         self.pending: list[Pending] = []
         self.ended: set[tuple[int, int]] = set()
         self.position = Position(0, "")
+        self._runs: dict[str, str] = {}
         self.files = len(log.files())
         self.bytes = sum(file.size for file in log.files())
         self._written: dict[tuple[str, str, str, bytes], bytes | None] = {}
@@ -69,12 +70,19 @@ class CheckpointCoordinator:
         """The last committed epoch."""
         return self.position.epoch
 
+    @property
+    def runs(self) -> dict[tuple[int, int], str]:
+        """The runs of subtasks that the last committed epoch is made of."""
+        places = ((task.vertex, subtask) for task in self.plan.tasks for subtask in range(task.parallelism))
+        return {place: self._runs[name] for place in places if (name := subtask_name(*place)) in self._runs}
+
     def restore(self, *, exact: bool) -> None:
         """Take over what the log holds; ``exact`` when the same plan wrote it, so that tasks go on where they were."""
         epoch = self.log.epoch
         if epoch == 0:
             return
         self.position = Position(epoch, self.log.tokens().get(epoch) or new_token())
+        self._runs = self.log.runs()
         rows = self._read(epoch)
         self._written = {(row.operator_id, row.kind, row.state, row.map_key): row.value for row in rows}
         by_state: dict[tuple[str, str], dict[bytes, bytes]] = {}
@@ -150,11 +158,12 @@ class CheckpointCoordinator:
         self._add_small_state(rows, watermarks, feedback, pending, epoch)
         if rows:
             files.append(write_rows(self.log.path, rows, epoch))
-        if not self.log.commit(epoch, files, {"token": token, "records": records}):
+        runs = {report.name: report.run for report in reports}
+        if not self.log.commit(epoch, files, {"token": token, "records": records, "runs": runs}):
             raise StoreError(
                 f"Epoch {epoch} of {self.log.path} was committed by another process that runs the same job."
             )
-        self.position = Position(epoch, token)
+        self.position, self._runs = Position(epoch, token), runs
         self.files += len(files)
         self.bytes += sum(file.size for file in files)
         self.feedback = feedback
@@ -174,7 +183,7 @@ class CheckpointCoordinator:
             for _, spec in self.plan.operators()
             if spec.key_type is not None and not key_codec_of(spec.key_type.field_types[0]).canonical
         )
-        compact(self.log, self.position.token, pickled)
+        compact(self.log, {"token": self.position.token, "runs": self._runs}, pickled)
         self.log.clean(retained)
         files = self.log.files()
         self.files, self.bytes = len(files), sum(file.size for file in files)

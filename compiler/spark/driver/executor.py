@@ -220,8 +220,8 @@ class SparkExecutor:
         """True where tasks run on this machine only."""
         return self._master is None or self._master.startswith("local")
 
-    def _worker_setup(self) -> Callable[[], None] | None:
-        return None if self.options.worker_setup is None else self.options.worker_setup(not self._runs_here)
+    def _worker_setup(self) -> Callable[[], None]:
+        return self.options.worker_setup(not self._runs_here)
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """The runner of a plan's epochs."""

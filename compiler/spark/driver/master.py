@@ -21,7 +21,7 @@ from compat.compiler.configuration import parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, committer_of, prove_output
+from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
@@ -379,6 +379,8 @@ class JobMaster:
             floors=coordinator.floors,
             described=coordinator.described,
             clock=self.options.clock,
+            runs=coordinator.runs,
+            version=coordinator.log.version,
         )
         assert self._runner is not None
         self.executions.deploy()
@@ -433,14 +435,13 @@ class JobMaster:
     def _publish(self) -> None:
         """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
         for each in self.coordinator.pending:
-            spec = self._specs[each.operator_id]
-            committer = None if spec.operator is None else committer_of(spec.operator.function)
+            committer, name = self._committer(each.operator_id), self._specs[each.operator_id].name
             try:
                 if committer is not None:
                     committer.commit(each.committables, (each.transaction, self.coordinator.epoch))
             except Exception as error:
                 raise StoreError(
-                    f"What operator {spec.name!r} wrote cannot be published: {type(error).__name__}: {error}. "
+                    f"What operator {name!r} wrote cannot be published: {type(error).__name__}: {error}. "
                     "Nothing is lost: it is published when the job goes on."
                 ) from error
         self.coordinator.pending.clear()
@@ -452,13 +453,24 @@ class JobMaster:
                 prove_output(operator.function, each.committables)
 
     def _sweep(self) -> None:
-        """Remove what attempts left that failed, or whose driver died: nothing of an epoch after the last one counts."""
+        """Remove what attempts left that failed, or whose driver died: only what is still to be published counts."""
+        pending = {
+            path
+            for each in self.coordinator.pending
+            if isinstance(committer := self._committer(each.operator_id), ProvingCommitter)
+            for path, _ in committer.files(each.committables)
+        }
         for _, spec in self.plan.operators():
             if isinstance(spec.operator, LegacySink | SinkWriter):
-                committer = committer_of(spec.operator.function)
+                committer = self._committer(spec.id)
                 if isinstance(committer, ProvingCommitter):
                     with suppress(OSError):
-                        committer.sweep(self.job_id, self.coordinator.epoch)
+                        committer.sweep(self.job_id, self.coordinator.epoch, pending)
+
+    def _committer(self, operator_id: str) -> Committer | None:
+        """What publishes the output of an operator."""
+        operator = self._specs[operator_id].operator
+        return None if operator is None else committer_of(operator.function)
 
     def _hand_out(self, reports: list[TaskReport]) -> None:
         for report in reports:

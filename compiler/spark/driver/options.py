@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from compat.compiler.datastream.served import served
 from compat.compiler.driver import Compilation
 
 Listener = Callable[[dict[str, Any]], None]
@@ -45,7 +46,7 @@ class RunOptions:
     plan_of: PlanOf | None = None
     check: Check | None = None
     clock: Callable[[], int] | None = None
-    worker_setup: Callable[[bool], Callable[[], None]] | None = None
+    worker_setup: Callable[[bool], Callable[[], None]] = lambda elsewhere: served
     worker_folders: tuple[str, ...] = ()
     flink: str | None = None
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from compat.compiler.datastream.served import served
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark
@@ -36,7 +37,8 @@ _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 class SparkRunner:
     """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan."""
 
-    def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] | None = None) -> None:
+    def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] = served) -> None:
+        served()
         self._spark = spark
         self._stages = plan.stages
         self._widest = plan.widest

@@ -88,6 +88,8 @@ def _problems(task: TaskSpec, spec: OperatorSpec) -> list[str]:
 
 
 def _problem(operator: Operator) -> str | None:
+    if isinstance(operator, ops.FileSplitReader):
+        return None  # said of the source before it
     if not isinstance(operator, Runnable):
         return f"there is no operator of the kind {operator.kind!r}"
     if isinstance(operator, ops.LegacySink | ops.SinkWriter):

@@ -57,7 +57,7 @@ class WindowOperator(KeyedOperator[Window]):
         self._serializer = operator.window_serializer
         descriptor: StateDescriptor = operator.state_descriptor
         if self._evictor is not None:
-            descriptor = ListStateDescriptor(descriptor.name)
+            descriptor = ListStateDescriptor(descriptor.name, None)
         self._contents = self.backend.cells(descriptor)
         self._assigning = _AssignerContext(self)
         self._triggering = _TriggerContext(self)
@@ -256,7 +256,7 @@ class WindowOperator(KeyedOperator[Window]):
             self._windows().pop(window, None)
 
     def _windows(self) -> _MergingSet:
-        return _MergingSet(self.backend.cells(MapStateDescriptor(_MERGING_SET)))
+        return _MergingSet(self.backend.cells(MapStateDescriptor(_MERGING_SET, None, None)))
 
     def _merge_and_add(self, value: Any, time: int | None) -> None:
         timestamp = MIN_TIMESTAMP if time is None else time

@@ -22,11 +22,18 @@ from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import Buffer
-from compat.compiler.spark.task.stream_task import OpenTask, StreamTask, TaskEnvironment, TaskReport, load_runtime
+from compat.compiler.spark.task.stream_task import (
+    OpenTask,
+    StreamTask,
+    TaskEnvironment,
+    TaskReport,
+    load_runtime,
+    subtask_name,
+)
 from compat.compiler.spark.task.work import WorkOfSubtask
 from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
 from compat.state.delta.errors import StoreError
-from compat.state.delta.log import SnapshotLog
+from compat.state.delta.log import SnapshotLog, as_run_of
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
@@ -42,6 +49,7 @@ INLINE_BYTES = 1024 * 1024
 class EpochSpec:
     """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
 
+    ``runs`` are the runs of subtasks that the committed epoch is made of, ``version`` is that of the log as of then.
     ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
     Work is sealed on its way (:func:`sealed`).
     """
@@ -60,6 +68,8 @@ class EpochSpec:
     floors: Mapping[str, int] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clock: Callable[[], int] | None = None
+    runs: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    version: int | None = None
 
     @property
     def folder(self) -> str:
@@ -255,7 +265,7 @@ class Subtasks:
         made: list[Buffer] = []
         open_task = None
         try:
-            if before is not None and before.ran != (spec.committed, spec.attempt):
+            if before is not None and before.ran != (_standing(spec, vertex, subtask), spec.attempt):
                 before.close()
                 before = None
             open_task = before or OpenTask(
@@ -268,7 +278,7 @@ class Subtasks:
                     open_task.close()
             return [], _failure(task, subtask, error)
         if open_task.running:
-            open_task.ran = (Position(spec.epoch, spec.token), spec.attempt)
+            open_task.ran = (_reached(spec, report), spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
 
@@ -318,10 +328,10 @@ class Subtasks:
             runtime = stream_task.snapshot_state(changes)
             if stream_task.ended or task.vertex not in self._plan.lasting:
                 open_task.close()
-            if stateful:
-                replica.apply(changes.entries, spec.committed, Position(spec.epoch, spec.token))
             report = stream_task.report(count, runtime)
             report.replica = found
+            if stateful:
+                replica.apply(changes.entries, _standing(spec, task.vertex, subtask), _reached(spec, report))
             report.changed = len(changes)
             if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
@@ -332,6 +342,17 @@ class Subtasks:
             raise
         replica.close()
         return report
+
+
+def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
+    """Where a subtask stands that took part in the committed epoch."""
+    run = spec.runs.get((vertex, subtask), "")
+    return replace(spec.committed, token=as_run_of(spec.committed.token, run))
+
+
+def _reached(spec: EpochSpec, report: TaskReport) -> Position:
+    """Where a subtask stands behind an epoch: a second run of it in the same epoch may have come to something else."""
+    return Position(spec.epoch, as_run_of(spec.token, report.run))
 
 
 def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
@@ -352,12 +373,13 @@ def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, st
 
 def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:
     """Bring a replica to the last commit: ``current``, ``behind`` or ``rebuilt``, as it was found."""
-    if replica.position == spec.committed:
+    wanted = _standing(spec, task.vertex, subtask)
+    if replica.position == wanted:
         return "current"
-    if spec.committed.epoch == 0:
-        follow(replica, spec.committed, lambda _: iter(()), _no_identity, lambda _: None)
+    if wanted.epoch == 0:
+        follow(replica, wanted, lambda _: iter(()), _no_identity, lambda _: None)
         return "current"  # there is nothing yet that it could lack
-    log = SnapshotLog.open(spec.store)
+    log = SnapshotLog.open(spec.store, spec.version)  # an attempt that comes late must not see what was committed since
     operators = {each.id: each for each in task.operators}
     groups = key_groups_of_subtask(task.max_parallelism, task.parallelism, subtask)
 
@@ -365,8 +387,8 @@ def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) 
         row = operators[operator_id].key_type
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
-    wanted = frozenset(operators)
-    return follow(replica, spec.committed, lambda after: log.changes(after, groups, wanted), identity, log.tokens().get)
+    owners, tokens = frozenset(operators), log.tokens(subtask_name(task.vertex, subtask))
+    return follow(replica, wanted, lambda after: log.changes(after, groups, owners), identity, tokens.get)
 
 
 def _whole(data: bytes) -> bytes:

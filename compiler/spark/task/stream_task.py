@@ -5,6 +5,7 @@ initialize_state → open → process_input → (finish) → snapshot_state, and
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,7 +83,8 @@ class TaskReport:
     """The report of a subtask at the barrier.
 
     ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
-    stands for ``published`` on the way through processes in which there are no modules of the program's.
+    stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
+    of the subtask from others in the same epoch.
     """
 
     vertex: int
@@ -102,6 +104,17 @@ class TaskReport:
     changed: int = 0
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     sealed: bytes = b""
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+
+    @property
+    def name(self) -> str:
+        """The name of the subtask in the log."""
+        return subtask_name(self.vertex, self.subtask)
+
+
+def subtask_name(vertex: int, subtask: int) -> str:
+    """The name of a subtask in the log."""
+    return f"{vertex}/{subtask}"
 
 
 class StreamTask:

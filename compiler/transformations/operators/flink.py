@@ -40,6 +40,23 @@ class InputFormat(Operator):
 
 
 @frozen
+class FileMonitor(Operator):
+    """Finds the files that an input format shall read, and what of them is new; the input format is its function."""
+
+    kind = "file_monitor"
+
+
+@frozen
+class FileSplitReader(Operator):
+    """Reads the parts of files that a file monitor found; the input format is its function."""
+
+    factory: str = "ContinuousFileReaderOperatorFactory"
+    yielding: bool = True
+
+    kind = "file_split_reader"
+
+
+@frozen
 class Collection(Operator):
     """The elements of a collection; the tuple of them is its function."""
 

@@ -33,9 +33,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="browser tests: skipped, playwright is not installed (pip install '.[browser]')"
+    )
     if CHROMIUM is None:
-        pytest.skip("there is no chromium")
+        pytest.skip("browser tests: skipped, there is no chromium (apt-get install chromium; .ci/browser does it)")
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened

@@ -49,11 +49,30 @@ def wide_plan(branches: int) -> Plan:
     return found
 
 
-def check_page(folder: Path, old: Plan, new: Plan, *, allow_non_restored: bool = False) -> str:
+def branches(number: int, length: int = 3, *, moved: Sequence[tuple[int, int]] = ()) -> Plan:
+    """Chains of keyed operators beside each other, all with uids; those of ``moved`` (branch, place) have another one."""
+    ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source", "name": "orders"}]
+    for branch in range(number):
+        before = "in"
+        for place in range(length):
+            name = f"count {branch * length + place}"
+            uid = f"uid of {name}" + (" now" if (branch, place) in moved else "")
+            ops.append({"id": f"key {name}", "kind": "key_by", "inputs": [before]})
+            ops.append({"id": name, "kind": "keyed_process", "name": name, "uid": uid, "inputs": [f"key {name}"]})
+            before = name
+        ops.append({"id": f"out {branch}", "kind": "print", "inputs": [before]})
+    found = plan_of({"name": "branches", "ops": ops}, "2.3", {})
+    assert isinstance(found, Plan), found.error
+    return found
+
+
+def check_page(
+    folder: Path, old: Plan, new: Plan, *, allow_non_restored: bool = False, names: Sequence[str] = ("old.py", "new.py")
+) -> str:
     """The address of the page of a check."""
     outcome = check(
-        facts_of(old, name="old.py", kind="program"),
-        facts_of(new, name="new.py", kind="program"),
+        facts_of(old, name=names[0], kind="program"),
+        facts_of(new, name=names[1], kind="program"),
         CheckOptions(allow_non_restored),
     )
     return report_page(folder, outcome, plans=[(old, new)])

@@ -49,7 +49,7 @@ def test_state_carried_is_drawn(open_page: Any, tmp_path: Path) -> None:
     ends = page.locator(".link.dropped .end, .link.refused .end, .link.lost .end")
     assert ends.count() == 3
     assert page.locator(".link.empty circle").count() == 1
-    assert page.locator(".link.migrated .pill-text").text_content() == "migrated"
+    assert page.locator(".tag.migrated .pill-text").text_content() == "migrated"
 
 
 def test_layers_and_views_by_click_and_by_key(open_page: Any, address: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
+from compat.state.delta.log import SnapshotLog
 from tests.compat.browser.conftest import settle
 from tests.compat.browser.test_accessibility import serious
 from tests.compat.service.filled import filled
@@ -15,7 +16,9 @@ from tests.compat.service.filled import filled
 
 @pytest.fixture(scope="module")
 def service(browser: Any, tmp_path_factory: Any) -> Any:
-    running = filled(tmp_path_factory.mktemp("service"))
+    folder = tmp_path_factory.mktemp("service")
+    running = filled(folder)
+    running.store = folder / "store"
     yield running
     running.stop()
 
@@ -44,20 +47,77 @@ def test_a_savepoint_and_a_job_on_spark(open_page: Any, service: Any) -> None:
     page.get_by_role("link", name="GlobalWindows").click()
     assert page.locator(".operator:target").is_visible()
     page.go_back()
-    page.get_by_role("navigation").get_by_role("link", name="Savepoints").click()
+    page.get_by_role("navigation").get_by_role("link", name="Running").click()
     page.get_by_role("link", name="jobs/6f2c").click()
     assert page.locator("figure.chart svg path.curve").count() == 4
     assert "from " in page.locator("figure.chart svg").first.get_attribute("aria-label")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_on_any_page(open_page: Any, service: Any, scheme: str) -> None:
-    page = open_page(service.url + "/savepoints")
-    links = [page.get_by_role("link", name=name).get_attribute("href") for name in ("flink/windows", "jobs/6f2c")]
-    for address in ("/", "/checks", "/checks/1", "/jobs/orders", "/jobs/orders/versions/1", "/login", *links):
-        page = open_page(service.url + address, color_scheme=scheme, width=800)
+def test_two_versions_are_compared_by_choosing_them(open_page: Any, service: Any) -> None:
+    page = open_page(service.url + "/jobs/word%20count")
+    page.locator("select[name=old]").select_option("2")
+    page.locator("select[name=new]").select_option("1")
+    page.get_by_role("button", name="Compare").click()
+    settle(page)
+    assert "word count@1 cannot restore the state of word count@2" in page.locator("h1").inner_text()
+    assert page.locator(".link.refused").count() == 2
+    page.get_by_role("link", name="The other way").click()
+    settle(page)
+    assert "word count@2 cannot restore the state of word count@1" in page.locator("h1").inner_text()
+
+
+def test_a_running_job_goes_on_by_itself(open_page: Any, service: Any) -> None:
+    page = open_page(service.url + "/running")
+    page.get_by_role("link", name="jobs/loner").click()
+    epoch = page.locator(".tiles dd").first
+    assert epoch.inner_text() == "2"
+    log = SnapshotLog.open(str(service.store / "jobs" / "loner" / "state"))
+    assert log.commit(3, [], {"token": "t3", "records": 5})
+    page.wait_for_function("() => document.querySelector('.tiles dd').textContent === '3'")
+    assert page.locator("figure.chart").count() > 0
+    assert "as of" in page.locator("[data-refresh]").inner_text()
+    button = page.get_by_role("button", name="Refresh by itself")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert "stopped" in page.locator("[data-refresh]").inner_text()
+    assert log.commit(4, [], {"token": "t4", "records": 5})
+    page.wait_for_timeout(6000)
+    assert epoch.inner_text() == "3"
+    button.click()
+    page.wait_for_function("() => document.querySelector('.tiles dd').textContent === '4'")
+
+
+def test_a_service_that_is_away_is_asked_again_and_what_was_seen_stays(open_page: Any, service: Any) -> None:
+    page = open_page(service.url + "/running", errors=False)
+    page.route("**/running", lambda route: route.abort())
+    page.get_by_text("no answer").wait_for()
+    assert page.get_by_role("link", name="jobs/6f2c").is_visible()
+    page.unroute("**/running")
+    page.get_by_text("as of").wait_for()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 800), ("dark", 800), ("light", 390), ("dark", 1440)])
+def test_nothing_serious_on_any_page(open_page: Any, service: Any, scheme: str, width: int) -> None:
+    links = []
+    for folder, names in (("savepoints", ("flink/windows",)), ("running", ("jobs/6f2c",))):
+        page = open_page(f"{service.url}/{folder}")
+        links += [page.get_by_role("link", name=name).get_attribute("href") for name in names]
+    jobs = ["/jobs/orders", "/jobs/orders/versions/1", "/jobs/word%20count/compare?old=1&new=2"]
+    for address in ("/", "/checks", "/checks/1", "/savepoints", "/running", "/login", *jobs, *links):
+        page = open_page(service.url + address, color_scheme=scheme, width=width)
         assert serious(page) == [], address
-        assert page.evaluate("document.documentElement.scrollWidth") <= 800, address
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+        wider = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(Boolean)"
+        assert page.evaluate(wider) == [], address
+
+
+def test_on_a_telephone_rows_are_cards(open_page: Any, service: Any) -> None:
+    page = open_page(service.url + "/checks", width=390, height=844)
+    cell = page.locator("tbody td").first
+    assert cell.evaluate("e => getComputedStyle(e, '::before').content") == '"Verdict"'
+    assert page.locator("thead").bounding_box()["width"] <= 1
+    row = page.locator("tbody tr").first.bounding_box()
+    assert row["width"] > 300
 
 
 def test_log_in_and_out(open_page: Any, browser: Any, tmp_path: Any) -> None:

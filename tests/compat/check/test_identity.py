@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compat.check.decision import check
-from compat.check.findings import Fate, Report, Verdict
+from compat.check.findings import Fate, Level, Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.plan.facts import Operator, State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
@@ -110,3 +110,30 @@ def test_a_state_of_another_kind_is_told_as_that() -> None:
     found = rules(operator(KEYED, id="0" * 32, states=(A,)), operator(KEYED, id="0" * 32, states=(listed,)))
     assert "CMP403" in found
     assert "CMP103" not in found
+
+
+def unnamed(kind: str, *names: str) -> Operator:
+    """An operator in Java with a generated id, one for all, that declares states."""
+    word = {"map": "Map", "flat_map": "Flat Map", "keyed_process": "KeyedProcess"}[kind]
+    states = tuple(value_state(name) for name in names)
+    return operator(word, id="4" * 32, kind=kind, states=states, has_state=bool(states))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        pytest.param(unnamed("map", "s"), unnamed("flat_map", "s"), set(), id="another sort, the very same states"),
+        pytest.param(unnamed("map", "s"), unnamed("flat_map", "t"), {"CMP103"}, id="another sort, another state"),
+        pytest.param(unnamed("keyed_process", "s"), unnamed("keyed_process"), set(), id="no states any more"),
+        pytest.param(unnamed("keyed_process", "s"), unnamed("keyed_process", "t", "u"), {"CMP103"}, id="other states"),
+    ],
+)
+def test_an_operator_that_nothing_but_its_place_tells(old: Operator, new: Operator, rules: set[str]) -> None:
+    report = check(program("old", old), program("new", new))
+    assert {finding.rule for finding in report.findings if finding.level is Level.ERROR} == rules
+
+
+def test_another_sort_is_another_operator_where_one_of_the_old_sort_is_left() -> None:
+    elsewhere = operator("Map", id="5" * 32, kind="map", states=(value_state("s"),))
+    report = check(program("old", unnamed("map", "s")), program("new", unnamed("flat_map", "s"), elsewhere))
+    assert report.verdict is Verdict.INCOMPATIBLE

@@ -426,6 +426,100 @@ MORE = [
     ),
 ]
 
+_COUNT_UID = '  end(s.keyBy(new Mod(3)).process(new Count("a")).{});'
+_DRAWN = {
+    "uuid": ('uid("count-" + UUID.randomUUID())', ""),
+    "clock_in_a_field": ("uid(RUN)", 'static final String RUN = "run " + System.currentTimeMillis();'),
+    "random_by_a_helper": (
+        "uid(uid(5))",
+        "static String uid(int size) { Random random = new Random(); "
+        "return new StringBuilder().append(size * random.nextLong()).toString(); }",
+    ),
+    "date": ('uid(String.valueOf(java.time.LocalDate.now()) + "x")', ""),
+}
+DRAWN = [
+    *(
+        JavaPair(
+            name=f"uid_drawn_{name}",
+            old=_COUNT_UID.format(call),
+            new=_COUNT_UID.format(call),
+            classes=classes,
+            verdict=WRONG,
+            rules=("CMP108",) if name == "date" else ("CMP102", "CMP108"),
+        )
+        for name, (call, classes) in _DRAWN.items()
+    ),
+    JavaPair(
+        name="uid_drawn_in_a_method_that_sets_it",
+        old='  end(named(s.keyBy(new Mod(3)).process(new Count("a")), "n" + System.nanoTime()));',
+        new='  end(named(s.keyBy(new Mod(3)).process(new Count("a")), "n" + System.nanoTime()));',
+        classes="static <T> SingleOutputStreamOperator<T> named(SingleOutputStreamOperator<T> of, String id) "
+        "{ return of.uid(id); }",
+        verdict=WRONG,
+        rules=("CMP102", "CMP108"),
+    ),
+    JavaPair(
+        name="hash_drawn",
+        old=_COUNT_UID.format('setUidHash(UUID.randomUUID().toString().replace("-", ""))'),
+        new=_COUNT_UID.format('setUidHash(UUID.randomUUID().toString().replace("-", ""))'),
+    ),
+    JavaPair(
+        name="uid_computed",
+        old=_COUNT_UID.format('uid(new Random(7).nextInt(9) + "-" + name(3))'),
+        new=_COUNT_UID.format('uid(new Random(7).nextInt(9) + "-" + name(3))'),
+        classes='static String name(int n) { return "count " + n; }',
+    ),
+    JavaPair(
+        name="uid_beside_what_is_drawn",
+        old='  long now = System.nanoTime(); String id = "count " + s.getParallelism();\n'
+        + _COUNT_UID.format("name(id + now).uid(id)"),
+        new='  long now = System.nanoTime(); String id = "count " + s.getParallelism();\n'
+        + _COUNT_UID.format("name(id + now).uid(id)"),
+    ),
+]
+
+_TABLE = """
+  org.apache.flink.table.api.bridge.java.StreamTableEnvironment t =
+      org.apache.flink.table.api.bridge.java.StreamTableEnvironment.create(env);
+  t.createTemporaryView("numbers", s);
+  t.createTemporarySystemFunction("fold", {}.class);
+  t.createTemporarySystemFunction("twice", Twice.class);
+  t.toChangelogStream(t.sqlQuery("SELECT f0 / 3, fold(twice(f0)) FROM numbers GROUP BY f0 / 3"))
+      .sinkTo((DiscardingSink) new DiscardingSink<>()).uid("end");"""
+_FOLD = """
+  public static class Acc {{ public long total; }}
+  public static class {0} extends org.apache.flink.table.functions.AggregateFunction<Long, Acc> {{
+    public Acc createAccumulator() {{ return new Acc(); }}
+    public void accumulate(Acc acc, Long v) {{ acc.total = {1}; }}
+    public Long getValue(Acc acc) {{ return acc.total; }}
+  }}
+  public static class Twice extends org.apache.flink.table.functions.ScalarFunction {{
+    public Long eval(Long v) {{ return {2}; }}
+  }}
+"""
+
+
+def _query(name: str, old: tuple[str, str, str], new: tuple[str, str, str], *rules: str, verdict: str = OK) -> JavaPair:
+    return JavaPair(
+        name=name,
+        old=_TABLE.format(old[0]),
+        new=_TABLE.format(new[0]),
+        old_classes=_FOLD.format(*old),
+        new_classes=_FOLD.format(*new),
+        verdict=verdict,
+        rules=rules,
+    )
+
+
+_SUMS = ("Fold", "acc.total + v", "2 * v")
+QUERIES = [
+    _query("functions_of_a_query_kept", _SUMS, _SUMS),
+    _query("aggregate_function_changed", _SUMS, ("Fold", "Math.max(acc.total, v)", "2 * v"), "CMP714"),
+    _query("scalar_function_before_an_aggregate_changed", _SUMS, ("Fold", "acc.total + v", "3 * v"), "CMP714"),
+    _query("aggregate_function_replaced", _SUMS, ("Other", "acc.total * v", "2 * v"), "CMP714"),
+    _query("aggregate_function_in_a_renamed_class", _SUMS, ("Other", *_SUMS[1:])),
+]
+
 STATES = [
     JavaPair(
         name="state_names_exchanged",
@@ -653,9 +747,11 @@ PATTERNS = [
     ),
 ]
 
-JAVA_PAIRS = [*IDENTITY, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
+JAVA_PAIRS = [*IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
 
 JAVA_NEAR_MISSES = {
+    "CMP108": ("uid_drawn_random_by_a_helper", "uid_computed"),
+    "CMP714": ("aggregate_function_changed", "functions_of_a_query_kept"),
     "CMP113": ("connect_exchanged", "connect_kept"),
     "CMP115": ("function_replaced", "class_renamed"),
     "CMP423": ("state_names_exchanged", "fields_renamed"),

@@ -145,7 +145,22 @@ OF_THE_OLD_KIND = (
 )
 
 _NO_CLASS = "the class is in flink-connector-kafka 3.4.0, and not in 4.0.1"
+_ONLY_1_20 = "PyFlink 1.20 was not at hand; the graphs of such programs are in tests/golden/pyflink_api"
 _UPGRADES = "PyFlink 1.20 was not at hand; Java's restores across versions are in the tests of the engine"
+
+
+def text_file(other: bool = False) -> str:
+    """Reads a file of text; after an ``other`` source, whose place in the graph the file's had."""
+    first = 'env.from_collection([1]).print().uid("print")' if other else ""
+    return f"""from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+{first}
+env.read_text_file("lines.txt").uid("reader").map(len, Types.INT()).print()
+env.execute()
+"""
+
 
 CONNECTORS = [
     pair(
@@ -168,6 +183,20 @@ CONNECTORS = [
         flink="1.20",
         old_flink="2.3",
     ),
+    under(
+        pair(
+            "text_file_moved",
+            text_file(),
+            text_file(other=True),
+            BROKEN,
+            "CMP103",
+            "CMP104",
+            "CMP107",
+            unrecorded=_ONLY_1_20,
+        ),
+        flink="1.20",
+    ),
+    under(pair("text_file_kept", text_file(), text_file(), OK, "CMP104", unrecorded=_ONLY_1_20), flink="1.20"),
     pair("files_kept", publishing("out"), publishing("out", ignoring=True), OK, unrecorded=_BY_OPTION),
     *(
         pair(name, reading(*old), reading(*new), verdict, *rules, unrecorded=_NO_CLUSTER)

@@ -57,6 +57,7 @@ def record(version: str) -> dict[str, Any]:
         "first start": _enumerated(None, ["orders"], "committedOffsets"),
         "reader of a dropped topic": _read(["orders", "returns"]),
         "end of a restored split": _end(),
+        "written": _written(),
     }
 
 
@@ -195,6 +196,43 @@ def _end() -> int:
     serializer = split.KafkaPartitionSplitSerializer()
     written = serializer.serialize(split.KafkaPartitionSplit(_topic("orders"), 42, 77))
     return int(serializer.deserialize(serializer.getVersion(), written).getStoppingOffset().get())
+
+
+def _written() -> dict[str, str]:
+    """What the connector's serializers write, in hexadecimal digits: a split without an end, one with one, a writer's state."""
+    import jpype
+
+    split = jpype.JPackage("org.apache.flink.connector.kafka.source").split
+    serializer = split.KafkaPartitionSplitSerializer()
+    splits = {
+        "a split": split.KafkaPartitionSplit(_topic("orders"), 42),
+        "a split with an end": split.KafkaPartitionSplit(_topic("orders"), 42, 77),
+    }
+    written = {name: _versioned(serializer, one) for name, one in splits.items()}
+    sink = "org.apache.flink.connector.kafka.sink"
+    state = jpype.JClass(f"{sink}.KafkaWriterState").class_
+    made = min(state.getDeclaredConstructors(), key=lambda one: len(one.getParameterTypes()))
+    made.setAccessible(True)
+    given: list[Any] = ["counts"]
+    if len(made.getParameterTypes()) > 1:
+        ownership = jpype.JClass(f"{sink}.internal.TransactionOwnership")
+        given += [jpype.JInt(0), jpype.JInt(1), ownership.EXPLICIT_BY_WRITER_STATE]
+        transaction = jpype.JClass(f"{sink}.internal.CheckpointTransaction")
+        given.append(jpype.java.util.List.of(transaction("counts-0-1", 1)))
+    boxed = jpype.JObject[len(given)]
+    for place, one in enumerate(given):
+        boxed[place] = one
+    serializer_of_state = jpype.JClass(f"{sink}.KafkaWriterStateSerializer").class_.getDeclaredConstructor()
+    serializer_of_state.setAccessible(True)
+    return written | {"a writer's state": _versioned(serializer_of_state.newInstance(), made.newInstance(boxed))}
+
+
+def _versioned(serializer: Any, value: Any) -> str:
+    """The bytes of a value as Flink keeps them: behind the version of the serializer and their length."""
+    import jpype
+
+    simple = jpype.JClass("org.apache.flink.core.io.SimpleVersionedSerialization")
+    return bytes(simple.writeVersionAndSerialize(serializer, value)).hex()
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ CASES = pytest.mark.parametrize("pair", [pytest.param(pair, id=pair.name) for pa
 SMALL_EDIT = 6
 """Lines that may differ between a pair where a rule speaks and the one where it is silent."""
 
-OF_FLINKS_JOBS = {"CMP418", "CMP427", "CMP712"}
-"""Rules about what Flink throws and plans, shown by the golden jobs in Java and SQL, and about their savepoints."""
+OF_FLINKS_JOBS = {"CMP418", "CMP427", "CMP428", "CMP712"}
+"""Rules about what Flink throws, plans and reads, shown by the golden jobs in Java, Scala and SQL, and their savepoints."""
 
 ABOUT_NEW = ("CMP904", "CMP905")
 """Rules about the text of NEW alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,109 @@ def test_what_lets_one_pass_lets_no_other_pass() -> None:
     (line,) = [line for line in ignored.stdout.splitlines() if line.startswith("error")]
     assert "3 operators have other ids" in line
     assert ignored.exit_code == 1
+
+
+NEXT = re.compile(r"(env\.\w+\(\d+\)|\.\w+\([^()]*\))(?: to [^,]*?)?(?: at new\.py:(\d+))?(?=,| and )")
+
+
+def chain(*names: str, start: str = "numbers.rebalance()", each: str = "") -> str:
+    """Counters in a row, one a line."""
+    lines = [f"stream = {start}", *(f"stream = stream.rebalance().COUNTED{each}.name('{name}')" for name in names)]
+    return program(*lines, "stream.print()")
+
+
+def branches(*names: str, each: str = "") -> str:
+    """Counters side by side, one a line."""
+    return program(*(f"numbers.rebalance().COUNTED{each}.name('{name}')" for name in names))
+
+
+def with_edits(source: str, step: str) -> str:
+    """NEW after exactly the edits that the last line of a report names: calls at the end of their lines, settings in place."""
+    lines = source.splitlines()
+    for call, line in NEXT.findall(step.rpartition(", then: ")[0] + ","):
+        if line:
+            lines[int(line) - 1] += call
+        else:
+            lines = [call if one.startswith(call.partition("(")[0]) else one for one in lines]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(chain("a", "b"), chain("x", "a", "b"), id="one in front takes the ids of all behind it"),
+        pytest.param(chain(*"abcd"), chain("a", "x", *"bcd"), id="one between others"),
+        pytest.param(chain(*"abc"), chain("x", "y", *"abc"), id="two in front"),
+        pytest.param(chain("a", "b"), chain("b", "a"), id="a row in another order"),
+        pytest.param(branches("a", "b", "c"), branches("b", "c", "a"), id="branches in another order"),
+        pytest.param(branches("a", "b"), branches("x", "b", "a"), id="a branch more, and another order"),
+        pytest.param(
+            chain("a", "b"), chain("a", "b", start="numbers.rebalance().filter(bool)"), id="a filter in front"
+        ),
+        pytest.param(
+            chain("a", "b"),
+            chain("a", "b", start="numbers.rebalance().filter(bool)").replace(
+                "stream =", "env.set_max_parallelism(64)\nstream =", 1
+            ),
+            id="ids moved and another max parallelism",
+        ),
+        pytest.param(
+            chain("a", "b"),
+            chain("x", "a", "b").replace("stream =", "env.set_max_parallelism(64)\nstream =", 1),
+            id="state in wrong hands and another max parallelism",
+        ),
+        pytest.param(chain("a"), chain("x", "a", each=".set_max_parallelism(32)"), id="a max parallelism of their own"),
+        pytest.param(
+            chain("a", "b"),
+            chain("x", "a", "b").replace("stream =", "env.set_parallelism(300)\nstream =", 1),
+            id="state in wrong hands and more subtasks than key groups",
+        ),
+    ],
+)
+def test_the_edits_of_the_last_line_are_all_that_it_takes(old: str, new: str) -> None:
+    Path("old.py").write_text(old, encoding="utf-8")
+    Path("new.py").write_text(new, encoding="utf-8")
+    told = CliRunner().invoke(main, ["check", "old.py", "new.py"])
+    assert told.exit_code == 1
+    Path("new.py").write_text(with_edits(new, told.stdout.splitlines()[-1]), encoding="utf-8")
+    repaired = CliRunner().invoke(main, ["check", "old.py", "new.py"])
+    assert repaired.exit_code == 0, (told.stdout, repaired.stdout)
+
+
+def test_state_that_goes_from_one_to_the_next_is_one_finding() -> None:
+    Path("old.py").write_text(chain("a", "b", "c"), encoding="utf-8")
+    Path("new.py").write_text(chain("x", "a", "b", "c"), encoding="utf-8")
+    lines = CliRunner().invoke(main, ["check", "old.py", "new.py", "--output", "concise"]).stdout.splitlines()
+    (wrong,) = [line for line in lines if "CMP103" in line]
+    assert wrong.endswith("3 operators hand their state to one another: 'a' to 'x', 'b' to 'a', 'c' to 'b'")
+
+
+def test_of_operators_behind_one_that_is_gone_each_has_its_successor_by_name() -> None:
+    Path("old.py").write_text(chain("x", "a", "b", "c"), encoding="utf-8")
+    Path("new.py").write_text(chain("a", "b", "c"), encoding="utf-8")
+    told = CliRunner().invoke(main, ["check", "old.py", "new.py", "--output", "json"]).stdout
+    moved = [one for one in json.loads(told)["findings"] if one["rule"] == "CMP102"]
+    assert moved
+    assert all(one["old"]["name"] == one["new"]["name"] for one in moved)
+
+
+def test_what_no_call_repairs_is_in_the_last_line_too() -> None:
+    Path("old.py").write_text(chain("a", each=".uid('a')"), encoding="utf-8")
+    changed = chain("a", each=".uid('a')").replace('"count", L', '"count", Types.STRING()')
+    Path("new.py").write_text(changed.replace("key_by(identity, L)", "key_by(str, Types.STRING())"), encoding="utf-8")
+    step = CliRunner().invoke(main, ["check", "old.py", "new.py"]).stdout.splitlines()[-1]
+    assert "keep the type Long" in step
+    assert "keep the key type" in step
+
+
+def test_edits_on_one_line_say_whose_they_are() -> None:
+    step = checked(MOVED).stdout.splitlines()[-1]
+    assert "to 'b, _stream_key_by_map_operator' at new.py" in step
+
+
+def test_the_page_has_one_finding_for_one_cause() -> None:
+    checked(MOVED, "--output", "html=report.html")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.count('<article class="finding error"') == 1
+    assert "4 operators have other ids" in page
+    assert page.count('data-go="new:') >= 4

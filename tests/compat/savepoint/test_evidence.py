@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from compat.comparison import Comparison, compare
+from compat.loader.inputs import LoadOptions
 from compat.savepoint.evidence import judge
 from compat.state.flink import HeaderReader, read_metadata, sample_values
 from compat.state.types import Types
 from tests.compat.savepoint.conftest import saved
+
+REPOSITORY = Path(__file__).parents[3]
 
 
 def contradiction(declared, container, values):
@@ -163,3 +168,25 @@ def test_native_formats_have_no_samples(name):
     savepoint = read_metadata(saved(name)["path"])
     headers = HeaderReader(savepoint)
     assert all(sample_values(savepoint, operator, headers) == {} for operator in savepoint.operators)
+
+
+WINDOWS = REPOSITORY / "tests/golden/pyflink-2.3/programs/pairs/window_reduce_to_process/old.py"
+OF_LONGS = "PAIR = Types.TUPLE([Types.LONG(), Types.LONG()])"
+
+
+@pytest.mark.parametrize(
+    ("kept", "verdict", "rules"),
+    [
+        (OF_LONGS, "compatible", set()),
+        ("PAIR = Types.TUPLE([Types.LONG(), Types.STRING()])", "incompatible", {"CMP505"}),
+        ("PAIR = Types.TUPLE([Types.LONG(), Types.DOUBLE()])", "unknown", {"CMP504"}),
+    ],
+)
+def test_what_windows_hold_is_held_against_the_type_that_new_keeps_there(kept, verdict, rules, tmp_path):
+    path = tmp_path / "new.py"
+    path.write_text(WINDOWS.read_text(encoding="utf-8").replace(OF_LONGS, kept), encoding="utf-8")
+    savepoint = REPOSITORY / "tests/golden/savepoints_of_pairs/window_reduce_to_process"
+    settings = LoadOptions(options={"parallelism.default": "2"})
+    (report,) = compare(Comparison(str(savepoint), str(path), load=settings)).outcomes
+    assert report.verdict.value == verdict
+    assert {finding.rule for finding in report.findings} == rules

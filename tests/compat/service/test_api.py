@@ -65,6 +65,91 @@ def test_only_an_admin_forces_and_says_why(service, job):
     assert [(one["number"], one["reason"]) for one in history] == [(2, "a fresh start"), (1, None)]
 
 
+def incompatible(service, job):
+    """A job whose newest version the gate refuses; the sides of that check."""
+    service.push(job, *OLD)
+    service.promote(job)
+    service.push(job, *RENUMBERED)
+    return {"old": {"job": job}, "new": {"job": job, "version": 2}}
+
+
+def errors_of(service, sides, reason="agreed"):
+    findings = check(service, **sides, record=False).json()["report"]["findings"]
+    return [
+        {"fingerprint": finding["fingerprint"], "reason": reason} for finding in findings if finding["level"] == "error"
+    ]
+
+
+@pytest.mark.parametrize("flink", ["1.20", "2.3"])
+def test_the_gate_is_not_talked_round_by_a_check_with_other_options(service, job, flink):
+    sides = incompatible(service, job)
+    options = {"flink": flink, "allow_non_restored_state": True}
+    assert check(service, **sides, options=options).status_code == 201
+    assert check(service, **sides, options={"flink": "1.20"}).status_code == 201
+    accept = errors_of(service, sides)
+    assert accept
+    refused = check(service, **sides, options={"accept": accept})
+    assert refused.status_code == 403
+    assert "admin" in refused.json()["detail"]
+    assert check(service, **sides, options={"accept": accept}, record=False).json()["report"]["verdict"] == "compatible"
+    assert service.promote(job).status_code == 409
+
+
+def test_left_behind_state_is_let_pass_in_a_check_and_not_at_the_gate(service, job):
+    client = service.client("push")
+    for names in (OLD, OLD[:1]):
+        client.post(f"/jobs/{job}/versions", json={"plan": plan(*names, uids=True)})
+    service.promote(job, version=1)
+    sides = {"old": {"job": job}, "new": {"job": job, "version": 2}}
+    assert check(service, **sides, options={"allow_non_restored_state": True}).json()["check"]["passed"]
+    refused = service.promote(job)
+    assert refused.status_code == 409
+    assert refused.json()["report"]["allow_non_restored_state"] is False
+
+
+def test_an_admin_accepts_with_a_reason_and_the_promotion_shows_it(service, job):
+    sides = incompatible(service, job)
+    accept = errors_of(service, sides)
+    for reason in ("", " \t"):
+        empty = [{**one, "reason": reason} for one in accept]
+        answer = check(service, "admin", **sides, options={"accept": empty})
+        assert (answer.status_code, answer.json()["pointer"]) == (422, "options.accept[0]")
+    assert service.promote(job).status_code == 409
+    made = check(service, "admin", **sides, options={"accept": accept}, author="somebody else").json()["check"]
+    assert (made["passed"], made["by"]) == (True, "a admin")
+    promoted = service.promote(job)
+    assert promoted.status_code == 200
+    promotion = promoted.json()["promotion"]
+    assert (promotion["forced"], promotion["by"], promotion["check"]) == (False, "a push", made["id"])
+    assert {one["fingerprint"] for one in promotion["accepted"]} == {one["fingerprint"] for one in accept}
+    assert {(one["by"], one["reason"]) for one in promotion["accepted"]} == {("a admin", "agreed")}
+    assert service.client().get(f"/jobs/{job}/promotions").json()["promotions"][0] == promotion
+    page = httpx.get(f"{service.url}/jobs/{job}").text
+    assert "agreed" in page
+    assert "a admin" in page
+
+
+def test_what_was_accepted_holds_for_those_two_plans_alone(service, job):
+    sides = incompatible(service, job)
+    check(service, "admin", **sides, options={"accept": errors_of(service, sides)})
+    again = check(service, **sides).json()  # asked by one who accepts nothing
+    assert again["check"]["passed"]
+    assert {finding["ignored"] for finding in again["report"]["suppressed"]} == {"agreed"}
+    service.push(job, "other", *RENUMBERED)
+    assert service.promote(job).status_code == 409
+    assert service.promote(job, version=2).status_code == 200
+
+
+def test_a_part_of_the_findings_accepted_is_not_enough(service, job):
+    sides = incompatible(service, job)
+    accept = errors_of(service, sides)
+    assert len(accept) > 1
+    check(service, "admin", **sides, options={"accept": accept[1:]})
+    assert service.promote(job).status_code == 409
+    forced = service.promote(job, "admin", force=True, reason="a fresh start").json()["promotion"]
+    assert (forced["forced"], len(forced["accepted"])) == (True, len(accept) - 1)
+
+
 def check(service, role="push", **request):
     return service.client(role).post("/checks", json=request)
 
@@ -106,7 +191,7 @@ def test_what_is_accepted_passes_and_is_kept_with_its_reason(service):
         if finding["level"] == "error"
     ]
     assert accept
-    answer = check(service, **sides, options={"accept": accept}).json()
+    answer = check(service, "admin", **sides, options={"accept": accept}).json()
     assert answer["check"]["passed"]
     assert {finding["ignored"] for finding in answer["report"]["suppressed"]} == {"known"}
 
@@ -161,6 +246,22 @@ def test_lists_go_by_pages(service, job):
     first = client.get(f"/jobs/{job}/versions", params={"limit": 2}).json()["versions"]
     rest = client.get(f"/jobs/{job}/versions", params={"before": first[-1]["number"]}).json()["versions"]
     assert [one["number"] for one in (*first, *rest)] == [5, 4, 3, 2, 1]
+
+
+def test_jobs_go_by_pages(service, job):
+    for number in range(3):
+        service.push(f"{job} {number}", *OLD)
+    client = service.client("read")
+
+    def names(**query):
+        return [one["name"] for one in client.get("/jobs", params=query).json()["jobs"]]
+
+    assert names(limit=2, after=f"{job} 0") == [f"{job} 1", f"{job} 2"][:2]
+    assert names(limit=1, after=job) == [f"{job} 0"]
+    assert client.get("/jobs", params={"after": "a/b"}).status_code == 422
+    page = httpx.get(service.url, params={"after": f"{job} 1"}).text
+    assert f"{job} 2" in page
+    assert f"{job} 0" not in page.partition("Latest checks")[0]
 
 
 def test_the_catalogue(service):

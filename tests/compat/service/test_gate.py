@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import shutil
@@ -10,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -104,6 +107,21 @@ def test_the_workflow_runs_commands_that_there_are():
         assert options <= set(re.findall(r"--[a-z-]+", CliRunner().invoke(main, [command[1], "--help"]).output))
 
 
+def test_the_page_of_a_check_shows_the_lines_of_both_programs(service, job):
+    running_word_count(service, job)
+    result = compat(service, "check", "--job", job, V2)
+    number = re.search(r"/checks/(\d+)", result.stderr)[1]
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        page = html.unescape(client.get(f"/checks/{number}").text)
+    finding = json.loads(re.search(r'id="view-data">(.*?)</script>', page, re.DOTALL)[1])["sections"][0]["findings"][0]
+    for side, program in (("old", V1), ("new", V2)):
+        source = finding[f"{side}_source"]
+        line = int(source["place"].rpartition(":")[2])
+        shown = next(each["text"] for each in source["lines"] if each["number"] == line)
+        assert shown.strip() == program.read_text().splitlines()[line - 1].strip()
+        assert shown in page
+
+
 def test_a_check_is_recorded_with_commit_and_author(service, job):
     running_word_count(service, job)
     result = compat(service, "check", "--job", job, V2, "--commit", "abc", "--author", "Ada")
@@ -115,22 +133,38 @@ def test_a_check_is_recorded_with_commit_and_author(service, job):
     assert f"/checks/{check['id']}" in result.stderr
 
 
-def test_what_a_comment_lets_pass_here_passes_there_with_its_reason(service, job, tmp_path):
+def test_what_a_comment_lets_pass_here_an_admin_accepts_there_with_its_reason(service, job, tmp_path):
     running_word_count(service, job)
+    silent = tmp_path / "silent.py"
+    silent.write_text(
+        V2.read_text().replace(
+            ".filter(lambda word: len(word) > 2)", ".filter(lambda word: len(word) > 2)  # compat: ignore[CMP103]"
+        )
+    )
+    told = compat(service, "check", "--job", job, silent, role="admin")
+    assert told.exit_code == 1
+    assert "without a reason" in told.stderr
     text = V2.read_text().replace(
         ".filter(lambda word: len(word) > 2)", ".filter(lambda word: len(word) > 2)  # compat: ignore[CMP103] agreed"
     )
     program = tmp_path / "job.py"
     program.write_text(text)
     assert "agreed" in text
-    result = compat(service, "check", "--job", job, program)
+    mine = compat(service, "check", "--job", job, program)
+    assert mine.exit_code == 1
+    assert "once an admin accepted them" in mine.stderr
+    compat(service, "push", "--job", job, program)
+    assert compat(service, "promote", "--job", job).exit_code == 1
+    result = compat(service, "check", "--job", job, program, role="admin")
     assert result.exit_code == 0, result.output
     check = service.client().get(f"/jobs/{job}").json()["last_check"]
     assert check["passed"]
     report = service.client().get(f"/checks/{check['id']}").json()["report"]
     assert [finding["ignored"] for finding in report["suppressed"]] == ["agreed"]
-    compat(service, "push", "--job", job, program)
-    assert compat(service, "promote", "--job", job).exit_code == 0
+    assert compat(service, "check", "--job", job, program).exit_code == 0
+    promoted = compat(service, "promote", "--job", job)
+    assert promoted.exit_code == 0
+    assert "agreed" in promoted.output
 
 
 def test_every_format_works_against_a_server(service, job, tmp_path):

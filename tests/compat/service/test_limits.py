@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 
 import httpx
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from compat.service import ServiceSettings, create_app
+from compat.service import ServiceSettings, create_app, memory, telemetry
 from compat.service.body import BodyLimit, BodyRefused
 
 
@@ -43,7 +45,7 @@ def test_a_database_that_is_gone_is_no_mistake_of_the_server(app, monkeypatch):
 
 
 def test_a_mistake_says_nothing_of_the_inside(app, monkeypatch):
-    def broken():
+    def broken(**_):
         raise RuntimeError("secret of the inside")
 
     monkeypatch.setattr(app.state.registry.jobs, "all", broken)
@@ -82,3 +84,34 @@ def test_bodies_together_have_a_limit():
 
     asyncio.run(run())
     assert seen == [80, 100, 1000]
+
+
+def test_a_server_whose_disk_is_full_is_not_ready(app, monkeypatch):
+    app.state.service.ready = True
+    assert get(app, "/readyz").status_code == 200
+    monkeypatch.setattr(app.state.registry.database, "space_left", lambda: 1000)
+    answer = get(app, "/readyz")
+    assert (answer.status_code, "1000 bytes are left" in answer.text) == (503, True)
+    assert get(app, "/livez").status_code == 200
+
+
+def test_too_little_memory_is_said():
+    settings = ServiceSettings(workers=2)
+    assert memory.lacking(settings, 64 * 1024**3) == []
+    assert memory.lacking(settings, None) == []
+    [told] = memory.lacking(settings, 300 * 1024**2)
+    assert "lower --workers" in told
+    [told] = memory.lacking(ServiceSettings(workers=2, worker_memory=512 * 1024**2), 64 * 1024**3)
+    assert "raise --worker-memory" in told
+    assert (memory.available() or 1) > 0
+
+
+def test_a_library_that_repeats_itself_is_heard_once_a_minute(capsys):
+    handler = logging.StreamHandler(sys.stdout)
+    handler.addFilter(telemetry._OnceAMinute())
+    logger = logging.Logger("library")
+    logger.addHandler(handler)
+    for number in range(1000):
+        logger.warning("accept failed %d", number)
+    logger.warning("something else")
+    assert capsys.readouterr().out == "accept failed 0\nsomething else\n"

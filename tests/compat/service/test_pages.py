@@ -21,9 +21,13 @@ def running(tmp_path_factory):
     service.stop()
 
 
-def savepoint(running, name):
-    found = re.search(rf'href="(/savepoints/[0-9a-f]+)" title="[^"]*/{name}"', running.pages("/savepoints").text)
+def savepoint(running, name, folder="savepoints"):
+    found = re.search(rf'href="(/{folder}/[0-9a-f]+)" title="[^"]*/{name}"', running.pages(f"/{folder}").text)
     return running.pages(found[1]).text
+
+
+def on_spark(running, name):
+    return savepoint(running, name, "running")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +38,9 @@ def savepoint(running, name):
         ("/checks/1", ["cannot restore the state of word count@1", "CMP102", "Where each state goes", "view-data"]),
         ("/jobs/word%20count", ["word count@2", "0a1b2c3d4e5f", "Promotions"]),
         ("/jobs/word%20count/versions/2", ["Operators", "job vertices", "view-data"]),
-        ("/savepoints", ["windows", "job on Spark", "savepoint on Spark", "unreadable"]),
+        ("/jobs/word%20count/compare?old=1&new=2", ["CMP102", "word count@1", "The other way", "view-data"]),
+        ("/savepoints", ["windows", "savepoint on Spark", "unreadable"]),
+        ("/running", ["jobs/6f2c", "word count", "Refresh by itself"]),
         ("/login", ["Token", 'action="/login"']),
     ],
 )
@@ -62,6 +68,10 @@ def test_pages(running, address, told):
         "/savepoints/" + "0" * 32,
         "/savepoints/..%2f..%2fetc",
         "/jobs/%3Cscript%3E",
+        "/jobs/orders/compare?old=1&new=9",
+        "/jobs/orders/compare?old=x&new=1",
+        "/jobs/nobody/compare?old=1&new=1",
+        "/running/" + "0" * 32,
         "/checks?before=x",
     ],
 )
@@ -96,7 +106,7 @@ def test_every_link_leads_somewhere(running):
         assert answer.status_code == 200, address
         links = {html.unescape(link).partition("#")[0] for link in re.findall(r' href="(/[^"]*)"', answer.text)}
         addresses += links - seen - set(addresses)
-    assert {"/jobs/word%20count", "/checks/1", "/savepoints"} < seen
+    assert {"/jobs/word%20count", "/checks/1", "/savepoints", "/running"} < seen
 
 
 def test_a_job_that_nobody_pushed_has_its_savepoints(running):
@@ -117,12 +127,13 @@ def test_a_savepoint_of_flink(running):
 
 
 def test_a_job_on_spark(running):
-    text = savepoint(running, "6f2c")
+    text = on_spark(running, "6f2c")
     for chart in ("Records per second", "Watermark lag", "State on disk", "Time between epochs"):
         assert f"<figcaption>{chart}</figcaption>" in text
     assert re.findall(r'<th scope="row">(\d)</th>', text) == ["4", "3", "2", "1"]
     assert "1 min" in text
-    assert '<th scope="row">count</th><td>sizes</td><td class="number">1 to 5, mean 3.0 of 2</td>' in text
+    sizes = '<td data-label="Metric">sizes</td><td class="number" data-label="Value">1 to 5, mean 3.0 of 2</td>'
+    assert f'<th scope="row">count</th>{sizes}' in text
 
 
 def test_a_savepoint_on_spark_has_no_epochs(running):
@@ -134,9 +145,50 @@ def test_a_savepoint_on_spark_has_no_epochs(running):
 @pytest.mark.parametrize(("name", "reason"), [("linked", None), ("stray", "names a file outside of it")])
 def test_nothing_outside_of_the_folder_is_read(running, name, reason):
     if reason is None:
-        assert f"/{name}" not in running.pages("/savepoints").text
+        assert f"/{name}" not in running.pages("/savepoints").text + running.pages("/running").text
     else:
-        assert reason in savepoint(running, name)
+        assert reason in on_spark(running, name)
+
+
+def test_jobs_on_spark_are_pages_of_their_own(running):
+    listed = running.pages("/running").text
+    assert "jobs/6f2c" in listed
+    assert "windows" not in listed
+    assert "jobs/6f2c" not in running.pages("/savepoints").text
+    job, flink = (
+        re.search(rf'href="/{folder}/([0-9a-f]+)"', running.pages(f"/{folder}").text)[1]
+        for folder in ("running", "savepoints")
+    )
+    moved = running.pages(f"/savepoints/{job}")
+    assert (moved.status_code, moved.headers["location"]) == (303, f"/running/{job}")
+    assert running.pages(f"/running/{flink}").headers["location"] == f"/savepoints/{flink}"
+
+
+def test_any_two_versions_are_compared_and_nothing_is_kept(running):
+    checks = len(running.client().get("/checks").json()["checks"])
+    job = running.pages("/jobs/orders").text
+    assert re.search(r'<form class="compare" method="get" action="/jobs/orders/compare">', job)
+    assert re.findall(r'<option value="(\d)" selected', job) == ["1", "2"]
+    there, back, same = (
+        running.pages(f"/jobs/word%20count/compare?old={old}&new={new}").text for old, new in ((1, 2), (2, 1), (1, 1))
+    )
+    assert "cannot restore the state of word count@1" in there
+    assert "cannot restore the state of word count@2" in back
+    assert "word count@1 restores the state of word count@1" in same
+    assert len(running.client().get("/checks").json()["checks"]) == checks
+
+
+def test_addresses_of_people_are_not_shown(tmp_path_factory):
+    service = filled(tmp_path_factory.mktemp("people"))
+    try:
+        author = "Ada Lovelace <ada@example.org>"
+        assert service.push("orders", "other", commit="77", author=author).is_success
+        with httpx.Client(base_url=service.url, timeout=60) as client:
+            text = client.get("/jobs/orders").text
+        assert "Ada Lovelace" in text
+        assert "example.org" not in text
+    finally:
+        service.stop()
 
 
 def test_what_cannot_be_read_says_why(running):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import func, select
+from sqlalchemy import create_engine, func, select, text
 
-from compat.service.database import Database, DatabaseUrlError
+from compat.service.database import Database, DatabaseUrlError, migrate
 from compat.service.database.tables import METADATA, plans
+from compat.service.options import Accepted, Options
 from compat.service.records import CheckSide, Plan, Role
 from compat.service.registry import Conflict, NotFound, Registry
 from compat.service.registry.checks import NewCheck
@@ -123,8 +126,52 @@ def test_the_last_check_is_the_jobs_own(registry):
     registry.checks.record(new_check("a", "one", "two"), kept=9)
     last = registry.checks.record(new_check("a", "one", "three", "incompatible"), kept=9)
     assert [job.last_check for job in registry.jobs.all()] == [last, None]
-    assert registry.checks.between("a", packed("one").plan.digest, packed("three").plan.digest) == last
-    assert registry.checks.between("b", packed("one").plan.digest, packed("three").plan.digest) is None
+
+
+def test_a_check_decides_about_its_plans_job_and_options(registry):
+    push(registry, "a", "one")
+    push(registry, "b", "one")
+    plans = packed("one").plan.digest, packed("three").plan.digest
+    asked = Options()
+    others = (
+        Options(allow_non_restored=True),
+        Options(flink="1.20"),
+        Options(accept=(Accepted("CMP103|count", "known"),)),
+    )
+    assert len({each.key for each in (asked, *others)}) == 4
+    registry.checks.record(new_check("a", "one", "three"), kept=9)  # as an older server left it
+    assert registry.checks.between("a", *plans, asked) is None
+    decides = registry.checks.record(replace(new_check("a", "one", "three"), options=asked.key), kept=9)
+    registry.checks.record(replace(new_check("a", "one", "three"), options=others[0].key), kept=9)
+    assert registry.checks.between("a", *plans, asked) == decides
+    assert registry.checks.between("a", *plans, others[1]) is None
+    assert registry.checks.between("b", *plans, asked) is None
+    assert registry.checks.between("a", *reversed(plans), asked) is None
+
+
+def test_another_checker_decides_anew(monkeypatch):
+    key = Options().key
+    monkeypatch.setattr("compat.service.options.engine", lambda: "another")
+    assert Options().key != key
+
+
+def test_a_registry_of_the_first_version_is_brought_up_to_date(tmp_path):
+    path = tmp_path / "compat.db"
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = migrate.config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(text("INSERT INTO jobs (id, name, created_at, current) VALUES (1, 'job', 0, 1)"))
+        connection.execute(text("INSERT INTO plans VALUES ('d', 'job', '2.3', 1, 2, x'00')"))
+        connection.execute(text("INSERT INTO versions VALUES (1, 1, 1, 'd', NULL, NULL, 'me', 0)"))
+        connection.execute(text("INSERT INTO promotions VALUES (1, 1, 1, 'me', 0, NULL, 0, NULL)"))
+    engine.dispose()
+    registry = Registry(Database(f"sqlite:///{path}"))
+    registry.database.migrate()
+    assert registry.database.ready()
+    assert [(one.number, one.accepted) for one in registry.jobs.promotions("job")] == [(1, ())]
+    registry.database.close()
 
 
 def test_a_check_of_no_job_is_kept_too_and_one_of_an_unknown_job_is_not(registry):

@@ -5,11 +5,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete
 
 from compat.service import discovery
+from compat.service.database import Database
+from compat.service.database.tables import savepoints
+from compat.service.pages import contents
+from compat.service.pages.rendering import render
+from compat.service.records import savepoint_json
+from compat.service.registry import Registry
 from compat.service.registry.packing import unpack
 from compat.service.settings import Folder
 from tests.compat.service.running import OLD, RENUMBERED, plan, serve
@@ -95,7 +107,8 @@ def test_what_cannot_be_read_says_why(tmp_path, text):
 def test_what_is_nested_too_deeply_says_so(tmp_path):
     write_snapshot(tmp_path / "savepoint", *OLD, description={"job_id": "0" * 32, "metrics": nested(600)})
     [place] = found(tmp_path).values()
-    assert (discovery.read(place).status, discovery.read(place).error) == ("unreadable", "it is nested too deeply")
+    assert discovery.read(place).status == "unreadable"
+    assert "it is nested too deeply" in discovery.read(place).error
 
 
 def nested(depth: int) -> list[object]:
@@ -117,6 +130,96 @@ def test_a_name_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
     os.rename(os.fsencode(folder), os.fsencode(tmp_path) + b"/\xff\xfe")
     [place] = found(tmp_path).values()
     assert place.path.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["_savepoint.json", "plan.json", "_metadata", "job.json"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path, name):
+    folder = tmp_path / "snapshot"
+    if name == "_metadata":
+        shutil.copytree(FLINK, folder)
+    else:
+        write_snapshot(folder, *OLD, job=name == "job.json")
+    [place] = found(tmp_path).values()
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    seen = discovery.read(place)
+    assert seen.status == "unreadable"
+    assert "no file `_metadata`" in seen.error or "a named pipe, not a file" in seen.error
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats() | st.text(st.characters(), max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["operators", "job_name", "name", "epoch", "states", "metrics", "checkpoints", "id", "totals"]
+            )
+            | st.text(max_size=3),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(told=ODD, plan_told=ODD, job=st.booleans())
+def test_whatever_stands_in_a_description_is_kept_and_shown(registry, told, plan_told, job):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "snapshot"
+        write_snapshot(folder, *OLD, job=job)
+        (folder / ("job.json" if job else "_savepoint.json")).write_text(json.dumps(told))
+        (folder / "plan.json").write_text(json.dumps(plan_told))
+        [place] = found(Path(name)).values()
+        seen = discovery.read(place)
+    registry.savepoints.put(seen)
+    kept = registry.savepoints.get(seen.id)
+    assert savepoint_json(kept)["status"] in ("ok", "unreadable")
+    inside = {} if seen.inspection is None else registry.savepoints.inspection(seen.id)
+    told_inside = {
+        "facts": contents.facts(inside),
+        "operators": contents.operators(inside),
+        "metrics": contents.metrics(inside),
+    }
+    if job:
+        render("running.html", job=kept, history=None, seconds=5, **told_inside)
+        render("runnings.html", jobs=[kept], folders=(), seconds=5)
+    else:
+        render("savepoint.html", savepoint=kept, missing=contents.missing(inside), **told_inside)
+        render("savepoints.html", savepoints=[kept], folders=())
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory):
+    made = Registry(Database(f"sqlite:///{tmp_path_factory.mktemp('registry')}/compat.db"))
+    made.database.migrate()
+    yield made
+    made.database.close()
+
+
+@pytest.mark.parametrize("at", [1e12, -1e12, 1e300, float("inf"), 253402300800.0])
+def test_times_that_no_calendar_has_break_no_page(watched, at):
+    running, _ = watched
+    [place, *_] = discovery.places(Folder(watched[1]))
+    seen = discovery.unreadable(replace(place, id="f" * 32, path="/far/off", modified_at=at), "odd")
+    running.registry.savepoints.put(seen)
+    try:
+        for state in ("there", "gone"):
+            if state == "gone":
+                running.registry.savepoints.gone([seen.id])
+            listed = running.client("read").get("/savepoints")
+            assert listed.status_code == 200
+            [one] = [each for each in listed.json()["savepoints"] if each["id"] == seen.id]
+            assert one["modified_at"] is None
+            for address in ("/", "/savepoints", f"/savepoints/{seen.id}", "/jobs/counts"):
+                page = httpx.get(running.url + address)
+                assert page.status_code == 200, page.text
+            assert "no date" in httpx.get(f"{running.url}/savepoints").text
+    finally:
+        with running.registry.database.write() as connection:
+            connection.execute(delete(savepoints).where(savepoints.c.id == seen.id))
 
 
 def test_what_a_snapshot_says(tmp_path):

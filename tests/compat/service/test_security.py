@@ -8,6 +8,7 @@ import hmac
 import html
 import json
 import pickle
+import resource
 import socket
 import time
 from urllib.parse import urlsplit
@@ -227,6 +228,59 @@ def test_a_second_request_may_not_be_slow_either(strict):
                 pass
 
 
+def test_a_form_with_many_fields_is_refused(service, strict):
+    for running in (service, strict):
+        for body in ("&".join(f"a{number}=1" for number in range(11)), "&" * 4000):
+            answer = httpx.post(f"{running.url}/login", content=body)
+            assert answer.status_code in (400, 401), answer.text
+        assert httpx.post(f"{running.url}/login", content=b"x" * 5000).status_code == 413
+
+
+def test_a_client_that_reads_nothing_is_cut_off(tmp_path):
+    running = serve(tmp_path, "--write-timeout", "1")
+    try:
+        running.push("job", *(f"operator {number}" for number in range(400)))
+        address = urlsplit(running.url)
+        deaf = []
+        for _ in range(5):
+            connection = socket.socket()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect((address.hostname, address.port))
+            connection.settimeout(30)
+            get = b"GET /api/v1/jobs/job/versions/1/plan HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            connection.sendall(get * 5)
+            deaf.append(connection)
+        time.sleep(4)
+        for connection in deaf:
+            got = 0
+            with contextlib.suppress(ConnectionResetError):
+                while chunk := connection.recv(1 << 20):
+                    got += len(chunk)
+            assert got < 5_000_000
+            connection.close()
+        assert httpx.get(f"{running.url}/livez").status_code == 200
+    finally:
+        running.stop()
+
+
+def test_more_connections_than_descriptors_are_closed_and_told_once(tmp_path):
+    running = serve(tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (460, 460)))
+    try:
+        address = urlsplit(running.url)
+        before = running.log.stat().st_size
+        crowd = [socket.create_connection((address.hostname, address.port)) for _ in range(600)]
+        time.sleep(2)
+        assert running.process.poll() is None
+        assert running.log.stat().st_size - before < 20_000
+        assert [line["event"] for line in running.lines()].count("connections") == 1
+        for connection in crowd:
+            connection.close()
+        time.sleep(0.5)
+        assert httpx.get(f"{running.url}/api/v1/jobs").status_code == 200
+    finally:
+        running.stop()
+
+
 def test_a_body_that_does_not_end_is_given_up(strict):
     head = (
         f"POST /api/v1/checks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {strict.tokens['push']}\r\n"
@@ -279,7 +333,7 @@ def test_a_name_stays_a_name(service, job, name):
     assert answer.status_code == 201
     assert answer.headers["content-type"] == "application/json"
     assert service.client("read").get(f"/jobs/{job}").status_code == 200
-    listed = service.client("read").get("/jobs", params={"x": name}, headers={"X-Name": "y"})
+    listed = service.client("read").get("/jobs", params={"x": name, "limit": 1000}, headers={"X-Name": "y"})
     assert job in {one["name"] for one in listed.json()["jobs"]}
     check = answer.json()["check"]["id"]
     for page in ("/", f"/jobs/{job}", f"/checks/{check}"):
@@ -312,7 +366,13 @@ def test_a_method_or_header_cannot_be_smuggled(service):
 # Other sites.
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "", "evil:80", "[::2]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "127.0.0.1.evil.example", "localhost.evil", "", "evil:80", "[::2]"),
+        *("[::1].evil.com", "[::1]@evil.com", "localhost@evil.com", "localhost:80.evil.com", "[::1", "localhost:80:80"),
+    ],
+)
 def test_a_foreign_host_is_turned_away(service, host):
     for path in ("/api/v1/jobs", "/livez", "/", "/login", "/static/x"):
         assert httpx.get(service.url + path, headers={"Host": host}).status_code in (400, 421)
@@ -323,9 +383,23 @@ def test_two_hosts_or_none_are_turned_away(service):
     assert raw(service, b"GET /livez HTTP/1.0\r\n\r\n")[9:12] in (b"400", b"421")
 
 
+def test_a_host_of_ours_may_have_a_port(service):
+    for host in ("localhost:1", "127.0.0.1", "[::1]:8642", "LOCALHOST"):
+        assert httpx.get(f"{service.url}/livez", headers={"Host": host}).status_code == 200
+
+
+def test_two_origins_are_turned_away(service):
+    ours = service.url.encode()
+    for origins in ((ours, b"https://evil.example"), (b"https://evil.example", ours), (ours, ours)):
+        head = b"POST /logout HTTP/1.1\r\nHost: " + ours.removeprefix(b"http://") + b"\r\nContent-Length: 0\r\n"
+        head += b"".join(b"Origin: " + origin + b"\r\n" for origin in origins)
+        assert raw(service, head + b"\r\n").startswith(b"HTTP/1.1 403")
+
+
 @pytest.mark.parametrize(
     "headers",
     [
+        {"Origin": "http://[evil"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
         {"Sec-Fetch-Site": "cross-site"},

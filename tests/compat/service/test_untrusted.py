@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.service.registry.packing import canonical
-from compat.service.untrusted import RefusedBody, nesting, read_json
+from compat.service.untrusted import RefusedBody, fields_of, nesting, read_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
@@ -52,7 +55,7 @@ def test_depth_is_counted_the_same_in_lists_and_objects(depth):
         (b'"\xed\xa0\x80"', "UTF-8"),
         (b"\xef\xbb\xbf{}", "not JSON"),
         (b"{} {}", "not JSON"),
-        (b"9" * 10_000, "not JSON"),
+        (b"9" * 10_000, "too large"),
     ],
 )
 def test_what_is_refused_says_why(body, reason):
@@ -77,3 +80,29 @@ def test_depth_is_told_from_the_text_before_it_is_read(value):
 @pytest.mark.parametrize("body", [b'"[[[', b'"' + rb"\"" * 200_000, b'["' + b"\\" * 100_000 + b'"]'])
 def test_brackets_in_texts_do_not_count_and_broken_texts_cost_no_more(body):
     assert nesting(body) <= 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"[]," * 5_000_000 + b"[]]",
+        b'{"plan": [' + b"{}," * 5_000_000 + b"0]}",
+        b"[" + b"0," * 7_000_000 + b"0]",
+        b'{"a":' * 3_000_000 + b"1" + b"}" * 3_000_000,
+        b"[" * 5_000_000 + b"]" * 5_000_000,
+    ],
+    ids=["lists", "objects", "numbers", "deep objects", "deep lists"],
+)
+def test_what_would_cost_much_is_refused_before_anything_is_made_of_it(body):
+    tracemalloc.start()
+    started = time.process_time()
+    try:
+        with pytest.raises(RefusedBody, match=r"more than|deeper|deeply"):
+            read_json(body, 64)
+        with contextlib.suppress(RefusedBody):
+            fields_of(body)
+        took, (_, most) = time.process_time() - started, tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert took < 5
+    assert most < 3 * len(body)

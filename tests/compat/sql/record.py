@@ -37,7 +37,7 @@ def script(name, side):
 def build(names, flink, java):
     """The plans of the last jobs of pairs, by name and side; what savepoints hold is left out."""
     asked = [(name, side) for name in names for side in ("old", "new")]
-    outcomes = build_all([script(*one) for one in asked], flink, java, JvmOptions(options={}))
+    outcomes = build_all([script(*one) for one in asked], flink, java, JvmOptions(options={}, timeout=300))
     for one, outcome in zip(asked, outcomes, strict=True):
         assert outcome.jobs, (one, outcome.crash)
         assert outcome.crash is None, (one, outcome.crash)

@@ -988,3 +988,13 @@ pair(
     OF_TOP_N.format(top(n=3, columns="k, v, rn")),
     TOP,
 )
+
+# queries that are jobs of their own
+jobs("query_same", (A, "SELECT k, SUM(v) FROM a GROUP BY k"), (A, "SELECT k, SUM(v) FROM a GROUP BY k"))
+jobs(
+    "query_changed",
+    (A, "SELECT k, SUM(v) FROM a GROUP BY k"),
+    (A, "SELECT k, MAX(v) FROM a GROUP BY k"),
+    AGGREGATE,
+)
+jobs("query_beside_an_insert", (A, O1, "SELECT COUNT(*) FROM a", FIRST), (A, O1, FIRST, "SELECT 1"))

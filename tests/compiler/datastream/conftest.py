@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-import compat.compiler.datastream
 from compat.compiler.datastream import stream_execution_environment as environments
 from compat.compiler.datastream.common.job_client import JobClient
 from compat.compiler.datastream.program import Program, running
+from compat.compiler.datastream.served import serve
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.generator import generate
 from compat.compiler.streamgraph.model import StreamGraph
@@ -56,15 +54,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
 @pytest.fixture
 def run_program(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Recorder]:
     """Run the text of a PyFlink program as ``__main__``."""
-    for name in list(sys.modules):
-        if name.partition(".")[0] == "pyflink":
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyflink", ModuleType("pyflink"))
-    for name in _modules():
-        alias = name.replace("compat.compiler.datastream.common", "pyflink.common").replace(
-            "compat.compiler.", "pyflink."
-        )
-        monkeypatch.setitem(sys.modules, alias, import_module(name))
+    serve()
     monkeypatch.setattr(sys, "argv", ["program.py"])
     main = ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", main)
@@ -74,9 +64,3 @@ def run_program(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Callable
         return recorder
 
     return run
-
-
-def _modules() -> list[str]:
-    package = compat.compiler.datastream
-    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    return [package.__name__, *(module.name for module in found)]

@@ -1,94 +1,285 @@
-"""Whatever PyFlink 2.3 offers is there, with the same parameters."""
+"""Programs find what the PyFlink of their version offers, with the same parameters and defaults, and nothing else."""
 
 from __future__ import annotations
 
-import enum
-import inspect
+import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import pytest
 
-API: dict[str, Any] = json.loads((Path(__file__).parents[2] / "golden" / "pyflink_api.json").read_text("utf-8"))
+from compat.compiler.datastream.program import Program, running
+from compat.compiler.datastream.served import recorded, serve
+from compat.compiler.errors import NeedsPyFlink
+from compat.compiler.versions import FLINK_VERSIONS
+from compat.loader.process import load_one
+from compat.loader.request import Loaded, Request
+from compat.plan.model import Plan
+from compat.state.rows import RowKind
+from compat.state.types import BasicType
 
-NOT_OURS = {
-    "pyflink.common.typeinfo.DateTypeInfo.EPOCH_ORDINAL",
-    "pyflink.common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL",
-    "pyflink.common.types.RowKind.to_j_row_kind",
-    "pyflink.datastream.connectors.file_system.FileSink.BaseBuilder.with_rolling_policy",
-    "pyflink.datastream.connectors.file_system.StreamingFileSink.BaseBuilder.with_rolling_policy",
-    "pyflink.datastream.utils.convert_to_python_obj",
-    "pyflink.datastream.utils.pickled_bytes_to_python_obj",
-    "pyflink.datastream.window.Min",
-    "pyflink.datastream.window.WindowOperationDescriptor",
-    "pyflink.datastream.window.long_to_int_with_bit_mixing",
-    "pyflink.datastream.window.mod_inverse",
+GOLDEN = Path(__file__).parents[2] / "golden" / "pyflink_api"
+
+INNER = (
+    "Internal",
+    "convert_to_python_obj",
+    "long_to_int_with_bit_mixing",
+    "mod_inverse",
+    "pickled_bytes_to_python_obj",
+)
+"""How names begin that are steps on PyFlink's way to Java and back: asking for one needs PyFlink itself."""
+
+CALLED_OTHERWISE = {
+    "pyflink.common.typeinfo.ExternalTypeInfo.__init__",
+    "pyflink.datastream.connectors.base.Sink.__init__",
+    "pyflink.datastream.connectors.base.Source.__init__",
 }
-"""Steps on PyFlink's way to Java and back, and abstract methods, which no program calls."""
+"""Calls that take what PyFlink's take, and more by keyword for our own modules."""
 
-NAMED_OTHERWISE = {"to_internal_type", "from_internal_type"}
-"""Methods whose parameters PyFlink calls differently from class to class."""
+OURS = {
+    # what plans, graphs and the execution read off an object
+    "format",
+    "children",
+    "connector",
+    "describe",
+    "driver_name",
+    "has_resources",
+    "internal",
+    "kind",
+    "name",
+    "options",
+    "parallel",
+    "parts",
+    "resources",
+    "schema",
+    "settings",
+    "timezone",
+    "to_json",
+    "topology",
+    "ttl_config",
+    "version",
+    # of a class that ours extends and PyFlink's does not
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    # what PyFlink leaves to Java
+    "completed",
+    "collect",
+    "create_watermark_generator",
+    "deserialize",
+    "encode",
+    "for_generator",
+    "get_produced_type",
+    "of",
+    "serialize",
+    "timestamp_assigner",
+    "to_millis",
+    "to_nanos",
+    # fields, which PyFlink sets in __init__ or holds in Java
+    "basic_type",
+    "batch_interval_ms",
+    "batch_size",
+    "delimiter",
+    "elem_type",
+    "element_type",
+    "end",
+    "field_names",
+    "field_types",
+    "id",
+    "inactivity_interval",
+    "key_type",
+    "max_retries",
+    "nanos",
+    "num_checkpoints_before_compaction",
+    "num_compact_threads",
+    "part_prefix",
+    "part_size",
+    "part_suffix",
+    "partition",
+    "password",
+    "rollover_interval",
+    "seconds",
+    "size_threshold",
+    "start",
+    "time_type",
+    "topic",
+    "type_info",
+    "url",
+    "user_name",
+    "value_type",
+    # Flink's Java API, which PyFlink lacks
+    "add_operator",
+    "connect_all",
+    "create_with_end_of_stream_trigger",
+    "evictor",
+    "iterate",
+    "register_job_listener",
+    # between our modules
+    "note_slot_sharing_group",
+    "optimise",
+    "submit",
+}
+"""Members of our classes that PyFlink's have not."""
+
+FIELDS = [
+    ("common.time", "Instant(1, 2)", "seconds nanos"),
+    ("datastream.output_tag", "OutputTag('late')", "tag_id type_info"),
+    ("datastream.state", "ValueStateDescriptor('count', None)", "name type_info"),
+    ("datastream.window", "TimeWindow(0, 5)", "start end"),
+    ("datastream.window", "CountWindow(1)", "id"),
+    ("datastream.window", "PurgingTrigger.of(EventTimeTrigger())", "nested_trigger"),
+]
 
 
-def ours(name: str) -> str:
-    return name.replace("pyflink.common", "compat.compiler.datastream.common").replace("pyflink.", "compat.compiler.")
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, GOLDEN / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-@pytest.mark.parametrize("module", sorted(API))
-def test_module(module: str) -> None:
-    missing = [line for line in _missing(module) if line not in NOT_OURS]
-    assert not missing, "\n".join(missing)
+RECORD = load("record")
 
 
-def _missing(module: str) -> Iterator[str]:
-    api = API[module]
-    try:
-        found = import_module(ours(module))
-    except ModuleNotFoundError as error:
-        yield f"{module}: {error}"
-        return
-    for name in api.get("names", []):
-        if not hasattr(found, name):
-            yield f"{module}.{name} (a public name)"
-    for name, parameters in api.get("functions", {}).items():
-        yield from _missing_function(f"{module}.{name}", getattr(found, name, None), parameters)
-    for name, members in api.get("classes", {}).items():
-        yield from _missing_members(f"{module}.{name}", getattr(found, name, None), members)
+@pytest.fixture(params=FLINK_VERSIONS)
+def flink(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A version of Flink whose PyFlink this process finds."""
+    for kept, module in ((RowKind, "pyflink.common.types"), (BasicType, "pyflink.common.typeinfo")):
+        monkeypatch.setattr(kept, "__module__", module)
+    serve(request.param)
+    with running(Program(flink=request.param)):
+        yield request.param
+    serve()
 
 
-def _missing_members(name: str, found: Any, members: dict[str, Any]) -> Iterator[str]:
-    if name in NOT_OURS:
-        return
-    if found is None:
-        yield name
-        return
-    for member in members.get("members", []):
-        if not (issubclass(found, enum.Enum) and member in found.__members__):
-            yield f"{name}.{member}"
-    for attribute in members.get("attributes", []):
-        if not hasattr(found, attribute):
-            yield f"{name}.{attribute}"
-    for method, parameters in members.get("methods", {}).items():
-        there = found if method == "__init__" else getattr(found, method, None)
-        yield from _missing_function(f"{name}.{method}", there, parameters)
-    for nested, inner in members.get("nested", {}).items():
-        yield from _missing_members(f"{name}.{nested}", getattr(found, nested, None), inner)
+class Line(NamedTuple):
+    """A line of a record, and the dotted name of what it stands in."""
+
+    place: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The name that the line is about."""
+        words = self.text.partition("(")[0].partition(" = ")[0].partition(":")[0]
+        return words.split()[-1]
 
 
-def _missing_function(name: str, found: Any, parameters: list[str]) -> Iterator[str]:
-    if found is None:
-        yield name
-        return
-    if name.rpartition(".")[2] in NAMED_OTHERWISE:
-        return
-    given = [
-        f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
-        for parameter in inspect.signature(found).parameters.values()
-        if parameter.name not in ("self", "cls")
+def lines(record: Iterable[str]) -> Iterator[Line]:
+    """The lines of a record, without those that list the names of ``import *``."""
+    places: list[Line] = []
+    for row in record:
+        text = row.strip()
+        del places[(len(row) - len(row.lstrip())) // 2 :]
+        line = Line(".".join(each.name for each in places), text)
+        places.append(line)
+        if text.partition(" ")[0] != "all":
+            yield line
+
+
+def theirs(flink: str) -> list[Line]:
+    return list(lines((GOLDEN / f"pyflink-{flink}.txt").read_text(encoding="utf-8").splitlines()))
+
+
+def ours(flink: str) -> list[Line]:
+    return list(lines(RECORD.api(recorded(flink))))
+
+
+def is_inner(line: Line) -> bool:
+    """True for what only PyFlink itself can do anything with; to ask for it is refused."""
+    _, _, value = line.text.partition(" = ")
+    if value.startswith("pyflink.") and not value.startswith(tuple(RECORD.TREES)):
+        return True
+    return any(line.name.startswith(INNER) or part.startswith(INNER) for part in line.place.split("."))
+
+
+def test_nothing_is_missing(flink: str) -> None:
+    there = set(ours(flink))
+    missing = [line for line in theirs(flink) if line not in there and not is_inner(line)]
+    assert [line for line in missing if f"{line.place}.{line.name}" not in CALLED_OTHERWISE] == []
+
+
+def test_there_is_nothing_else(flink: str) -> None:
+    """A class that PyFlink alone calls may be called otherwise here."""
+    known = {(line.place, line.name) for line in theirs(flink)}
+    more = [line for line in ours(flink) if (line.place, line.name) not in known]
+    assert [line for line in more if line.name not in {"__init__", *OURS}] == []
+
+
+def test_what_import_star_gives(flink: str) -> None:
+    for text in (GOLDEN / f"pyflink-{flink}.txt").read_text(encoding="utf-8").split("module ")[1:]:
+        module, _, rest = text.partition("\n")
+        given = rest.strip().partition("\n")[0]
+        if given.startswith("all "):
+            assert sorted(import_module(module).__all__) == given.split()[1:]
+
+
+def test_inner_parts_need_pyflink_itself(flink: str) -> None:
+    for line in theirs(flink):
+        if line.place.count(".") < 3 and line.place.startswith("pyflink") and is_inner(line):
+            with pytest.raises((NeedsPyFlink, ModuleNotFoundError)):
+                getattr(import_module(line.place), line.name)
+
+
+@pytest.mark.parametrize(("module", "made", "fields"), FIELDS)
+def test_fields(flink: str, module: str, made: str, fields: str) -> None:
+    value = eval(made, vars(import_module(f"compat.compiler.{module.replace('common', 'datastream.common')}")))
+    assert all(hasattr(value, field) for field in fields.split())
+
+
+def test_classes_go_by_pyflink_s_names(flink: str) -> None:
+    """Also those that the program gets without importing them."""
+    from pyflink.datastream import StreamExecutionEnvironment  # type: ignore[import-not-found]
+
+    environment = StreamExecutionEnvironment.get_execution_environment()
+    stream = environment.from_collection([1])
+    keyed = stream.key_by(len)
+    made = [environment, environment.get_config(), environment.get_checkpoint_config(), stream, keyed]
+    made += [keyed.count_window(1), stream.connect(stream), stream.union(stream), stream.print(), stream.iterate()]
+    assert {type(each).__module__.partition(".")[0] for each in made} == {"pyflink"}
+
+
+def graphs(plan: Plan) -> dict[str, Any]:
+    """The graphs of a plan as ``record_graphs.py`` writes them."""
+    nodes = [
+        {
+            "id": node.id,
+            "name": node.name,
+            "parallelism": node.parallelism,
+            "factory": node.operator_factory,
+            "chaining": node.chaining_strategy,
+        }
+        for node in sorted(plan.stream_graph.nodes, key=lambda node: node.id)
     ]
-    wanted = [p for p in parameters if not p.startswith(("j_", "_j_")) and p not in ("self", "cls")]
-    if given[: len(wanted)] != wanted:
-        yield f"{name}({', '.join(wanted)}), and not ({', '.join(given)})"
+    vertices = [
+        {
+            "name": vertex.name,
+            "parallelism": vertex.parallelism,
+            "operators": [operator.id for operator in vertex.operators],
+        }
+        for vertex in plan.job_graph.vertices
+    ]
+    return {"nodes": nodes, "vertices": sorted(vertices, key=lambda each: (each["name"], each["operators"]))}
+
+
+def test_graphs_of_what_only_flink_1_20_has(flink: str) -> None:
+    """The nodes, ids and parallelism that PyFlink 1.20 itself gives to programs for it."""
+    golden = json.loads((GOLDEN / "graphs-1.20.json").read_text(encoding="utf-8"))
+    programs = sorted((GOLDEN / "programs").glob("*.py"))
+    assert [path.stem for path in programs] == sorted(golden)
+    for path in programs:
+        outcome = load_one(Request(path=str(path), shown=path.name, flink=flink))
+        assert isinstance(outcome, Loaded)
+        if flink != "1.20":
+            assert outcome.crash is not None
+            assert outcome.crash.type in ("AttributeError", "ImportError")
+            continue
+        (plan,) = outcome.plans
+        assert isinstance(plan, Plan)
+        assert graphs(plan) == {key: golden[path.stem][key] for key in ("nodes", "vertices")}

@@ -357,7 +357,7 @@ def test_a_replica_that_a_function_failed_on_is_made_anew(cluster: Any, tmp_path
             for file in (tmp_path / "replicas").rglob("data.mdb"):
                 replica = LmdbReplica(str(file.parent))
                 entries = {key: b"\7damaged" for key, _ in replica.scan(b"s")}
-                replica.apply(entries, replica.position, spec.committed)
+                replica.apply(entries, replica.position, replica.position)
                 replica.close()
                 replicas.append(file)
         return real(self, spec)

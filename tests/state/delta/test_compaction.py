@@ -50,7 +50,7 @@ def test_the_contents_stay(tmp_path_factory: Any, epochs: list[dict[int, int | N
             if value is not None:
                 expected[b"%d" % key] = b"%d" % value
         if epoch in compacted:
-            compact(log, f"t{epoch}")
+            compact(log, {"token": f"t{epoch}"})
         if epoch % 3 == 0:
             _follow(replica, log, epoch)
     assert contents(log) == expected
@@ -73,11 +73,11 @@ def test_files_grow_geometrically(tmp_path: Path) -> None:
     written(log, 1, dict.fromkeys(range(50_000), 1))
     for epoch in range(2, 12):
         written(log, epoch, {epoch: epoch})
-    assert compact(log, "t11") == 10
+    assert compact(log, {"token": "t11"}) == 10
     assert [file.rows for file in log.files()] == [50_000, 10]
     assert log.floor == 0
     written(log, 12, dict.fromkeys(range(40_000)))
-    assert compact(log, "t12") == 3
+    assert compact(log, {"token": "t12"}) == 3
     assert [file.rows for file in log.files()] == [10_000]
     assert log.floor == 12
 
@@ -86,7 +86,7 @@ def test_a_checkpoint_that_is_not_retained_says_so(tmp_path: Path) -> None:
     log = SnapshotLog.create(tmp_path)
     for epoch in (1, 2, 3):
         written(log, epoch, {1: epoch})
-    compact(log, "t3")
+    compact(log, {"token": "t3"})
     log.clean(retained=2)
     assert contents(SnapshotLog.open(tmp_path, log.version_of_epoch(2))) == {b"1": b"2"}
     log.clean(retained=1)
@@ -101,7 +101,7 @@ def test_keys_that_were_pickled_differently_are_one_entry(tmp_path: Path) -> Non
     for epoch, key, value in ((1, first, b"1"), (2, second, None)):
         rows = [Row("op", Kind.VALUE, 0, "count", key, b"", b"", value)]
         log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": ""})
-    compact(log, "", frozenset(["op"]))
+    compact(log, {"token": ""}, frozenset(["op"]))
     assert contents(log) == {}
 
 
@@ -122,7 +122,7 @@ def test_more_than_two_gigabytes_of_values_are_merged_in_slices(
             Row("op", Kind.VALUE, key % 128, "count", b"%d" % key, b"", b"", b"%d" % epoch * 4096) for key in range(256)
         ]
         log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": f"t{epoch}"})
-    compact(log, "t2")
+    compact(log, {"token": "t2"})
     assert max(merged) < 4 * (1 << 16)
     assert len(log.files()) >= 16
     found = {row.key: row.value for table in compaction.contents(log) for row in read_rows(table)}
@@ -137,5 +137,5 @@ def test_more_than_two_gigabytes_of_values_as_they_are(tmp_path: Path) -> None:
     for epoch in range(1, 4):
         rows = [Row("op", Kind.VALUE, key % 4, "count", b"%d" % key, b"", b"", value) for key in range(100)]
         log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": f"t{epoch}"})
-    compact(log, "t3")
+    compact(log, {"token": "t3"})
     assert sum(table.num_rows for table in compaction.contents(log)) == 100

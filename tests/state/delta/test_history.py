@@ -45,7 +45,7 @@ def test_before_any_epoch(tmp_path):
 def test_compaction_keeps_the_epochs(tmp_path):
     log = log_of(tmp_path, [3, 1, 4], [1, 2, 3])
     before = epochs(log, "watermark")
-    compact(log, "token", frozenset())
+    compact(log, {"token": "token"}, frozenset())
     after = epochs(log, "watermark")
     assert [(each.number, each.records) for each in after] == [(each.number, each.records) for each in before]
     assert after[-1].watermark == 3

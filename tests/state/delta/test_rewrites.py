@@ -85,7 +85,7 @@ def test_contents_epochs_and_replicas_follow_one_line_of_history(tmp_path_factor
         elif step == "follow":
             assert caught_up(replica, log) == sorted(now.values())
         elif step == "compact" and epochs:
-            compact(log, f"t{log.epoch}")
+            compact(log, {"token": f"t{log.epoch}"})
         elif step == "optimize":
             DeltaTable(str(path)).optimize.compact()
         elif step == "z-order":

@@ -57,9 +57,7 @@ def find_pyflink(python: str | None = None) -> PyFlink:
         raise JvmError(f"{python} is no Python interpreter that runs: {error}.", HINT) from None
     if folder is None:
         where = "this environment" if python is None else python
-        raise JvmError(
-            f"The program needs PyFlink itself, as for its Table API, which is not installed in {where}.", HINT
-        )
+        raise JvmError(f"The program needs PyFlink itself, which is not installed in {where}.", HINT)
     found = PyFlink(python=command, python_version=(version[0], version[1]), folder=Path(folder))
     if not found.jars:
         raise JvmError(f"The PyFlink in {folder} has no jars of Flink.", HINT)

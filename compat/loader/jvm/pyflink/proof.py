@@ -18,7 +18,7 @@ def proved(
 
     Where they agree, ours are as good, and tell more of states and lines. Raises InputError where they do not.
     """
-    if not isinstance(outcome, Loaded) or outcome.crash is not None or outcome.needs_pyflink:
+    if not isinstance(outcome, Loaded) or outcome.crash is not None or outcome.needs_pyflink is not None:
         return tuple(real)
     versions = {plan.flink for plan in (*outcome.plans, *real)} - {""}
     if len(versions) > 1:

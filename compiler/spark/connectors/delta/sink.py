@@ -6,7 +6,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -103,7 +103,7 @@ class DeltaCommitter(ProvingCommitter):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def sweep(self, job_id: str, epoch: int) -> None:
+    def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
         for folder, inside, names in os.walk(_path(self._settings)):
             inside[:] = [name for name in inside if name != "_delta_log"]
             for name in names:

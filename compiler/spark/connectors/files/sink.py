@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
 from compat.state.delta.files import make_folder, sync, why_not_local, without_scheme
 from compat.state.types import RowTypeInfo
 
@@ -176,11 +176,12 @@ class FileCommitter(ProvingCommitter):
     def __init__(self, settings: Any) -> None:
         self._base = without_scheme(settings["base_path"])
 
-    def sweep(self, job_id: str, epoch: int) -> None:
+    def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
         for folder, _, names in os.walk(self._base):
             for name in names:
-                if name.endswith(".inprogress") and is_of_later_epoch(name, job_id, epoch):
-                    Path(folder, name).unlink(missing_ok=True)
+                path = Path(folder, name)
+                if name.endswith(".inprogress") and f".{job_id}-" in name and str(path) not in pending:
+                    path.unlink(missing_ok=True)
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
         return ((hidden, size) for hidden, _, size in committables)

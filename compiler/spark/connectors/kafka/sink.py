@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -200,7 +200,7 @@ class TransactionCommitter(ProvingCommitter):
     def __init__(self, wanted: Publication) -> None:
         self._wanted = wanted
 
-    def sweep(self, job_id: str, epoch: int) -> None:
+    def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
         """Nothing: the next epoch removes what is older."""
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:

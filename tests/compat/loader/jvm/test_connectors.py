@@ -2,11 +2,26 @@
 
 import pytest
 
+from compat.check.connectors import other_versions
+from compat.check.findings import Verdict
+from compat.comparison import Comparison, decide
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.model import SqlScript
+from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions, build_all
-from compat.plan.connectors import DeliveryGuarantee, KafkaOffset, KafkaPartition, KafkaSink, KafkaSource, OffsetRule
+from compat.plan.connectors import (
+    DeliveryGuarantee,
+    KafkaOffset,
+    KafkaPartition,
+    KafkaSink,
+    KafkaSource,
+    OffsetRule,
+    OtherSink,
+    VersionedForm,
+)
+from tests.compat.builders import operator
+from tests.compat.loader.jvm.golden import program
 
 _OF = "'connector'='kafka','properties.bootstrap.servers'='localhost:1','format'='csv'"
 _TABLES = f"""
@@ -71,3 +86,43 @@ def test_a_source_that_ends(connectors):
 def test_a_sink_is_the_same_for_its_writer_and_its_committer(connectors):
     _, *sinks = connectors[0]
     assert sinks == [KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="tx")] * 2
+
+
+@pytest.fixture(scope="module")
+def versions(flink, java):
+    """The plans of a job whose sink's serializer got another version, old and new."""
+    programs = [program("2.3.0", "sink_writer_version", side) for side in ("old", "new")]
+    return [plan_of(one.jobs[0], "a.jar") for one in build_all(programs, flink, java, JvmOptions(options={}))]
+
+
+def test_two_plans_do_not_tell_whether_a_version_of_a_connector_reads_another(versions):
+    old, new = versions
+    report = decide(old, new, Comparison("old", "new"), {})
+    assert report.verdict is Verdict.UNKNOWN
+    (finding,) = (one for one in report.findings if one.rule == "CMP410")
+    assert finding.reason == "SinkWriterVersion$Ser1 wrote version 1 and is of version 2."
+    assert decide(old, old, Comparison("old", "new"), {}).verdict is Verdict.COMPATIBLE
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ((1, "a"), (1, "a"), None),
+        ((1, "a"), (2, "a"), "wrote version 1 and is of version 2"),
+        ((1, "a"), (1, "b"), "The code of Ser is another one"),
+    ],
+)
+def test_a_form_is_its_version_and_its_code(before, after, words):
+    sides = [
+        operator(
+            "Sink: Writer",
+            connector=OtherSink(
+                class_name="a.Sink",
+                writer_serializer="a.Ser",
+                forms=(VersionedForm(class_name="a.Ser", version=version, digest=digest),),
+            ),
+        )
+        for version, digest in (before, after)
+    ]
+    said = other_versions(*sides)
+    assert (words is None and said == ()) or words in said[0]

@@ -99,6 +99,21 @@ def test_queries_only_show_rows(text, query):
     assert sql_script.is_query(text) is query
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("CREATE TABLE t (k INT); SELECT k, COUNT(*) FROM t GROUP BY k;", True),
+        ("SELECT 1; INSERT INTO a SELECT 1;", False),
+        ("SELECT 1; EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1; END;", False),
+        ("SELECT 1; EXECUTE PLAN 'a.json';", False),
+        ("SELECT 1; COMPILE PLAN 'a.json' FOR INSERT INTO a SELECT 1;", True),
+        ("CREATE TABLE t (k INT);", False),
+    ],
+)
+def test_queries_are_the_jobs_of_a_script_that_writes_nothing(text, asks):
+    assert sql_script.asks_only(text) is asks
+
+
 def test_plan_statements():
     compiled = sql_script.plan_statement("COMPILE PLAN '/tmp/it''s.json' IF NOT EXISTS FOR INSERT INTO a SELECT 1")
     assert (compiled.path, compiled.statement) == ("/tmp/it's.json", "INSERT INTO a SELECT 1")

@@ -12,7 +12,7 @@ from compat.cli import main
 from compat.loader.failure import Side
 from compat.loader.inputs import Input, InputError, InputKind, LoadOptions, load, opened
 from compat.loader.jvm.pyflink.proof import proved
-from compat.loader.request import Loaded
+from compat.loader.request import Crash, Loaded
 from tests.compat.loader.jvm.pyflink.pairs import PAIRS, PYTHON, TABLES
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "pyflink-2.3"
@@ -101,4 +101,6 @@ def test_what_pyflink_builds_otherwise_is_a_fault_of_ours():
         proved(given, loaded, (moved,), Side.NEW)
     with pytest.raises(InputError, match=r"submits 0 job\(s\), and not 1"):
         proved(given, loaded, (), None)
-    assert proved(given, Loaded(plans=(), needs_pyflink=True), (other,), None) == (other,)
+    assert proved(given, Loaded(plans=(), needs_pyflink=Crash(type="", message="", frames=())), (other,), None) == (
+        other,
+    )

@@ -1,0 +1,96 @@
+"""The answers of a service, as far as the command line reads them; what they say besides may change."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Raw, Struct
+
+Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+
+
+class VersionAnswer(Struct, frozen=True, kw_only=True):
+    """A version of a job."""
+
+    job: str
+    number: Number
+    label: str
+
+
+class CheckAnswer(Struct, frozen=True, kw_only=True):
+    """A check that was recorded."""
+
+    id: Number
+
+
+class ToolAnswer(Struct, frozen=True, kw_only=True):
+    """The checker that made a report."""
+
+    version: str
+
+
+class FindingAnswer(Struct, frozen=True, kw_only=True):
+    """A finding of a report."""
+
+    rule: str
+    level: str
+    title: str
+
+
+class FailureAnswer(Struct, frozen=True, kw_only=True):
+    """Why a report decides nothing."""
+
+    rule: str
+    message: str
+
+
+class ReportAnswer(Struct, frozen=True, kw_only=True):
+    """A report."""
+
+    tool: ToolAnswer
+    verdict: str
+    sentence: str
+    findings: tuple[FindingAnswer, ...]
+    failures: tuple[FailureAnswer, ...]
+
+
+class CheckedAnswer(Struct, frozen=True, kw_only=True):
+    """A check that was made; ``check`` is None where it was not recorded."""
+
+    check: CheckAnswer | None
+    report: ReportAnswer
+
+
+class AcceptedAnswer(Struct, frozen=True, kw_only=True):
+    """A finding that was let pass."""
+
+    rule: str
+    title: str
+    reason: str
+    by: str
+
+
+class PromotionAnswer(Struct, frozen=True, kw_only=True):
+    """A promotion; servers of before they told what was accepted name nothing."""
+
+    job: str
+    number: Number
+    forced: bool
+    accepted: tuple[AcceptedAnswer, ...] = ()
+
+
+class PromotedAnswer(Struct, frozen=True, kw_only=True):
+    """The answer to a promotion."""
+
+    promotion: PromotionAnswer
+
+
+class RefusedPromotion(Struct, frozen=True, kw_only=True):
+    """The answer to a promotion that is not to be."""
+
+    check: CheckAnswer
+    report: ReportAnswer
+
+
+PlanAnswer = Raw
+"""A plan, which is read as any other."""

@@ -1,0 +1,48 @@
+"""The lines of the program that a plan names, carried along in it: whoever keeps a plan can show them without the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from compat.plan.model import Plan, SourceLine
+
+AROUND = 1
+"""So many lines before and behind each one that is named are carried, too."""
+
+WIDEST = 200
+"""Characters of a line that are carried."""
+
+Reader = Callable[[str], Sequence[str] | None]
+"""Gives the lines of a file by the name that the plan has for it, or None where they cannot be had."""
+
+
+def with_lines(plan: Plan, read: Reader) -> Plan:
+    """The plan with the lines that it names, as far as they can be read."""
+    wanted: dict[str, set[int]] = {}
+    for place in places(plan):
+        numbers = wanted.setdefault(place.file, set())
+        numbers.update(range(max(1, place.line - AROUND), place.line + AROUND + 1) if place.line else ())
+    found = {}
+    for file, numbers in sorted(wanted.items()):
+        lines = read(file)
+        if lines is not None:
+            known = tuple((n, lines[n - 1][:WIDEST]) for n in sorted(numbers) if n <= len(lines))
+            found.update({file: known} if known else {})
+    return replace(plan, lines=found)
+
+
+def lines_of(plan: Plan) -> dict[str, Mapping[int, str]]:
+    """The lines that a plan carries, by file and number."""
+    return {file: dict(lines) for file, lines in plan.lines.items()}
+
+
+def places(plan: Plan) -> Iterator[SourceLine]:
+    """The places in the program that a plan names: of the job, of its operators and their states."""
+    if isinstance(plan.source, SourceLine):
+        yield plan.source
+    for operator in plan.operators:
+        named = [operator.source, *(part.source for part in operator.merged)]
+        named += [state.source for state in operator.states or ()]
+        yield from (place for place in named if place is not None)

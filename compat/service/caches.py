@@ -1,0 +1,40 @@
+"""Values that are kept in memory for the next who asks, within a number of bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class Kept(Generic[V]):
+    """Values by key; those that were asked for least lately go first. Safe to use from several threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
+        self._values: OrderedDict[Hashable, tuple[V, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> V | None:
+        """A value; None where there is none any more."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Hashable, value: V, size: int) -> None:
+        """Keep a value of ``size`` bytes; one that would take more than half of the room is not kept."""
+        if size > self._most // 2:
+            return
+        with self._lock:
+            _, before = self._values.pop(key, (None, 0))
+            self._values[key] = value, size
+            self._held += size - before
+            while self._held > self._most:
+                _, (_, gone) = self._values.popitem(last=False)
+                self._held -= gone

@@ -1,0 +1,105 @@
+"""Checks that were made before: the same two plans, asked the same, are decided alike.
+
+Reading two plans and checking them takes a process tens of milliseconds, to look up what it found takes one. A plan is
+known again by its text as it was sent, before anything is made of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from compat.service import worker
+from compat.service.caches import Kept
+from compat.service.options import Accepted, Options
+from compat.service.records import CheckSide
+from compat.service.registry import Registry
+from compat.service.registry.plans import PackedPlan
+from compat.service.requests import CheckRequest, Reference
+
+MEGABYTE = 1024 * 1024
+KEPT_REPORTS, KEPT_PLANS = 128 * MEGABYTE, 32 * MEGABYTE
+
+LARGEST = 4 * MEGABYTE
+"""Bytes of the largest request that is looked up; to look at more of it would hold up others."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A side of a check whose plan is known."""
+
+    side: CheckSide
+    job: str | None = None
+    packed: PackedPlan | None = None
+
+
+class Decisions:
+    """What was decided, in memory; the registry has the rest."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._plans: Kept[PackedPlan] = Kept(KEPT_PLANS)
+        self._reports: Kept[worker.Checked] = Kept(KEPT_REPORTS)
+
+    def find(self, asked: CheckRequest) -> worker.Checked | None:
+        """The check that a request asks for, if it was made before. Raises NotFound. Blocks.
+
+        Only what the registry says now counts: the version that runs, and what admins accepted.
+        """
+        if asked.options.accept:
+            return None
+        old, new = self._side(asked.old, "old"), self._side(asked.new, "new")
+        if old is None or new is None:
+            return None
+        found = self._reports.get(self._key(old.side, new.side, self._asked(old, new, asked.options)))
+        if found is None:
+            return None
+        return replace(
+            found,
+            record=asked.record,
+            job=old.job if old.job is not None else new.job,
+            old=old.side,
+            new=new.side,
+            commit=asked.commit,
+            author=asked.author,
+            plans=tuple(side.packed for side in (old, new) if side.packed is not None),
+            accepted=(),
+        )
+
+    def remember(self, asked: CheckRequest, made: worker.Checked) -> None:
+        """Keep a check that was made for a request."""
+        sent = [reference.plan for reference in (asked.old, asked.new) if reference.plan is not None]
+        for text, packed in zip(sent, made.plans, strict=True):
+            self._plans.put(_name(text), packed, len(packed.body))
+        if made.old.digest is not None and made.new.digest is not None and not asked.options.accept:
+            size = len(made.report) + len(made.packed_report)
+            self._reports.put(self._key(made.old, made.new, made.options), made, size)
+
+    def _side(self, reference: Reference, name: str) -> _Side | None:
+        if reference.plan is not None:
+            packed = self._plans.get(_name(reference.plan))
+            if packed is None:
+                return None
+            label = reference.label or packed.plan.job_name or name
+            return _Side(CheckSide(label=label, kind="plan", digest=packed.plan.digest), packed=packed)
+        if reference.job is None:
+            return None
+        version = self._registry.jobs.version(reference.job, reference.version)
+        side = CheckSide(label=version.label, kind="version", digest=version.plan.digest, version=version.number)
+        return _Side(side, job=version.job)
+
+    def _asked(self, old: _Side, new: _Side, options: Options) -> str:
+        """The key of what is asked, with what admins accepted for these plans."""
+        if old.job is None or old.side.digest is None or new.side.digest is None:
+            return options.key
+        accepted = self._registry.acceptances.between(old.job, old.side.digest, new.side.digest)
+        return replace(options, accept=tuple(Accepted(each.fingerprint, each.reason) for each in accepted)).key
+
+    @staticmethod
+    def _key(old: CheckSide, new: CheckSide, options: str) -> tuple[str | None, ...]:
+        """All that a report depends on."""
+        return old.digest, new.digest, old.label, new.label, options
+
+
+def _name(text: bytes) -> bytes:
+    return sha256(text).digest()

@@ -1,0 +1,59 @@
+"""The options that decide a check, and which check of two plans decides at the gate.
+
+A verdict is worth what it was asked: of two plans, by this version of the checker, with these options. The gate always asks
+the same: no state may be left behind, the Flink of the new plan, and nothing let pass but what an admin accepted for these two
+plans.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+
+import msgspec
+
+import compat
+from compat.compiler.versions import LATEST_FLINK
+
+_NOT_DECIDING = ("cli", "service", "view", "examples", "__pycache__")
+"""Folders of the package whose code changes no verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding that someone decided to let pass, by its fingerprint, and why."""
+
+    fingerprint: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a check is asked besides its two sides. ``accept`` are findings that may pass."""
+
+    flink: str = LATEST_FLINK
+    allow_non_restored: bool = False
+    accept: tuple[Accepted, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The same for checks that must agree: same options, same checker."""
+        accept = sorted((accepted.fingerprint, accepted.reason) for accepted in self.accept)
+        asked = msgspec.json.encode([engine(), self.flink, self.allow_non_restored, accept])
+        return sha256(asked).hexdigest()
+
+
+@cache
+def engine() -> str:
+    """The version of the checker, and a digest of its code: what it decided is not asked of another one."""
+    root = os.path.dirname(os.path.abspath(compat.__file__))
+    digest = sha256()
+    for folder, folders, names in os.walk(root, followlinks=True):
+        folders[:] = sorted(set(folders) - set(_NOT_DECIDING)) if folder == root else sorted(folders)
+        for name in sorted(names):
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    digest.update(name.encode() + b"\0" + file.read())
+    return f"{compat.__version__}+{digest.hexdigest()[:16]}"

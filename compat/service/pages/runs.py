@@ -1,0 +1,63 @@
+"""The jobs on Spark that write into the operator's folders, and one of them as it goes on."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from compat.service import discovery, worker
+from compat.service.access import COOKIE
+from compat.service.context import blocking, service, work
+from compat.service.pages import contents, running
+from compat.service.pages.rendering import page, render, respond
+from compat.service.pool import Size
+from compat.service.records import Savepoint
+from compat.service.registry import NotFound
+
+RUNNING, SAVEPOINTS = (discovery.DELTA_JOB,), (discovery.FLINK, discovery.DELTA_SAVEPOINT)
+"""The kinds of what is found in folders: a job's own state table, which grows, and what was written once."""
+
+SECONDS = 5
+"""How often the pages ask again."""
+
+
+@page
+async def index(request: Request) -> Response:
+    """All jobs on Spark, the last commit first."""
+    parts = service(request)
+    found = await blocking(parts.registry.savepoints.list, kinds=RUNNING)
+    return respond(request, "runnings.html", jobs=found, folders=parts.settings.folders, seconds=SECONDS)
+
+
+@page
+async def job(request: Request) -> Response:
+    """One job on Spark: its epochs, what it measured, its operators."""
+    parts = service(request)
+    found = await blocking(parts.registry.savepoints.get, request.path_params["id"])
+    if found.kind not in RUNNING:
+        return RedirectResponse(f"/savepoints/{found.id}", status_code=303)
+    logged_in = COOKIE in request.cookies
+    text = await work(request, job_page, found, logged_in, size=Size.FILES, timeout=parts.settings.files_timeout)
+    return HTMLResponse(text)
+
+
+def job_page(found: Savepoint, logged_in: bool) -> str:
+    """The page of a job, rendered in a worker process, from its state table as it is now."""
+    try:
+        inside = worker.registry().savepoints.inspection(found.id)
+    except NotFound:
+        inside = {}
+    history = None
+    if found.status == "ok":
+        history, measured = running.look_into(found.path, is_job=True)
+        inside = {**inside, "operators": measured or inside.get("operators")}
+    return render(
+        "running.html",
+        logged_in=logged_in,
+        job=found,
+        facts=contents.facts(inside),
+        operators=contents.operators(inside),
+        metrics=contents.metrics(inside),
+        history=history,
+        seconds=SECONDS,
+    )

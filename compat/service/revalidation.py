@@ -1,0 +1,108 @@
+"""Answers that are kept until anything is written, and are not sent again to those who have them (ETag, 304)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from compat.service.access import COOKIE
+from compat.service.caches import Kept
+from compat.service.database import Database
+
+KEPT, LARGEST = 32 * 1024 * 1024, 1024 * 1024
+"""Bytes of answers in memory, and of the largest that is kept."""
+
+_PREFIX, _FOR_ADMINS = "/api/v1/", "/api/v1/audit"
+_PAGES = ("/", "/checks", "/savepoints")
+_BELOW = ("/jobs/", "/checks/")
+"""Pages that show what the database holds and nothing else; that of a savepoint looks into files."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer as it was sent, when the database was in that state."""
+
+    state: int
+    etag: str
+    start: Message
+    body: bytes
+    route: str
+
+
+class Revalidation:
+    """ASGI middleware; see the module. Whoever may look was let in before, and what is kept does not depend on who looks."""
+
+    def __init__(self, app: ASGIApp, database: Database) -> None:
+        self._app = app
+        self._database = database
+        self._kept: Kept[_Answer] = Kept(KEPT)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET" or not _is_kept(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        state = self._database.state()
+        if state is None:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        key = (scope["path"], scope["query_string"], COOKIE in headers.get("cookie", ""))
+        known = self._kept.get(key)
+        if known is None or known.state != state:
+            known = await self._made(scope, receive, send, state)
+            if known is None:
+                return
+            self._kept.put(key, known, len(known.body))
+        else:
+            scope.setdefault("state", {})["route"] = known.route
+        await _send(known, headers.get("if-none-match", ""), send)
+
+    async def _made(self, scope: Scope, receive: Receive, send: Send, state: int) -> _Answer | None:
+        """The answer to a request, or None if it is none to be kept and was sent."""
+        start: Message | None = None
+        body: bytes | None = None
+
+        async def hold(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                start = message
+                return
+            if start is None:
+                await send(message)
+                return
+            content = message.get("body", b"")
+            if body is None and not message.get("more_body", False) and len(content) <= LARGEST:
+                body = content
+                return
+            await send(start)
+            await send(message)
+            start = None
+
+        await self._app(scope, receive, hold)
+        if start is None or body is None:
+            return None
+        etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
+        answer = MutableHeaders(scope=start)
+        answer["ETag"], answer["Cache-Control"] = etag, "private, no-cache"
+        return _Answer(state, etag, start, body, scope.get("state", {}).get("route", "other"))
+
+
+async def _send(answer: _Answer, known: str, send: Send) -> None:
+    start = {**answer.start, "headers": list(answer.start["headers"])}
+    if known in (answer.etag, f"W/{answer.etag}"):
+        start["status"] = 304
+        start["headers"] = [pair for pair in start["headers"] if pair[0] not in (b"content-length", b"content-type")]
+        await send(start)
+        await send({"type": "http.response.body", "body": b""})
+        return
+    await send(start)
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _is_kept(path: str) -> bool:
+    if path == _FOR_ADMINS:
+        return False
+    return path in _PAGES or path.startswith((_PREFIX, *_BELOW))

@@ -1,0 +1,46 @@
+"""In which order tables list what a check is about: problems first, the rest as the program has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compat.check.findings import Level
+from compat.plan.facts import Operator
+
+Json = dict[str, Any]
+
+FATES = ("refused", "lost", "dropped", "wrong-hands", "unknown", "migrated", "empty", "restored")
+"""What can become of state, the worst first."""
+
+_LEVELS = [level.value for level in Level]
+
+
+def rows_in_order(mapping: Sequence[Json]) -> list[Json]:
+    """The rows of the mapping of a report's JSON, those of the worst fates first."""
+    return sorted(mapping, key=lambda row: FATES.index(row["fate"]))
+
+
+def ranks(document: Json, side: str) -> Mapping[str, tuple[int, int]]:
+    """How bad it is with the operators of a side, by id, the worst least: their worst finding, then the fate of their state."""
+    found: dict[str, tuple[int, int]] = {}
+    items = [(finding[side], (_LEVELS.index(finding["level"]), 0)) for finding in document["findings"]]
+    items += [(row[side], (len(_LEVELS), FATES.index(row["fate"]))) for row in document["mapping"]]
+    for operator, rank in items:
+        if operator is not None:
+            found[operator["operator_id"]] = min(rank, found.get(operator["operator_id"], rank))
+    return found
+
+
+def problems_first(operators: Sequence[Operator], ranks: Mapping[str, tuple[int, int]]) -> list[int]:
+    """The indices of operators in the order of their ranks; those that have none come last."""
+    return sorted(range(len(operators)), key=lambda index: ranks.get(operators[index].id, _CALM))
+
+
+def groups_in_order(groups: Sequence[Sequence[int]], order: Sequence[int]) -> list[int]:
+    """The indices of groups in the order of the foremost of their members; empty groups come last."""
+    place = {member: index for index, member in enumerate(order)}
+    return sorted(range(len(groups)), key=lambda index: min((place[one] for one in groups[index]), default=len(order)))
+
+
+_CALM = (len(_LEVELS), FATES.index("restored"))

@@ -1,0 +1,60 @@
+"""The lines of one side's program: out of its plan, where that carries them, else as the report's context gives them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from compat.escaping import code_line, visible
+from compat.plan.facts import SourceLine
+from compat.plan.lines import lines_of
+from compat.report.context import Lines, ReportContext
+from compat.report.frames import FrameLine, frame
+from compat.view.layers import Side
+
+Json = dict[str, Any]
+
+LONGEST_STATEMENT = 14
+"""Lines of a statement in SQL that are shown."""
+
+
+class Sources:
+    """What is known of the places in a side's program: the lines there, the statement of SQL, the method of Java."""
+
+    def __init__(self, side: Side, context: ReportContext) -> None:
+        carried = {} if side.plan is None else lines_of(side.plan)
+
+        def read(file: str) -> Lines | None:
+            return carried.get(file) or context.lines(file)
+
+        self._context = replace(context, sources=read)
+        self._statements = {(one.file, one.line): one.text for one in side.program.statements}
+        places = (operator.source for operator in side.program.operators)
+        self._methods = {place: place for place in places if place is not None and place.method is not None}
+
+    def at(self, place: SourceLine | None, added: str | None = None) -> Json | None:
+        """A place, in which method it is, and the lines around it, or the statement that begins there; with ``added``, that
+        code below it. None for no place."""
+        if place is None:
+            return None
+        frame_lines = self._statement(place) if added is None else []
+        return {
+            "place": visible(str(place)),
+            "method": _method(self._methods.get(place, place)),
+            "lines": [
+                {"number": line.number, "text": line.text, "mark": line.mark, "added": line.added}
+                for line in frame_lines or frame(self._context, place, added)
+            ],
+        }
+
+    def _statement(self, place: SourceLine) -> list[FrameLine]:
+        lines = self._statements.get((place.file, place.line), "").splitlines()
+        shown = [FrameLine(place.line + index, code_line(text)) for index, text in enumerate(lines[:LONGEST_STATEMENT])]
+        return shown + ([FrameLine(None, "…")] if len(lines) > LONGEST_STATEMENT else [])
+
+
+def _method(place: SourceLine) -> str | None:
+    """Where a line of Java is: the class and the method."""
+    if place.method is None:
+        return None
+    return visible(place.method if place.class_name is None else f"{place.class_name}.{place.method}")

@@ -1,0 +1,204 @@
+"""PyFlink's modules as programs import them: the names that a version of PyFlink has, with our classes behind them.
+
+What each version has is recorded from the real packages; see ``tests/golden/pyflink_api``. A name that the version of the
+program lacks is refused as PyFlink refuses it, and classes go by the module that PyFlink has them in.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any, TypeVar
+
+from compat.compiler.errors import NeedsPyFlink
+from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK, pyflink_version
+
+_OURS = "compat.compiler.datastream"
+_ROOTS = {"pyflink.common": f"{_OURS}.common", "pyflink.datastream": _OURS, "pyflink.metrics": f"{_OURS}.metrics"}
+_STATE = "compat.state."
+_CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
+_RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
+_ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
+"""Modules that we have and PyFlink has not: connectors of jobs on Spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The public names of a module, each with the module that has it; and those that ``import *`` gives."""
+
+    homes: Mapping[str, str]
+    exported: Sequence[str]
+
+
+@cache
+def recorded(flink: str) -> Mapping[str, Names]:
+    """The modules of ``pyflink.common`` and ``pyflink.datastream`` in a version of Flink, with their public names."""
+    with open(os.path.join(_RECORDS, f"pyflink-{flink}.txt"), encoding="utf-8") as file:
+        modules = file.read().removeprefix("module ").split("\nmodule ")
+    return dict(map(_module_and_names, modules))
+
+
+def _module_and_names(text: str) -> tuple[str, Names]:
+    module, *lines = text.rstrip().split("\n  ")
+    exported: list[str] | None = None
+    homes: dict[str, str] = {}
+    for line in lines:
+        if line.startswith("all "):
+            exported = line.split()[1:]
+        elif line[0] != " ":
+            name, _, value = line.removeprefix("class ").removeprefix("enum ").partition(" = ")
+            known = name.partition("(")[0].partition(":")[0]
+            homes[known] = value.rpartition(".")[0] if "." in value and value[0] not in "'-0123456789" else module
+    return module, Names(homes, list(homes) if exported is None else exported)
+
+
+def versions_with(module: str, name: str = "") -> list[str]:
+    """The versions of Flink whose PyFlink has a module, or a name in it."""
+    known = {flink: recorded(flink).get(module) for flink in FLINK_VERSIONS}
+    return [flink for flink, names in known.items() if names is not None and (not name or name in names.homes)]
+
+
+def ours(module: str) -> str:
+    """The module of ours behind one of PyFlink's; any other module is its own."""
+    for root, behind in _ROOTS.items():
+        if module == root or module.startswith(f"{root}."):
+            return behind + module.removeprefix(root)
+    return module
+
+
+class Served(ModuleType):
+    """A module of PyFlink as one version has it; ``names`` are None where it has all that ours has."""
+
+    def __init__(self, name: str, names: Names | None) -> None:
+        super().__init__(name, "Served by compat in the place of PyFlink.")
+        self._known = names
+
+    def _names(self) -> Names:
+        if self._known is None:
+            exported = import_module(ours(self.__name__)).__all__
+            self._known = Names(dict.fromkeys(exported, self.__name__), exported)
+        return self._known
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return list(self._names().exported)
+        home = self._names().homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        if home != self.__name__:
+            return getattr(import_module(home), name)
+        try:
+            return getattr(import_module(ours(home)), name)
+        except AttributeError:
+            raise NeedsPyFlink(
+                f"{home}.{name} is an inner part of PyFlink that compat does not have: only PyFlink itself builds "
+                "programs that need it."
+            ) from None
+
+    def __dir__(self) -> list[str]:
+        return [*self.__dict__, *self._names().homes]
+
+
+def serve(flink: str = LATEST_FLINK) -> None:
+    """From now on this process has PyFlink's modules as that version of Flink has them, whatever it had before."""
+    for name in [name for name in sys.modules if name == "pyflink" or name.startswith("pyflink.")]:
+        del sys.modules[name]
+    names = {**recorded(flink), **dict.fromkeys(_ADDED)}
+    made = {name: Served(name, of) for name, of in sorted(names.items())}
+    root = ModuleType("pyflink", "Served by compat in the place of PyFlink.")
+    version = ModuleType("pyflink.version", root.__doc__)
+    version.__version__ = root.__version__ = pyflink_version(flink)  # type: ignore[attr-defined]
+    modules: dict[str, ModuleType] = {"pyflink": root, "pyflink.version": version, **made}
+    sys.modules |= modules
+    for name, module in modules.items():
+        module.__spec__ = ModuleSpec(name, None)
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
+            sys.modules[parent].__path__ = []
+    if _Namer not in map(type, sys.meta_path):
+        sys.meta_path.insert(0, _Namer())
+    for name in [name for name in sys.modules if name.startswith(_OURS)]:
+        _name_classes(sys.modules[name])
+
+
+def served() -> None:
+    """See to it that this process has PyFlink's modules, of any version: objects travel between processes by their names."""
+    if not isinstance(sys.modules.get("pyflink.datastream"), Served):
+        serve()
+
+
+def without_inner_names(message: str) -> str:
+    """What Python says of a wrong call, without the names of classes that only we have: the method's alone is left."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(f"{_OURS}.")]
+    inner = {
+        name
+        for module in modules
+        for name, value in list(vars(module).items())
+        if isinstance(value, type) and value.__module__.startswith(_OURS)
+    }
+    return _CALLED.sub(lambda found: "" if found[1] in inner else found[0], message)
+
+
+class _Namer:
+    """Lets our modules that are imported later have PyFlink's names for their classes, too."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith(f"{_OURS}."):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _NamingLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _NamingLoader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        _name_classes(module)
+
+
+@cache
+def _homes() -> Mapping[str, tuple[str, ...]]:
+    """The modules of PyFlink that have a public name of their own, in any version."""
+    found: dict[str, tuple[str, ...]] = {}
+    for flink in FLINK_VERSIONS:
+        for module, names in recorded(flink).items():
+            for name, home in names.homes.items():
+                if home == module and module not in found.get(name, ()):
+                    found[name] = (*found.get(name, ()), module)
+    return found
+
+
+def _name_classes(module: ModuleType) -> None:
+    """Tell the classes and functions that a module of ours defines which module of PyFlink they are found in.
+
+    Enumerations of ``compat.state`` keep theirs: it is a part of the hash of keys.
+    """
+    for name, value in list(vars(module).items()):
+        where, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+        of_state = isinstance(value, type) and not issubclass(value, Enum) and str(where).startswith(_STATE)
+        variable = isinstance(value, TypeVar) and where == module.__name__
+        if variable or (qualified == name and (where == module.__name__ or of_state)):
+            homes = _homes().get(name, ())
+            exact = [home for home in homes if ours(home) == module.__name__]
+            for home in exact or homes[: 0 if variable else 1]:
+                _rename(value, home)
+
+
+def _rename(value: Any, home: str) -> None:
+    value.__module__ = home
+    if isinstance(value, type):
+        for inner in vars(value).values():
+            if isinstance(inner, type) and inner.__qualname__.startswith(f"{value.__qualname__}."):
+                _rename(inner, home)

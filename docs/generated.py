@@ -1,0 +1,294 @@
+"""The pages that nobody writes: made from the rules, the commands, the schemas and the records while the site is built.
+
+A page under ``docs/pages`` says where such a part goes with a line ``<!-- generated: NAME -->``; the page of each rule is
+made as a whole. MkDocs calls the functions whose names begin with ``on_``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from compat import schemas
+from compat.check.catalogue import RULES
+from compat.check.rule import Family, Rule
+from compat.cli import main as commands
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "golden"
+_MARK = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
+
+Rows = Iterable[tuple[str, ...]]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the rules into the navigation, a section for each family."""
+    families = groupby(RULES.values(), key=lambda rule: rule.family)
+    rules: list[Any] = ["rules/index.md"]
+    rules += [{family.title: [f"rules/{rule.id}.md" for rule in members]} for family, members in families]
+    assert config.nav is not None
+    config.nav.insert(config.nav.index("cli.md"), {"Rules": rules})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page of each rule."""
+    for rule in RULES.values():
+        files.append(File.generated(config, f"rules/{rule.id}.md", content=rule_page(rule)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put the generated parts into a page."""
+
+    def made(mark: re.Match[str]) -> str:
+        name, _, argument = mark[1].partition(" ")
+        if name not in PARTS:
+            raise PluginError(
+                f"{page.file.src_uri}: there is no generated part {name!r}; there are {', '.join(PARTS)}."
+            )
+        return PARTS[name](argument)
+
+    return _MARK.sub(made, markdown)
+
+
+# Rules
+
+
+def rule_page(rule: Rule) -> str:
+    """All there is to say about a rule."""
+    when = f" ({rule.when})" if rule.when else ""
+    return "\n\n".join(
+        [
+            f"# {rule.id} {rule.name}",
+            f"**{rule.level_text}**{_escaped(when)}. {_escaped(rule.summary)}",
+            _escaped(rule.why),
+            "## Example",
+            f"OLD:\n\n{_block(rule.old)}",
+            f"NEW:\n\n{_block(rule.new)}" if rule.new != rule.old else "NEW is the same.",
+            "## What to do",
+            _escaped(rule.fix),
+            "## Shown by",
+            _shown_by(rule),
+        ]
+    )
+
+
+def _shown_by(rule: Rule) -> str:
+    """The pairs of programs that the rule speaks of."""
+    rows = [(f"`{pair.name}`", pair.verdict, _done(pair)) for pair in _pairs() if rule.id in pair.rules]
+    shown = table(("pair", "verdict", "what Flink did"), rows) + "\n\n" if rows else ""
+    return shown + "All of them, and jobs in Java and SQL: [How every claim is proven](../proof.md)."
+
+
+def rules(_: str) -> str:
+    """All rules, a table for each family."""
+    parts = []
+    for family in Family:
+        members = [rule for rule in RULES.values() if rule.family is family]
+        rows = (
+            (f"[{rule.id}]({rule.id}.md)", rule.level_text, f"`{rule.name}`", _escaped(rule.summary))
+            for rule in members
+        )
+        parts.append(f"## {family.title}\n\n{table(('rule', 'level', 'name', 'finds'), rows)}")
+    return "\n\n".join(parts)
+
+
+# Commands
+
+
+def cli(_: str) -> str:
+    """All commands with their options."""
+    context = click.Context(commands, info_name="compat")
+    return "\n\n".join(_command(name, command, context) for name, command in _members(commands, context))
+
+
+def _command(name: str, command: click.Command, above: click.Context) -> str:
+    context = click.Context(command, info_name=name, parent=above)
+    path = context.command_path
+    inner = list(_members(command, context))
+    usage = " ".join([path, *filter(None, map(str.strip, command.collect_usage_pieces(context)))])
+    parts = [f"## {path}", _block(usage), _help(command.help or "")]
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    records = [record for each in options if (record := each.get_help_record(context)) is not None]
+    if records and not inner:
+        rows = ((f"`{name}`", _escaped(text)) for name, text in records)
+        parts.append(table(("option", "does"), rows))
+    return "\n\n".join([*parts, *(_command(each, below, context) for each, below in inner)])
+
+
+def _members(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield name, found
+
+
+def _help(text: str) -> str:
+    """A command's text, with what it gives as an example in a block."""
+    parts = []
+    for part in re.split(r"\n\s*\n", text.strip()):
+        lines = [line.strip() for line in part.replace("\b\n", "").splitlines()]
+        said = " ".join(lines)
+        if said.startswith(("Example:", "Examples:")):
+            examples = "\n".join(lines).partition(":")[2].strip()
+            parts.append(_block(re.sub(r"\n(?!compat)", " ", examples)))
+        else:
+            parts.append(_escaped(said))
+    return "\n\n".join(parts)
+
+
+def output(command: str) -> str:
+    """The output of a command, run in the root of the repository."""
+    words = command.split()
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    made = subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if made.returncode not in (0, 1) or not made.stdout:
+        raise PluginError(f"{command} ended with exit code {made.returncode}: {made.stderr}")
+    return _block(made.stdout.rstrip())
+
+
+# Formats
+
+
+def topology(_: str) -> str:
+    """The fields of a topology file, from its schema."""
+    schema = schemas.load("topology")
+    entry = schema["$defs"]["entry"]
+    (environment, _null) = schema["properties"]["env"]["anyOf"]
+    parts = []
+    for title, properties in (("`env`", environment["properties"]), ("An entry of `ops`", entry["properties"])):
+        rows = ((f"`{name}`", _type(known), known.get("description", "")) for name, known in properties.items())
+        parts.append(f"### {title}\n\n{table(('field', 'holds', 'is'), rows)}")
+    return "\n\n".join(parts)
+
+
+def _type(known: Mapping[str, Any]) -> str:
+    if "enum" in known:
+        return ", ".join(f"`{choice}`" for choice in known["enum"] if choice is not None)
+    kind = known.get("type", "anything")
+    return " or ".join(each for each in kind if each != "null") if isinstance(kind, list) else str(kind)
+
+
+# Proofs
+
+
+def python_pairs(_: str) -> str:
+    """The pairs of PyFlink programs, the verdict, and what Flink did."""
+    rows = [(f"`{pair.name}`", pair.verdict, _rules(pair.rules), _done(pair)) for pair in _pairs()]
+    return _counted(rows) + table(("pair", "verdict", "rules that speak", "what Flink did"), rows)
+
+
+@cache
+def _pairs() -> list[Any]:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from tests.compat.pairs.table import PAIRS
+    finally:
+        sys.path.remove(str(ROOT))
+    return list(PAIRS)
+
+
+@cache
+def _restores() -> Mapping[str, Any]:
+    restores: Mapping[str, Any] = json.loads((ROOT / "tests/compat/pairs/restores.json").read_text(encoding="utf-8"))
+    return restores
+
+
+def _done(pair: Any) -> str:
+    """What Flink did with a pair, or why that is not recorded."""
+    known = _restores().get(pair.name)
+    if known is None:
+        return f"not recorded: {pair.unrecorded}"
+    if known["outcome"] == "restored":
+        return {"kept": "restored, state kept", "lost": "restored without a word, state lost"}.get(
+            str(known["state"]), f"restored; state {known['state']}"
+        )
+    return f"{known['outcome']}" + (f" at {known['when']}" if known["when"] else "")
+
+
+def _rules(ids: Iterable[str]) -> str:
+    return ", ".join(f"[{each}](rules/{each}.md)" for each in sorted(ids) if each in RULES)
+
+
+def java_pairs(_: str) -> str:
+    """The pairs of jobs in Java and SQL, and what Flink did on each state backend."""
+    with gzip.open(GOLDEN / "java" / "results.jsonl.gz", "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    rows = [
+        (
+            f"`{record['name']}`",
+            record["version"].replace("-to-", " to "),
+            _escaped(record["description"]),
+            _attempt(record["attempts"].get("hashmap")),
+            _attempt(record["attempts"].get("rocksdb")),
+        )
+        for record in sorted(records, key=lambda record: (record["name"], record["version"]))
+    ]
+    return _counted(rows) + table(("pair", "Flink", "what changes", "on the heap", "on RocksDB"), rows)
+
+
+def _attempt(attempt: Mapping[str, Any] | None) -> str:
+    if attempt is None:
+        return ""
+    if attempt["outcome"] != "running":
+        return str({"restore-failed": "fails"}.get(attempt["outcome"], attempt["outcome"].replace("-", " ")))
+    if attempt["silentlyWrong"]:
+        return "restored without a word, wrong"
+    return "restored, state dropped" if attempt["stateDropped"] else "restored"
+
+
+def _counted(rows: list[tuple[str, ...]]) -> str:
+    return f"{len(rows)} pairs.\n\n"
+
+
+# Markdown
+
+
+def table(head: tuple[str, ...], rows: Rows) -> str:
+    """A table of cells that are Markdown."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Text in a cell: a bar would end it, but for one in code."""
+    parts = re.sub(r"\s+", " ", text).split("`")
+    return "`".join(part if number % 2 else part.replace("|", "\\|") for number, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([*_\[\]`])", r"\\\1", text.replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _block(text: str) -> str:
+    return f"```text\n{text}\n```"
+
+
+PARTS: Mapping[str, Callable[[str], str]] = {
+    "cli": cli,
+    "java-pairs": java_pairs,
+    "output": output,
+    "python-pairs": python_pairs,
+    "rules": rules,
+    "topology": topology,
+}
+"""The parts by the name that stands in a page; what follows the name there is the argument."""

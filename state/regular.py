@@ -1,0 +1,57 @@
+"""Opening files whose names come from others: regular files only, and without waiting for anybody.
+
+A named pipe in the place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
+without an end.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import BinaryIO
+
+
+class NotRegular(OSError):
+    """The name is that of a pipe, a device, a socket or a folder."""
+
+
+def open_regular(path: str | os.PathLike[str], *, links: bool = True) -> BinaryIO:
+    """The regular file at ``path``, to be read; at the end of a symbolic link only where ``links`` are followed.
+
+    Raises OSError; NotRegular for what is there and no regular file.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | (0 if links else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise NotRegular(errno.EINVAL, f"it is {kind_of(mode)}, not a file")
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
+    """What is in the regular file at ``path``, of at most ``most`` bytes. Raises OSError, also for one that is larger."""
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return content
+
+
+def why_not_regular(path: str | os.PathLike[str]) -> str | None:
+    """What stands at ``path`` where that is something, and neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else kind_of(mode)
+
+
+def kind_of(mode: int) -> str:
+    """What a file's mode says that it is, in words."""
+    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
+    return kinds.get(stat.S_IFMT(mode), "a device")

@@ -1,0 +1,191 @@
+"""Puts a world in the place of what the execution takes from the system: time, chance, disks, processes, Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from compat.compiler.spark.connectors.files import sink as file_sink
+from compat.compiler.spark.driver import checkpoints, executor, master, restarts, runner
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.runner import SparkRunner
+from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.task import epochs
+from compat.compiler.spark.task.epochs import EpochRunner
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.replica import LmdbReplica
+from tests.simulation.spark import HostDouble, SparkDouble
+from tests.simulation.world import World
+
+COMPACT_AFTER = 8
+INLINE_ROWS = 2
+
+
+class SimulatedExecutor(SparkExecutor):
+    """Runs jobs on the cluster of a world."""
+
+    def __init__(self, world: World, store: str, **options: Any) -> None:
+        super().__init__(store, **options)
+        self._world = world
+
+    def check(self) -> None:
+        """Nothing is needed."""
+
+    def runner(self, made: Any) -> EpochRunner:
+        spark: Any = SparkDouble(self._world)
+        return SparkRunner(made, spark)
+
+
+class _Thread:
+    """A thread that has done its work when it is started."""
+
+    def __init__(self, target: Callable[[], None], **_: Any) -> None:
+        self._target = target
+
+    def start(self) -> None:
+        self._target()
+
+    def is_alive(self) -> bool:
+        return False
+
+    def join(self, timeout: float | None = None) -> None:
+        """It has ended."""
+
+
+class _Nobody:
+    """Looks after nothing; holds nothing."""
+
+    def __init__(self, *_: Any) -> None:
+        """Takes anything."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class _Anywhere(_Nobody):
+    """In the place of ``Places``: the world decides where tasks run."""
+
+    def kept(self, shuffled: Any) -> Any:
+        return shuffled
+
+
+@contextmanager
+def simulated(world: World) -> Iterator[None]:
+    """While this is entered, the execution takes all from the world."""
+    clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
+    sink_os = SimpleNamespace(**vars(os))
+    sink_os.replace = _pointed(world, os.replace, "file published")
+    replacements: list[tuple[Any, str, Any]] = [
+        (uuid, "uuid4", world.uuid),
+        (master, "time", clock),
+        (restarts, "time", clock),
+        (master, "Watch", _Nobody),
+        (executor, "threading", SimpleNamespace(Thread=_Thread)),
+        (runner, "Host", type("Host", (HostDouble,), {"world": world})),
+        (runner, "clear_away", lambda plan, folder: _clear_away(world, plan, folder)),
+        (runner, "Places", _Anywhere),
+        (runner, "_plans", {}),
+        (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
+        (epochs, "INLINE_ROWS", INLINE_ROWS),
+        (epochs, "write_table", _task_pointed(world, epochs.write_table, "rows written")),
+        (checkpoints, "COMPACT_AFTER", COMPACT_AFTER),
+        (SnapshotLog, "_write", _pointed(world, SnapshotLog._write, "commit")),
+        (SnapshotLog, "clean", _pointed(world, SnapshotLog.clean, "clean")),
+        (SnapshotLog, "create", classmethod(_pointed(world, SnapshotLog.create.__func__, "create"))),  # type: ignore[attr-defined]
+        (CheckpointCoordinator, "restore", _pointed(world, CheckpointCoordinator.restore, "restore")),
+        (JobStore, "_put", staticmethod(_pointed(world, JobStore._put, "entry"))),
+        (JobStore, "lock", _Nobody),
+        (JobStore, "_held", lambda *_: False),
+        (file_sink, "os", sink_os),
+        (JobMaster, "_step", _stepped(world, JobMaster._step)),
+    ]
+    patches = [patch.object(owner, name, new) for owner, name, new in replacements]
+    for one in patches:
+        one.start()
+    try:
+        yield
+    finally:
+        for one in reversed(patches):
+            one.stop()
+
+
+def _pointed(world: World, real: Callable[..., Any], where: str) -> Callable[..., Any]:
+    """The driver may be killed, or the store be away, before and after this."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        world.driver_point(f"before {where}")
+        result = real(*arguments, **named)
+        world.driver_point(f"after {where}")
+        return result
+
+    return call
+
+
+def _task_pointed(world: World, real: Callable[..., Any], where: str) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        world.task_point(f"before {where}")
+        result = real(*arguments, **named)
+        world.task_point(f"after {where}")
+        return result
+
+    return call
+
+
+def _stepped(world: World, real: Callable[[JobMaster], bool]) -> Callable[[JobMaster], bool]:
+    def step(self: JobMaster) -> bool:
+        world.between()
+        return real(self)
+
+    return step
+
+
+def _clear_away(world: World, plan_id: str, folder: str | None) -> None:
+    """As a machine does it; a driver that is killed does not come to it."""
+    if world.dying:
+        return
+    for place in [place for place in world.here.hosts if place[0] == plan_id]:
+        world.here.hosts.pop(place).close()
+    if folder is not None:
+        shutil.rmtree(_on(world, folder), ignore_errors=True)
+
+
+def _on(world: World, folder: str) -> str:
+    """A folder on the disk of the machine that runs the task."""
+    return str(Path(world.here.disk, folder.lstrip("/")))
+
+
+class _Replica(LmdbReplica):
+    """A replica on the disk of a machine. One whose process is killed is left as it is."""
+
+    world: World
+
+    def __init__(self, directory: str) -> None:
+        self.world.disk_point("replica opened")
+        super().__init__(_on(self.world, directory))
+
+    def apply(self, changes: Any, before: Any, after: Any) -> None:
+        self.world.task_point("before the replica moves")
+        super().apply(changes, before, after)
+        self.world.task_point("after the replica moved")
+
+    def close(self) -> None:
+        if self.world.dying:
+            self._let_go()
+            os.close(self._use._file)  # the lock goes with the process, the mark stays as it is
+        else:
+            super().close()
+
+    def discard(self) -> None:
+        if self.world.dying:
+            self.close()
+        else:
+            super().discard()

@@ -1,0 +1,129 @@
+"""The world of a schedule: machines, a clock, and a seed that decides what goes wrong, and when."""
+
+from __future__ import annotations
+
+import errno
+import random
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compat.state.delta.errors import StoreError
+
+
+class Killed(BaseException):
+    """The driver is gone: kill -9."""
+
+
+class HostKilled(BaseException):
+    """A process that ran a task is gone: kill -9."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """A machine: the folder of its disk, and the hosts that live on it by plan and slot."""
+
+    disk: Path
+    hosts: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+
+class World:
+    """What happens is drawn from ``random`` alone; ``trace`` tells it in order.
+
+    ``faults`` may still happen, each with the probability ``rate`` at each point: when they are used up the job has to end.
+    While ``dying`` is set a process is being killed, and nothing of it may be tidied up.
+    """
+
+    def __init__(self, seed: int, folder: Path, *, faults: int, rate: float, machines: int = 2) -> None:
+        self.seed = seed
+        self.random = random.Random(seed)
+        self._ids = random.Random(-1 - seed)
+        self.folder = folder
+        self.faults, self.rate = faults, rate
+        self.trace: list[str] = []
+        self.machines = [Machine(folder / f"machine{number}") for number in range(machines)]
+        self.here = self.machines[0]
+        self.dying = False
+        self.in_task = False
+        self.zombies: list[Callable[[], None]] = []
+        self.between: Callable[[], None] = lambda: None
+        self._now = 1_700_000_000.0
+        self._uptime = 1000.0
+
+    # Time
+
+    def time(self) -> float:
+        """Seconds since 1970, as the machine of the driver has them."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds that never go back; each look takes some."""
+        self.sleep(0.001)
+        return self._uptime
+
+    def sleep(self, seconds: float) -> None:
+        """Time goes by."""
+        self._now += seconds
+        self._uptime += seconds
+
+    def jump(self) -> None:
+        """Someone sets the driver's clock."""
+        self._now += self.random.choice((-3600.0, -3.0, 3.0, 3600.0))
+
+    # Chance
+
+    def uuid(self) -> uuid.UUID:
+        """What ``uuid.uuid4`` gives."""
+        return uuid.UUID(int=self._ids.getrandbits(128), version=4)
+
+    def chance(self, what: str, rate: float | None = None) -> bool:
+        """Whether a fault happens here."""
+        if self.faults <= 0 or self.dying or self.random.random() >= (self.rate if rate is None else rate):
+            return False
+        self.faults -= 1
+        self.trace.append(what)
+        return True
+
+    def driver_point(self, where: str) -> None:
+        """A place where the driver may be killed, or its store may refuse."""
+        if self.in_task:
+            return
+        if self.chance(f"driver killed: {where}"):
+            self.kill_driver()
+        if self.chance(f"store fails: {where}"):
+            raise StoreError(f"The store is away ({where}).")
+
+    def kill_driver(self) -> None:
+        """The driver's process ends, here."""
+        self.dying = True
+        raise Killed
+
+    def disk_point(self, where: str) -> None:
+        """A place where a disk may be full."""
+        if self.chance(f"disk full: {where}"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def task_point(self, where: str) -> None:
+        """A place where the process of a task may be killed, or a disk may be full."""
+        if self.chance(f"host killed: {where}"):
+            self.dying = True
+            raise HostKilled
+        self.disk_point(where)
+
+    # Machines
+
+    def lose_machine(self) -> None:
+        """A machine goes, with all that it had, and comes back empty."""
+        machine = self.random.choice(self.machines)
+        machine.hosts.clear()
+        shutil.rmtree(machine.disk, ignore_errors=True)
+
+    def cut_replicas(self) -> None:
+        """The replicas of a machine lose their ends, as when the power went."""
+        machine = self.random.choice(self.machines)
+        for file in sorted(machine.disk.rglob("data.mdb")):
+            with open(file, "r+b") as opened:
+                opened.truncate(self.random.randrange(file.stat().st_size + 1))

@@ -1,0 +1,69 @@
+"""What CI does before the tests: a browser where one can be had, and a word where it cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / ".ci" / "browser"
+NEEDED = ("bash", "env", "id", "mktemp", "tail", "timeout", "sleep")
+
+
+def run(folder: Path, **commands: str) -> subprocess.CompletedProcess[str]:
+    """Run the script where there are only these commands, besides what it cannot do without."""
+    for name in NEEDED:
+        found = shutil.which(name)
+        assert found is not None
+        (folder / name).symlink_to(found)
+    for name, text in commands.items():
+        path = folder / name.replace("_", "-")
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!{folder}/bash\n{text}\n")
+        path.chmod(0o755)
+    environment = {"PATH": str(folder), "SECONDS_TO_UPDATE": "5", "SECONDS_TO_INSTALL": "1", "TMPDIR": str(folder)}
+    return subprocess.run(
+        [str(folder / "bash"), str(SCRIPT)], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+INSTALL = 'if [ "$1" = install ]; then {}; fi'
+
+
+@pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        ({}, "no apt-get to install it with"),
+        ({"id": "echo 1000", "apt_get": "true"}, "nobody here may install it"),
+        ({"id": "echo 0", "apt_get": INSTALL.format("echo E: no such package; exit 100")}, "100: E: no such package"),
+        ({"id": "echo 0", "apt_get": INSTALL.format("sleep 30")}, "within 1 seconds"),
+        ({"id": "echo 1000", "sudo": "exit 1", "apt_get": "true"}, "nobody here may install it"),
+    ],
+    ids=["no apt-get", "not root", "refused", "too slow", "sudo asks"],
+)
+def test_without_a_browser_it_is_said_why_and_no_failure(tmp_path, commands, told):
+    done = run(tmp_path, **commands)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("browser tests: skipped, ")
+    assert told in done.stdout
+
+
+def test_a_browser_is_installed_where_it_can_be(tmp_path):
+    make = f"echo > {tmp_path}/chromium; {shutil.which('chmod')} 755 {tmp_path}/chromium"
+    done = run(tmp_path, id="echo 0", apt_get=INSTALL.format(make))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{tmp_path}/chromium"]
+    (tmp_path / "apt-get").unlink()
+    again = subprocess.run([tmp_path / "bash", SCRIPT], env={"PATH": str(tmp_path)}, capture_output=True, check=False)
+    assert again.returncode == 0
+    assert b"skipped" not in again.stdout
+
+
+def test_ci_installs_it_and_what_drives_it():
+    text = (SCRIPT.parent / "run").read_text()
+    assert ".ci/browser" in text
+    assert "[test,browser]" in text
+    assert os.access(SCRIPT, os.X_OK)
