@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from compat.check.findings import Direction, Fix, Report, Verdict
 from compat.check.undecided import Undecided
+from compat.loader.failure import Undecidable
 from compat.report.context import ReportContext, Typed
 
 SAVEPOINT = '"$SAVEPOINT"'
@@ -26,7 +27,12 @@ def next_step(report: Report, context: ReportContext) -> str:
 
 
 def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
-    """The last line of a report on a check that failed: the same check again."""
+    """The last line of a report on a check that failed: the same check again, unless the fault is ours.
+
+    What is reported to us must not have the values of a command in it.
+    """
+    if any(failure.rule is Undecidable.INTERNAL_ERROR for failure in outcome.failures):
+        return "Next: report this, with the lines above."
     return f"Next: {_again(outcome.old, outcome.new, outcome.direction, context)}"
 
 
