@@ -1,4 +1,5 @@
-"""How long `compat check` takes for jobs that Flink builds, as a whole process, against `flink info` of the new version alone.
+"""How long `compat check` takes for jobs that Flink builds, as a whole process, against `flink info` of the new version alone
+and against a restore: the new version started from the old one's savepoint in a MiniCluster, until Flink says that it fails.
 
     python tests/benchmarks/bench_jvm.py [ROUNDS] [FLINK]
 
@@ -19,7 +20,12 @@ from pathlib import Path
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.java import find_java
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "java" / "2.3.0" / "tuple_arity"
 EXAMPLES = Path(__file__).parents[2] / "compat" / "examples"
+OPENED = [
+    f"--add-opens=java.base/java.{name}=ALL-UNNAMED"
+    for name in ("lang", "util", "io", "net", "nio", "time", "math", "text")
+]
 COMPAT = str(Path(sys.executable).parent / "compat")
 
 
@@ -42,6 +48,23 @@ def main() -> None:
         frontend = "org.apache.flink.client.cli.CliFrontend"
         commands = {
             "flink info": [find_java().command, "-cp", os.pathsep.join(flink.classpath), frontend, "info", str(new)],
+            "restore": [
+                *(
+                    find_java().command,
+                    *OPENED,
+                    "-cp",
+                    os.pathsep.join(flink.classpath),
+                    frontend,
+                    "run",
+                    "-t",
+                    "local",
+                ),
+                *("-s", str(GOLDEN / "savepoint"), "-c", "TupleArity", str(GOLDEN / "new.jar")),
+            ],
+            "savepoint and jar": [
+                *(COMPAT, "check", str(GOLDEN / "savepoint"), str(GOLDEN / "new.jar"), "--main-class", "TupleArity"),
+                *("--flink-version", version),
+            ],
             "two jars": [COMPAT, "check", str(jar), str(new), "--flink-version", version],
             "two SQL scripts": [COMPAT, "check", *scripts, "--flink-version", version],
             "plan of a jar": [COMPAT, "plan", str(new), "--flink-version", version],
@@ -55,7 +78,7 @@ def main() -> None:
     base = times["flink info"]
     for name, found in times.items():
         ratio = statistics.median(one / other for one, other in zip(found, base, strict=True))
-        print(f"{name:16} {statistics.median(found):6.2f} s  {ratio:5.2f} of flink info")
+        print(f"{name:17} {statistics.median(found):6.2f} s  {ratio:5.2f} of flink info")
 
 
 if __name__ == "__main__":

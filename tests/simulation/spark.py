@@ -115,7 +115,7 @@ class Data:
                 results[partition] = self._task(number, work, partition, given[partition])
                 if world.chance("result lost, task repeated"):
                     results[partition] = self._task(number, work, partition, given[partition])
-            if number + 1 < len(self.stages) and world.chance("output lost between two fetches"):
+            if number + 1 < len(self.stages) and world.chance("output lost between two fetches", 4 * world.rate):
                 return self._mixed(number, work, given, results)
             made = [results[partition] for partition in range(partitions)]
         if world.chance("reply lost"):

@@ -14,7 +14,11 @@ SAMPLED = 25
 ALL = 1000
 SOON = 20
 """Schedules within which most faults of our own are found."""
-RARE = {"an epoch is committed twice", "runs of a task are not told apart, and see what came later"}
+RARE = {
+    "an epoch is committed twice",
+    "an epoch is made of two runs of a task",
+    "runs of a task are not told apart, and see what came later",
+}
 """Faults of our own that need several others at the same time."""
 
 
