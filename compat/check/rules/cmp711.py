@@ -21,8 +21,8 @@ def _find(check: Check) -> Iterator[Finding]:
     yield check.finding(
         RULE,
         f"the uids of the operators have numbers that depend on what was planned before them ({first.new.uid!r})",
-        consequence="They are the same here, where each script is planned in a JVM of its own. Planned later in a session that "
-        "planned anything before, the numbers are higher, and Flink refuses the restore.",
+        consequence="They are the same here, where each script is planned as the first one of its JVM. Planned later in a "
+        "session that planned anything before, the numbers are higher, and Flink refuses the restore.",
         reason=f"{_OPTION} is ALWAYS: a uid is the number and the kind of a node, and nodes are counted in the JVM.",
         new=first.new,
         fixes=(
