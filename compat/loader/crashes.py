@@ -49,8 +49,8 @@ def crash_of(
         type=_type(error),
         message=clipped(in_users_words(_message(error))),
         frames=tuple(frames[-_MOST:]),
-        hint=_namesake_hint(error, show_path)
-        or _version_hint(error, flink)
+        hint=_version_hint(error, flink)
+        or _namesake_hint(error, show_path)
         or (_IN_API if _broke_in_api(traceback) else None),
         lacks=_lack(error, traceback, frames, show_path, layout),
     )

@@ -24,6 +24,8 @@ from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK, pyflink_versi
 _OURS = "compat.compiler.datastream"
 _ROOTS = {"pyflink.common": f"{_OURS}.common", "pyflink.datastream": _OURS, "pyflink.metrics": f"{_OURS}.metrics"}
 _STATE = "compat.state."
+_VALUES = frozenset({"compat.state.rows", "compat.state.time"})
+"""Modules whose classes keep their names: values of them are in the bytes of state, and of keys."""
 _CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
 _ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
@@ -188,6 +190,7 @@ def _name_classes(module: ModuleType) -> None:
     for name, value in list(vars(module).items()):
         where, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
         of_state = isinstance(value, type) and not issubclass(value, Enum) and str(where).startswith(_STATE)
+        of_state = of_state and where not in _VALUES
         variable = isinstance(value, TypeVar) and where == module.__name__
         if variable or (qualified == name and (where == module.__name__ or of_state)):
             homes = _homes().get(name, ())

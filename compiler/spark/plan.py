@@ -202,8 +202,8 @@ class _Planning:
         self._levels = self._level_of_vertices()
         self._tagged = {
             _last(node.operator)
-            for id, node in self._graph.nodes.items()
-            if any(edge.side_output is not None for edge in self._graph.edges_out[id])
+            for number, node in self._graph.nodes.items()
+            if any(edge.side_output is not None for edge in self._graph.edges_out[number])
         } - {None}
 
     def run(self) -> PhysicalPlan:

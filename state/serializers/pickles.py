@@ -10,12 +10,15 @@ import importlib.util
 import os
 import pickle
 import re
+import sys
 from io import BytesIO
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
 _FORMER = frozenset({"compiler", "state"})
-_MAY_BE_FORMER = re.compile(rb"(?<!%b\.)(?:compiler|state)\." % _PACKAGE.encode())
+_SERVED = {"pyflink.datastream": "compiler.datastream", "pyflink.common": "compiler.datastream.common"}
+"""Where the modules of PyFlink are ours, by whose names jobs write the classes of programs."""
+_MAY_BE_FORMER = re.compile(rb"(?<!%b\.)(?:compiler|state)\.|pyflink\." % _PACKAGE.encode())
 
 
 def dump(value: Any) -> bytes:
@@ -38,6 +41,8 @@ def load(data: bytes) -> Any:
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         package = module.partition(".")[0]
+        if package == "pyflink" and package not in sys.modules:  # in a process that runs no program
+            return super().find_class(_ours(module), name)
         if package not in _FORMER:
             return super().find_class(module, name)
         if not _is_elsewhere(package):
@@ -50,6 +55,14 @@ class _Unpickler(pickle.Unpickler):
             except (ImportError, AttributeError):
                 pass
             raise
+
+
+def _ours(module: str) -> str:
+    """The module of ours that is served as one of PyFlink's."""
+    for served, ours in _SERVED.items():
+        if module == served or module.startswith(f"{served}."):
+            return f"{_PACKAGE}.{ours}{module.removeprefix(served)}"
+    return module
 
 
 def _is_elsewhere(package: str) -> bool:

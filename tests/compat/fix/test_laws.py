@@ -20,7 +20,8 @@ from compat.loader.topology import entry_locations, plan_of
 from compat.plan.facts import Program, facts_of
 from compat.plan.model import Plan
 from compat.report.context import ReportContext
-from compat.report.summary import MOST_EDITS, next_step
+from compat.report.following import next_step
+from compat.report.summary import MOST_EDITS
 
 Spec = dict[str, Any]
 

@@ -651,7 +651,7 @@ pair(
 )
 pair("window_session", KV, window("SESSION", ("1' MINUTE",)), window("SESSION", ("2' MINUTE",)), WINDOW, "warning")
 pair("window_processing_time", KV, window(time="pt"), window(time="pt", sizes=("3' MINUTE",)), WINDOW)
-pair("window_time", KV, window(), window(time="pt"), "CMP103")
+pair("window_time", KV, window(), window(time="pt"), "CMP706")
 GROUP_WINDOW = "SELECT k, COUNT(*) FROM a GROUP BY k, {}"
 pair(
     "group_window_size",

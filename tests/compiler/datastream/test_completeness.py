@@ -19,7 +19,8 @@ from compat.compiler.versions import FLINK_VERSIONS
 from compat.loader.process import load_one
 from compat.loader.request import Loaded, Request
 from compat.plan.model import Plan
-from compat.state.rows import RowKind
+from compat.state.rows import Row, RowKind
+from compat.state.time import Duration, Instant, Time
 from compat.state.types import BasicType
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pyflink_api"
@@ -43,6 +44,7 @@ CALLED_OTHERWISE = {
 OURS = {
     # what plans, graphs and the execution read off an object
     "format",
+    "get_distributed_cache",
     "children",
     "connector",
     "describe",
@@ -150,7 +152,16 @@ RECORD = load("record")
 @pytest.fixture(params=FLINK_VERSIONS)
 def flink(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A version of Flink whose PyFlink this process finds."""
-    for kept, module in ((RowKind, "pyflink.common.types"), (BasicType, "pyflink.common.typeinfo")):
+    times, types = "pyflink.common.time", "pyflink.common.types"
+    kept_ones = {
+        RowKind: types,
+        Row: types,
+        Instant: times,
+        Duration: times,
+        Time: times,
+        BasicType: "pyflink.common.typeinfo",
+    }
+    for kept, module in kept_ones.items():
         monkeypatch.setattr(kept, "__module__", module)
     serve(request.param)
     with running(Program(flink=request.param)):

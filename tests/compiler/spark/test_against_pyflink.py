@@ -24,11 +24,11 @@ OURS = """
 import sys
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.driver.options import RunOptions
-from compat.loader.main_module import prepare, run_as_main
+from compat.loader.main_module import layout_of, prepare, run_as_main
 script, out, store, records = sys.argv[1:]
 options = RunOptions(replicas=store + "/replicas", epoch_records=int(records) or None)
 prepare(InProcessExecutor(store, options=options), {})
-run_as_main(script, [out])
+run_as_main(layout_of(script), [out])
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import pickle
 import pickletools
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -72,6 +73,23 @@ def test_what_is_written_now_names_this_package_only() -> None:
     }
     assert {"compat.state.rows", "compat.state.time"} <= names
     assert not any(name.startswith(("compiler.", "state.")) for name in names)
+
+
+def test_what_a_job_writes_is_read_where_no_program_runs(tmp_path: Path) -> None:
+    """Classes of a job's process go by PyFlink's names; values that are in keys do not."""
+    write = (
+        "import sys\nfrom compat.compiler.datastream.served import served\nserved()\n"
+        "from pyflink.common import Instant, Row\nfrom pyflink.datastream.window import TimeWindow\n"
+        "from compat.state.serializers import dump\n"
+        "open(sys.argv[1], 'wb').write(dump([Instant(7, 8), Row('a'), TimeWindow(5, 10)]))"
+    )
+    read = "import sys\nfrom compat.state.serializers import load\nprint(load(open(sys.argv[1], 'rb').read()))"
+    path = str(tmp_path / "written")
+    subprocess.run([sys.executable, "-c", write, path], check=True)
+    assert b"pyflink.datastream.window" in Path(path).read_bytes()
+    assert b"pyflink.common" not in Path(path).read_bytes()
+    done = subprocess.run([sys.executable, "-c", read, path], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("[Instant<7, 8>, <Row('a')>, "), done.stderr
 
 
 @pytest.fixture
