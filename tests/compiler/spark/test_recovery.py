@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiler.spark.crashes import CrashingJob, below
+from tests.compiler.spark.crashes import CrashingJob, below, processes
 from tests.compiler.spark.standalone import StandaloneCluster
 
 pytestmark = pytest.mark.spark
@@ -37,6 +37,9 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
         "executor": "CoarseGrainedExecutorBackend",
     }[what]
     found = [pid for root in roots for pid in below(root, wanted)]
+    if what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
+        homes = {str(pid) for root in roots for pid in below(root, "compat.compiler.spark.task.daemon")}
+        found = [pid for pid, (_, line) in processes().items() if wanted in line and line.split()[-1] in homes]
     return [random.choice(found)] if found else []
 
 
