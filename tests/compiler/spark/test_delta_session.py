@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.spark.driver.session import delta_session
-from compat.compiler.spark.state.inspection import state_table
+from compat.tables import state_table
 from tests.compiler.spark.test_restore import WORDS, stopped
 
 
