@@ -26,6 +26,7 @@ from compat.state.flink.errors import (
     UnknownOperator,
     UnknownVersion,
     UnreadableSavepoint,
+    UnreadableTable,
     UnreadableValue,
 )
 
@@ -91,6 +92,7 @@ __all__ = [
     "UnknownVersion",
     "Unreadable",
     "UnreadableSavepoint",
+    "UnreadableTable",
     "UnreadableValue",
     "Versioned",
     "entries",

@@ -3,7 +3,8 @@
 In the layout of canonical savepoints and of RocksDB's scans each entry is a key and a value behind their lengths
 (`FullSnapshotAsyncWriter`): the key is the key group, the key, the namespace and, of a map, the map key
 (`CompositeKeySerializationUtils`). In the heap's layout a key group is, state after state, a count and then namespace, key and
-value of each entry (`HeapSnapshotStrategy`, `CopyOnWriteStateTableSnapshot`), without lengths.
+value of each entry (`HeapSnapshotStrategy`, `CopyOnWriteStateTableSnapshot`), without lengths. RocksDB's own files have a
+column family for each state, with the keys and values of the first layout.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import places
 from compat.state.flink.errors import UnreadableValue
-from compat.state.flink.handles import KeyGroups
+from compat.state.flink.handles import Incremental, KeyGroups
 from compat.state.flink.headers import BackendHeader, StateMeta
 from compat.state.flink.measure import begins_like_heap
 from compat.state.flink.model import Savepoint
 from compat.state.flink.snappy import read_frames
 from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.sst_files import TableFile, merged
 from compat.state.flink.stream_readers import StreamReader, pieces
 from compat.state.flink.values import Decoder, Undecodable, decoder_of, ttl_inside
 
@@ -176,6 +178,36 @@ def read_keyed(
                 yield from _of_heap(plain, group, layouts, wanted)
             except Undecodable as error:
                 raise UnreadableValue(str(error), path=reader.path, offset=plain.offset) from None
+
+
+def read_tables(
+    savepoint: Savepoint, handle: Incremental, header: BackendHeader, max_parallelism: int, wanted: frozenset[int]
+) -> Iterator[KeyedEntry]:
+    """The same of RocksDB's own files: a state is a column family, with the keys and values of the layout that is framed.
+
+    What is there of key groups that the handle does not have was left by a restore, and does not count.
+    """
+    layouts = layouts_of(header, framed=True)
+    prefix = 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
+    first, end = handle.key_groups.first, handle.key_groups.last + 1
+    families: dict[str, list[TableFile]] = {}
+    for file in (*handle.shared, *handle.private):
+        if file.local_name.endswith(_TABLE):
+            table = TableFile(savepoint, file.stream, file.local_name)
+            for begun, ended in table.deleted_ranges():
+                if int.from_bytes(begun[:prefix], "big") < end and ended > first.to_bytes(prefix, "big"):
+                    table.refuse("it has ranges of keys that were deleted at once")
+            families.setdefault(table.column_family, []).append(table)
+    for number, meta in enumerate(header.states):
+        if number in wanted:
+            for key, value in merged(families.get(meta.name, []), bytes([_DELIMITER])):
+                group = int.from_bytes(key[:prefix], "big")
+                if first <= group < end:
+                    inside = ByteReader(key, savepoint.path, start=prefix)
+                    yield _entry(number, group, inside, ByteReader(value, savepoint.path), layouts[number])
+
+
+_TABLE = ".sst"
 
 
 def decompressed(reader: StreamReader) -> StreamReader:

@@ -47,10 +47,10 @@ def _plain(reader: ByteReader, data: bytes) -> bytes:
     return plain
 
 
-def decompress(data: bytes) -> bytes:
+def decompress(data: bytes, largest: int = LARGEST_CHUNK) -> bytes:
     """One block of Snappy's, by pyarrow where it is installed. Raises ValueError or IndexError for damaged bytes."""
     size, position = _size(data)
-    if size > LARGEST_CHUNK:
+    if size > largest:
         raise ValueError(f"it announces {size} bytes")
     try:
         import pyarrow as pa

@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from compat.state.flink.errors import SavepointError
-from compat.state.flink.handles import Keyed, KeyGroups, OperatorStream
+from compat.state.flink.handles import Incremental, Keyed, KeyGroups, OperatorStream
 from compat.state.flink.headers import BackendHeader, StateMeta
 from compat.state.flink.keyed_entries import (
     KeyedLayout,
@@ -27,6 +27,7 @@ from compat.state.flink.keyed_entries import (
     is_framed,
     layouts_of,
     read_keyed,
+    read_tables,
     unreadable_in_heap,
 )
 from compat.state.flink.model import OperatorState, Savepoint, SubtaskState
@@ -144,7 +145,7 @@ def entries(savepoint: Savepoint, wanted: Wanted | None = None) -> Iterator[Stat
     for operator in savepoint.operators:
         shared: set[str] = set()
         for subtask in operator.subtasks:
-            if isinstance(subtask.managed_keyed, KeyGroups):
+            if isinstance(subtask.managed_keyed, KeyGroups | Incremental):
                 yield from _keyed_entries(savepoint, operator, subtask, subtask.managed_keyed, headers, states)
             if subtask.managed_operator is not None:
                 yield from _operator_entries(
@@ -159,7 +160,7 @@ def _keyed_entries(
     savepoint: Savepoint,
     operator: OperatorState,
     subtask: SubtaskState,
-    handle: KeyGroups,
+    handle: KeyGroups | Incremental,
     headers: HeaderReader,
     states: States,
 ) -> Iterator[StateEntry]:
@@ -170,7 +171,12 @@ def _keyed_entries(
     wanted = frozenset(number for number, state in enumerate(mine) if state is not None)
     if not wanted:
         return
-    for one in read_keyed(savepoint, handle, header, operator.max_parallelism, wanted):
+    read = (
+        read_keyed(savepoint, handle, header, operator.max_parallelism, wanted)
+        if isinstance(handle, KeyGroups)
+        else (read_tables(savepoint, handle, header, operator.max_parallelism, wanted))
+    )
+    for one in read:
         state = mine[one.state]
         assert state is not None
         yield StateEntry(state, subtask.index, one.key_group, one.key, one.namespace, one.map_key, one.value, one.times)
@@ -232,7 +238,7 @@ def _keyed_states(
     except SavepointError as error:
         yield _problem(operator, "keyed state", EntryKind.VALUE, str(error))
         return
-    problem = None if isinstance(handle, KeyGroups) else _OTHER_HANDLES
+    problem = None if isinstance(handle, KeyGroups | Incremental) else _CHANGES
     if header is None:
         yield _problem(operator, "keyed state", EntryKind.VALUE, problem or "it has no header")
         return
@@ -245,10 +251,13 @@ def _keyed_states(
         found = problem
         if problem is None and stop is not None and number >= stop[0]:
             found = f"the heap's layout has no lengths, and {stop[1]} cannot be read"
+        if problem is None and isinstance(handle, Incremental) and meta.type == "KEY_VALUE_V2":
+            found = _ASYNCHRONOUS
         yield _keyed_state(operator, meta, layout, found)
 
 
-_OTHER_HANDLES = "it is not a full snapshot; take a canonical savepoint of the job (flink savepoint --type canonical)"
+_CHANGES = "it is a log of changes; take a canonical savepoint of the job (flink savepoint --type canonical)"
+_ASYNCHRONOUS = "it is state of the second API in files of its backend, whose keys nobody has looked at here"
 
 
 def _kind(meta: StateMeta) -> EntryKind:
