@@ -28,7 +28,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import make_folder, prove_files, sync_commit
-from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
 _T = TypeVar("_T")
@@ -70,7 +70,7 @@ class SnapshotLog:
             make_folder(path)
             if DeltaTable.is_deltatable(str(path)):
                 return cls.open(path)
-            return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
+            return cls(path, DeltaTable.create(str(path), COMMENTED, mode="ignore", configuration=_CONFIGURATION))
         except (OSError, DeltaError) as error:
             raise unwritable("The store", path, error, "give another") from error
 

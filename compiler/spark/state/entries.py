@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,10 +98,25 @@ def entries(log: SnapshotLog, states: Collection[StoredState], part: range | Non
     for table in contents(
         log, lambda table: pc.and_(pc.is_in(table["operator_id"], ids), pc.is_in(table["state"], names)), pickled, part
     ):
+        lists: dict[tuple[str, str, bytes, bytes], list[Row]] = {}
         for row in read_rows(table):
             read = readers.get((row.operator_id, row.state, row.kind))
-            if read is not None:
+            if read is None:
+                continue
+            if row.kind == Kind.LIST:
+                lists.setdefault((row.operator_id, row.state, row.key, row.namespace), []).append(row)
+            else:
                 yield read(row)
+        for chunks in lists.values():
+            yield _whole(readers[chunks[0].operator_id, chunks[0].state, Kind.LIST], chunks)
+
+
+def _whole(read: Callable[[Row], Entry], chunks: list[Row]) -> Entry:
+    """A list, of which each epoch's additions are a row, in the order of their numbers."""
+    parts = [read(row) for row in sorted(chunks, key=lambda row: row.map_key)]
+    times = [part.timestamp for part in parts if part.timestamp is not None]
+    elements = [element for part in parts for element in part.value]
+    return parts[0]._replace(value=elements, timestamp=max(times, default=None))
 
 
 def _is_pickled(key_type: TypeInformation | None) -> bool:
