@@ -71,9 +71,11 @@ _SLOW = 1.0
 
 def logs_of(store: str) -> Path:
     """The folder of this machine for logs, of a store that may be elsewhere."""
+    if not is_remote(store):
+        return Path(without_scheme(store), "logs")
     from compat.compiler.spark.task.epochs import private_folder
 
-    return Path(private_folder("logs") if is_remote(store) else without_scheme(store), "logs")
+    return Path(private_folder("logs"))
 
 
 def state_of(directory: Place) -> Place:
