@@ -7,7 +7,7 @@ a level is one stage of an epoch. A partition of a stage is one slot, and hosts 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -50,9 +50,25 @@ class InputGate:
     edge: int
     group: EdgeGroup
 
-    def channels(self, subtask: int) -> list[tuple[int, int]]:
-        """The channels (edge, producing subtask) that a subtask reads."""
-        return [(self.edge, producer) for producer in self.group.partitions_of(subtask)]
+
+class Channels(Collection[tuple[int, int]]):
+    """The channels (edge, producing subtask) of some gates that a subtask reads."""
+
+    def __init__(self, gates: Iterable[InputGate], subtask: int) -> None:
+        self._producers = {gate.edge: gate.group.partitions_of(subtask) for gate in gates}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._producers.values()))
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return ((edge, producer) for edge, own in self._producers.items() for producer in own)
+
+    def __contains__(self, channel: object) -> bool:
+        match channel:
+            case (int(edge), int(producer)):
+                return edge in self._producers and producer in self._producers[edge]
+            case _:
+                return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
