@@ -1,7 +1,8 @@
 """The physical plan: which operators each task runs, where their records go, in which stage and in which slot.
 
 It is the ExecutionGraph put into stages: job vertices are sorted by topological level, the longest way from a source, and
-a level is one stage of an epoch. A partition of a stage is one slot, and hosts the level's subtasks that share it.
+a level is one stage of an epoch. A partition of a stage is one slot, and hosts the level's subtasks that share it; where there
+are far more slots than can run at a time, it is several.
 """
 
 from __future__ import annotations
@@ -122,18 +123,23 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The partitions of a level: each is one of ``slots``, which are in order."""
+    """The partitions of a level: each is a group of ``width`` neighbouring slots. ``slots`` are all of them, in order."""
 
     slots: tuple[int, ...]
+    width: int = 1
+    groups: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(dict.fromkeys(slot // self.width for slot in self.slots)))
 
     @property
     def partitions(self) -> int:
         """How many partitions the stage has."""
-        return len(self.slots)
+        return len(self.groups)
 
-    def partition_of(self, slot: int) -> int:
-        """The partition that a slot of the level is."""
-        return bisect_left(self.slots, slot)
+    def partition_of(self, group: int) -> int:
+        """The partition that a group of the level's slots is."""
+        return bisect_left(self.groups, group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,9 @@ class SparkRunner:
         self._widest = plan.widest
         self._id = uuid.uuid4().hex
         self._packed = HostLoad.of(plan, setup)
-        self._outline: PackedPlan = pickle.loads(self._packed.outline)
+        self._whole: PackedPlan = pickle.loads(self._packed.outline)
+        self._outline = self._whole
+        self._cores: int | None = None
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
@@ -69,12 +71,14 @@ class SparkRunner:
 
     def _job(self, spec: EpochSpec) -> Any:
         """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
-        context, stages = self._spark.context, self._outline.stages
+        context = self._spark.context
         if context is not self._known:
             self._plan = context.broadcast(self._packed)
+            self._cores = context.defaultParallelism if self._spark.local else None
+            self._outline = self._whole.for_cores(self._cores)
             self._places = None if self._spark.local else Places(context, _same)
             if self._places is not None:
-                first = stages[0].partitions
+                first = self._outline.stages[0].partitions
                 self._base = context.parallelize(list(range(first)), first)
                 self._base = self._base.persist()  # the tasks of the first stage go where it is kept
             self._known = context
@@ -83,13 +87,13 @@ class SparkRunner:
         stage = context.parallelize([(number, _packed(own)) for number, own in enumerate(orders)], len(orders))
         if self._places is not None:
             stage = self._base.zip(stage).values()
-        common = spec.common
-        stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, common, 0))
+        common, stages = spec.common, self._outline.stages
+        stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, self._cores, common, 0))
         for level in range(1, len(stages)):
             stage = stage.partitionBy(stages[level].partitions, _same)
             if self._places is not None:
                 stage = self._places.kept(stage)
-            stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, common, level))
+            stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, self._cores, common, level))
         return stage.values()
 
     def cancel(self) -> None:
@@ -125,10 +129,14 @@ def _same(partition: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The code of a level's tasks. It travels by its name, so that a worker keeps the plan that it has loaded."""
+    """The code of a level's tasks. It travels by its name, so that a worker keeps the plan that it has loaded.
+
+    ``cores`` are those of the machine, where it is only one.
+    """
 
     plan_id: str
     load: Any
+    cores: int | None
     spec: EpochSpec
     level: int
 
@@ -137,7 +145,7 @@ class _Level:
         load: HostLoad = self.load.value
         plan = self._loaded(load)
         here = Subtasks(plan)
-        host = Host(self.plan_id, plan.stages[self.level].slots[partition], load, self.spec.folder)
+        host = Host(self.plan_id, plan.stages[self.level].groups[partition], load, self.spec.folder)
 
         def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
             where = host if load.shipped is not None or vertex in plan.lasting else here
@@ -154,7 +162,8 @@ class _Level:
             if ready is not None and not _plans:
                 ready()
             _plans.clear()
-            _plans[self.plan_id] = pickle.loads(load.plan if load.shipped is None else load.outline)
+            plan: PackedPlan = pickle.loads(load.plan if load.shipped is None else load.outline)
+            _plans[self.plan_id] = plan.for_cores(self.cores)
             collect_rarely()
         return _plans[self.plan_id]
 

@@ -1,7 +1,7 @@
 """An epoch: every level's tasks, one after the other, as one Spark job or in this process.
 
-What a partition of a level gives are parcels: shipments of buffers for later levels, the orders of their slots, which the
-driver gave to the first level, and outcomes, which travel to the last one. Each slot is given its own only.
+What a partition of a level gives are parcels: shipments of buffers for later levels, orders, which the driver
+gave to the first level, and outcomes, which travel to the last one. Each slot is given its own only.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ INLINE_ROWS = 2000
 """Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
 INLINE_BYTES = 1024 * 1024
 """Up to so many bytes of them."""
+
+
+TASKS_OF_A_CORE = 2
+"""Up to so many tasks of a level are made for a core: one more than runs, so that none waits long where they differ."""
 
 
 class Share(NamedTuple):
@@ -141,10 +145,10 @@ class TaskFailure:
 
 
 class Orders(NamedTuple):
-    """The shares of the subtasks of a level that run in a slot; pickled on their way."""
+    """The shares of the subtasks of a level that run in a group of slots; pickled on their way."""
 
     level: int
-    slot: int
+    group: int
     shares: Sequence[Share] | bytes
 
 
@@ -196,10 +200,38 @@ class PackedPlan:
         """How many partitions the next stage has; what the last one gives is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
 
-    def way_to(self, level: int, slot: int, at: int) -> int:
-        """The partition of stage ``at`` for what goes to a slot of ``level``: that slot, or one that passes it on."""
+    def for_cores(self, cores: int | None) -> PackedPlan:
+        """The plan in whose tasks several slots are, one after the other, where these are far more than the cores for them.
+
+        Without a number, each slot has its own. A task costs more than a subtask that has little to do, and a host as much as
+        any process of Python.
+        """
+        if cores is None:
+            return self
+        slots = 1 + max(stage.slots[-1] for stage in self.stages)
+        width = -(-slots // (TASKS_OF_A_CORE * cores))
+        return replace(self, stages=tuple(Stage(stage.slots, width) for stage in self.stages))
+
+    def group_of(self, vertex: int, subtask: int) -> int:
+        """The group of slots that a subtask runs in."""
+        task = self.tasks[vertex]
+        return task.slots[subtask] // self.stages[task.level].width
+
+    def way_to(self, level: int, group: int, at: int) -> int:
+        """The partition of stage ``at`` for what goes to a group of slots in ``level``: that one, or one that passes it on."""
         stage = self.stages[at]
-        return stage.partition_of(slot) if at == level else slot % stage.partitions
+        return stage.partition_of(group) if at == level else group % stage.partitions
+
+    def subtasks_in(self, level: int, partition: int) -> list[tuple[int, int]]:
+        """The subtasks that a partition of a level runs, as (vertex, subtask), in order."""
+        stage = self.stages[level]
+        slots = range(stage.groups[partition] * stage.width, (stage.groups[partition] + 1) * stage.width)
+        return [
+            (task.vertex, task.slots.index(slot))
+            for task in self.tasks
+            if task.level == level
+            for slot in range(max(slots.start, task.slots.start), min(slots.stop, task.slots.stop))
+        ]
 
     def places(self) -> list[tuple[int, int]]:
         """All tasks of an epoch, as (level, partition)."""
@@ -209,11 +241,12 @@ class PackedPlan:
         """The orders of an epoch, for all levels, by the partition of the first one that they are given to."""
         shares: dict[tuple[int, int], list[Share]] = {}
         for task in self.tasks:
-            for subtask, slot in enumerate(task.slots):
-                shares.setdefault((task.level, slot), []).append(spec.share(task, subtask))
+            for subtask in range(task.parallelism):
+                place = (task.level, self.group_of(task.vertex, subtask))
+                shares.setdefault(place, []).append(spec.share(task, subtask))
         given: list[list[Orders]] = [[] for _ in range(self.stages[0].partitions)]
-        for (level, slot), own in shares.items():
-            given[self.way_to(level, slot, 0)].append(Orders(level, slot, own))
+        for (level, group), own in shares.items():
+            given[self.way_to(level, group, 0)].append(Orders(level, group, own))
         return given
 
 
@@ -319,9 +352,9 @@ def run_partition(
 ) -> Iterator[tuple[int, Parcel]]:
     """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
     following = plan.partitions_after(level)
-    slot = plan.stages[level].slots[partition]
+    group = plan.stages[level].groups[partition]
     account = Account(level, partition, uuid.uuid4().hex)
-    buffers: dict[int, list[Buffer]] = {}
+    buffers: dict[tuple[int, int], list[Buffer]] = {}
     shares: list[Share] = []
     stopped = False
     for parcel in incoming:
@@ -331,21 +364,19 @@ def run_partition(
                 yield partition % following, parcel
             case Stop():
                 stopped = True
-            case Shipment() | Orders() if (parcel.level, parcel.slot) != (level, slot):
-                yield plan.way_to(parcel.level, parcel.slot, level + 1), parcel
+            case Shipment() | Orders() if (parcel.level, parcel.group) != (level, group):
+                yield plan.way_to(parcel.level, parcel.group, level + 1), parcel
             case Shipment():
                 for buffer in account.takes(parcel):
-                    buffers.setdefault(buffer.vertex, []).append(buffer)
+                    buffers.setdefault((buffer.vertex, buffer.subtask), []).append(buffer)
             case Orders():
                 shares += pickle.loads(parcel.shares) if isinstance(parcel.shares, bytes) else parcel.shares
     reports: list[TaskReport | TaskFailure] = []
-    expected = [
-        (task.vertex, task.slots.index(slot)) for task in plan.tasks if task.level == level and slot in task.slots
-    ]
-    if sorted((share.vertex, share.subtask) for share in shares) != expected:
-        raise EpochLost(f"Of the orders of slot {slot} in level {level}, some were lost, or arrived twice.")
+    if [(share.vertex, share.subtask) for share in shares] != plan.subtasks_in(level, partition):
+        raise EpochLost(f"The orders of task {partition} of level {level} were lost, or arrived twice.")
     for share in () if stopped else shares:
-        made, report = run(spec.with_share(share), share.vertex, share.subtask, buffers.pop(share.vertex, []))
+        place = (share.vertex, share.subtask)
+        made, report = run(spec.with_share(share), *place, buffers.pop(place, []))
         reports.append(report)
         if isinstance(report, TaskFailure):
             stopped = True
@@ -353,10 +384,10 @@ def run_partition(
             break
         shipments: dict[tuple[int, int], list[Buffer]] = {}
         for buffer in made:
-            to = plan.tasks[buffer.vertex].slots[buffer.subtask]
-            shipments.setdefault((buffer.level, to), []).append(buffer)
-        for (later, to), own in shipments.items():
-            yield plan.way_to(later, to, level + 1), account.ships(later, to, own)
+            to = (buffer.level, plan.group_of(buffer.vertex, buffer.subtask))
+            shipments.setdefault(to, []).append(buffer)
+        for (later, there), own in shipments.items():
+            yield plan.way_to(later, there, level + 1), account.ships(later, there, own)
     yield partition % following, Outcome(account, reports, stopped)
 
 

@@ -21,10 +21,10 @@ _MARKS = 1 << 64
 
 
 class Shipment(NamedTuple):
-    """The buffers that a subtask has for a slot of a later level. ``mark`` tells this one from all others, of any run."""
+    """The buffers that a subtask has for a group of slots in a later level. ``mark`` tells it from all others, of any run."""
 
     level: int
-    slot: int
+    group: int
     mark: int
     buffers: list[Buffer]
 
@@ -44,12 +44,12 @@ class Account:
     taken: int = 0
     marks_taken: int = 0
 
-    def ships(self, level: int, slot: int, buffers: list[Buffer]) -> Shipment:
+    def ships(self, level: int, group: int, buffers: list[Buffer]) -> Shipment:
         """A shipment of this run's."""
         mark = _mark(self.run, self.sent)
         self.sent += 1
         self.marks_sent = (self.marks_sent + mark) % _MARKS
-        return Shipment(level, slot, mark, buffers)
+        return Shipment(level, group, mark, buffers)
 
     def takes(self, shipment: Shipment) -> list[Buffer]:
         """The buffers of a shipment that arrived."""

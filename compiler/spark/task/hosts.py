@@ -108,7 +108,7 @@ class _Request(NamedTuple):
 
 
 class Host:
-    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan.
+    """The host of one slot of a job, or of a group of them, as a Spark worker sees it; ``plan_id`` names the plan.
 
     What is shipped with the job is laid out in ``folder``.
     """

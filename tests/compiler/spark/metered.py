@@ -14,6 +14,7 @@ from pyspark import cloudpickle
 
 from compat.compiler.spark.driver import runner
 from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.task.epochs import EpochRunner
 from tests.simulation.spark import Broadcast, Context, Data, HostDouble, SparkDouble, Work
@@ -44,10 +45,9 @@ class _Reference(Broadcast):
 
 
 class _Metered(SparkDouble):
-    local = True
-
-    def __init__(self, world: World, epochs: list[Crossed]) -> None:
+    def __init__(self, world: World, epochs: list[Crossed], local: bool) -> None:
         super().__init__(world)
+        self.local = local
         self._context = _Context(world)
         self._context.epochs = epochs
 
@@ -94,11 +94,22 @@ class _Host(HostDouble):
     """Pickled by its name, as the real one."""
 
 
-class MeteredExecutor(SparkExecutor):
-    """Runs jobs on a double of Spark. ``epochs`` are what crossed in each epoch."""
+class _Anywhere(Places):
+    """Tasks are where they are."""
 
-    def __init__(self, folder: Path, **options: Any) -> None:
+    def kept(self, shuffled: Any) -> Any:
+        return shuffled
+
+
+class MeteredExecutor(SparkExecutor):
+    """Runs jobs on a double of Spark. ``epochs`` are what crossed in each epoch.
+
+    With ``local``, it is one machine with two cores, and else a cluster with one for each slot.
+    """
+
+    def __init__(self, folder: Path, *, local: bool = False, **options: Any) -> None:
         super().__init__(str(folder / "store"), **options)
+        self._local = local
         self.world = World(0, folder, faults=0, rate=0.0, machines=1)
         self.epochs: list[Crossed] = []
 
@@ -106,14 +117,14 @@ class MeteredExecutor(SparkExecutor):
         """Nothing is needed."""
 
     def runner(self, made: Any) -> EpochRunner:
-        spark: Any = _Metered(self.world, self.epochs)
+        spark: Any = _Metered(self.world, self.epochs, self._local)
         return SparkRunner(made, spark)
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """While this is entered, hosts are in this process."""
         _Host.world = self.world
-        with patch.object(runner, "Host", _Host):
+        with patch.object(runner, "Host", _Host), patch.object(runner, "Places", _Anywhere):
             yield
         for machine in self.world.machines:
             for subtasks in machine.hosts.values():

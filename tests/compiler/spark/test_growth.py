@@ -43,10 +43,10 @@ class Itself(TimestampAssigner):
         return int(value)
 
 
-def crossed(folder: Path, slots: int, records: int = RECORDS, *, marks: bool = False) -> Crossed:
+def crossed(folder: Path, slots: int, records: int = RECORDS, *, marks: bool = False, local: bool = False) -> Crossed:
     """What crosses in the last epoch of a job of keyed operators, each of whose slots sends to each."""
     options = RunOptions(epochs=EPOCHS, epoch_records=records, replicas=str(folder / "replicas"))
-    executor = MeteredExecutor(folder, options=options, printer=lambda line: None)
+    executor = MeteredExecutor(folder, local=local, options=options, printer=lambda line: None)
     program.start(program.Program(executor))
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(slots)
@@ -118,3 +118,12 @@ def test_a_watermark_costs_a_channel_and_no_more(tmp_path: Path) -> None:
         more = marked[slots][1].bytes["between stages"] - plain[slots][1].bytes["between stages"]
         assert 0 < more < 400 * count
         assert marked[slots][0] - plain[slots][0] < 40 * EPOCHS * count + 500 * slots * LEVELS * EPOCHS
+
+
+def test_slots_beyond_the_cores_of_one_machine_share_tasks(tmp_path: Path) -> None:
+    """Twenty slots of a machine with two cores are four tasks of a level, and each has a host."""
+    own, shared = crossed(tmp_path / "own", 20), crossed(tmp_path / "shared", 20, local=True)
+
+    assert own.items["code"] == 20 * LEVELS
+    assert shared.items["code"] == 4 * LEVELS
+    assert shared.bytes["between stages"] < own.bytes["between stages"]
