@@ -65,8 +65,17 @@ class Jobs:
         with self._database.read() as connection:
             job = _job_row(connection, name)
             if number is None and job.current is None:
-                raise NotFound(f"No version of job {name!r} runs: none was promoted.")
+                raise _none_runs(name)
             return _get_version(connection, name, job.current if number is None else number)
+
+    def running(self, name: str) -> int:
+        """The number of the version that runs. Raises NotFound if there is none, or no such job."""
+        row = self._database.look("SELECT current FROM jobs WHERE name = :name", name=name)
+        if row is None:
+            raise _no_job(name)
+        if row[0] is None:
+            raise _none_runs(name)
+        return int(row[0])
 
     def with_image(self, image: str, limit: int = 1000) -> list[Version]:
         """The versions that were pushed with a container image, by the image's digest; newest first."""
@@ -258,6 +267,10 @@ def _job_row(connection: Connection, name: str, lock: bool = False) -> AnyRow:
 
 def _no_job(name: str) -> NotFound:
     return NotFound(f"There is no job {name!r}. 'compat push' makes it.")
+
+
+def _none_runs(name: str) -> NotFound:
+    return NotFound(f"No version of job {name!r} runs: none was promoted.")
 
 
 def _get_version(connection: Connection, name: str, number: int) -> Version:
