@@ -48,10 +48,11 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
     def __init__(self, context: OperatorContext, output: Output, operator: Keyed) -> None:
         super().__init__(context, output, operator)
         self.backend = context.opened.backend or self._new_backend(context)
-        self.backend.begin(context.replica, context.clock)
+        self.backend.begin(context.memory, context.clock)
         context.opened.backend = self.backend
-        self.timers = InternalTimers(self.backend, context.clock)
-        self.timers.watermark = context.watermark
+        self.timers = context.opened.timers or InternalTimers(self.backend, context.clock)
+        self.timers.begin(context.clock, context.watermark)
+        context.opened.timers = self.timers
         self.emitter = Emitter(output)
 
     @staticmethod

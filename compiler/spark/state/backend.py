@@ -1,6 +1,6 @@
 """The keyed state of one operator in one subtask. Flink: ``AbstractKeyedStateBackend``, ``KeyedStateStore``.
 
-Values that an epoch touches live decoded in a dict and are written once, when the epoch ends.
+Values live decoded in dicts, and are written to the log when an epoch ends that changed them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from compat.compiler.spark.state.cells import (
     ValueCells,
 )
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
 from compat.state.compatibility import Answer, resolve_state
-from compat.state.delta.replica import Reader
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -58,10 +58,10 @@ class KeyedBackend(KeyedStateStore):
     """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells.
 
     ``simple`` as long as every slot was a key itself: hashable, and in no namespace. An epoch begins with :meth:`begin` and
-    ends with :meth:`snapshot`; in between, ``replica`` is what the epochs before left.
+    ends with :meth:`snapshot`; in between, ``memory`` is what the epochs before left.
     """
 
-    replica: Reader
+    memory: Memory
     clock: Callable[[], int]
 
     def __init__(
@@ -83,9 +83,13 @@ class KeyedBackend(KeyedStateStore):
         self.simple = True
         self._encoded: dict[Any, tuple[bytes, bytes]] = {}
 
-    def begin(self, replica: Reader, clock: Callable[[], int]) -> None:
-        """An epoch begins."""
-        self.replica, self.clock = replica, clock
+    def begin(self, memory: Memory, clock: Callable[[], int]) -> None:
+        """An epoch begins; in another memory than the last one, what cells have of that is worth nothing."""
+        if getattr(self, "memory", memory) is not memory:
+            self.memory = memory
+            for cells in self._cells.values():
+                cells.forget()
+        self.memory, self.clock = memory, clock
         self.simple = True
         self._encoded.clear()
 

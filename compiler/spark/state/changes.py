@@ -1,4 +1,4 @@
-"""The changes of an epoch in a subtask: for the log as rows and as whole columns, for the replica as entries."""
+"""The changes of an epoch in a subtask: for the log as rows and as whole columns, for the memory as entries."""
 
 from __future__ import annotations
 
@@ -50,11 +50,15 @@ class Column:
 
 @dataclass(slots=True)
 class Changes:
-    """Rows and columns for the log, and the same as entries for the replica."""
+    """Rows and columns for the log, and as entries for the replica what no holder keeps: by place, the start of their keys."""
 
     rows: list[Row] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
-    entries: dict[bytes, bytes | None] = field(default_factory=dict)
+    entries: dict[bytes, dict[bytes, bytes | None]] = field(default_factory=dict)
+
+    def put(self, place: bytes, key: bytes, value: bytes | None) -> None:
+        """An entry; None removes it."""
+        self.entries.setdefault(place, {})[key] = value
 
     def __len__(self) -> int:
         return len(self.rows) + sum(len(column.keys) for column in self.columns)
