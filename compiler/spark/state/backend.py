@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
+
 from compat.compiler.datastream.functions import KeyedStateStore
 from compat.compiler.spark.state.cells import (
     AggregatingCells,
@@ -18,8 +20,10 @@ from compat.compiler.spark.state.cells import (
     ValueCells,
 )
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.memory import Memory
 from compat.state.compatibility import Answer, resolve_state
+from compat.state.delta.rows import BYTES
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -74,6 +78,7 @@ class KeyedBackend(KeyedStateStore):
         self.operator_id = operator_id
         self.key_codec = key_codec
         self.key_type = key_type
+        self._key_columns = column_encoder(key_type)
         self.max_parallelism = max_parallelism
         self.key: Any = None
         self.namespace = VOID
@@ -128,10 +133,10 @@ class KeyedBackend(KeyedStateStore):
             found = self._encoded[key] = (data, self.key_codec.identity(data))
         return plain, found[0], found[1], namespace
 
-    def encoded_keys(self, keys: list[Any]) -> tuple[list[bytes], list[bytes]]:
-        """Many keys as bytes, and their identities."""
-        encoded = list(map(self.key_codec.encode, keys))
-        return encoded, encoded if self.key_codec.canonical else list(map(self.key_codec.identity, encoded))
+    def key_column(self, keys: list[Any]) -> pa.Array:
+        """Many keys as a column of bytes."""
+        column = self._key_columns(keys) if self._key_columns is not None and self.key_codec.canonical else None
+        return pa.array(list(map(self.key_codec.encode, keys)), BYTES) if column is None else column
 
     def key_group(self, key: Any) -> int:
         """The key group of a key."""

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from compat.compiler.datastream.state import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from compat.compiler.spark.state.changes import Column
+from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.expiry import Expiry
-from compat.compiler.spark.state.groups import key_groups_of
+from compat.compiler.spark.state.groups import key_group_array, key_groups_of
 from compat.compiler.spark.state.memory import PLACE, sampled
 from compat.state.delta.replica import (
     entry_key,
@@ -25,7 +28,7 @@ from compat.state.delta.replica import (
     state_prefix,
     with_timestamp,
 )
-from compat.state.delta.rows import Kind, Row
+from compat.state.delta.rows import BYTES, Kind, Row
 from compat.state.serializers import codec_of, exactness_of, key_codec_of
 
 if TYPE_CHECKING:
@@ -112,6 +115,7 @@ class _OneValue(Cells):
         codec = codec_of(descriptor.type_info)
         self._encode, self._decode = codec.encode, codec.decode
         self._exact = exactness_of(descriptor.type_info)
+        self._columns = column_encoder(descriptor.type_info)
         self._older: dict[Any, Any] = {}
         self._frozen: dict[Any, bytes] = {}
         self._unsaved: set[Any] = set()
@@ -173,30 +177,44 @@ class _OneValue(Cells):
         self._lent.clear()
 
     def _snapshot_columns(self, changes: Changes) -> None:
-        backend, keys = self._backend, list(self._dirty)
-        encoded, _ = backend.encoded_keys(keys)
-        cells = list(map(self._cache.__getitem__, keys))
-        values = self._encoded(cells)
-        groups = key_groups_of(keys, backend.max_parallelism)
-        changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, encoded, values))
-        exact = self._exact
-        for slot, cell, value in zip(keys, cells, values, strict=True):
-            if cell is not None and not exact(cell):
-                assert value is not None
-                self._freeze(slot, b"\0" + value)
-            elif self._frozen:
-                self._frozen.pop(slot, None)
+        backend, cache = self._backend, self._cache
+        gone = [slot for slot in self._dirty if cache[slot] is None]
+        for slots in (list(self._dirty.difference(gone)), gone):
+            if slots:
+                column = pa.nulls(len(slots), BYTES) if slots is gone else self._column(slots)
+                groups = pa.array(key_group_array(slots, backend.max_parallelism))
+                keys = backend.key_column(slots)
+                changes.columns.append(
+                    Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, column)
+                )
+        for slot in gone:
+            self._frozen.pop(slot, None)
         self._dirty.clear()
+
+    def _column(self, slots: list[Any]) -> pa.Array:
+        """The values of slots as their bytes; those that may be changed are frozen."""
+        cells = list(map(self._cache.__getitem__, slots))
+        column = None if self._columns is None else self._columns(cells)
+        if column is not None:
+            if self._frozen:
+                for slot in slots:
+                    self._frozen.pop(slot, None)
+            return column
+        values, exact = self._encoded(cells), self._exact
+        for slot, cell, value in zip(slots, cells, values, strict=True):
+            if exact(cell):
+                self._frozen.pop(slot, None)
+            else:
+                self._freeze(slot, b"\0" + value)
+        return pa.array(values, BYTES)
 
     def _freeze(self, slot: Any, data: bytes) -> None:
         """Have a value in memory as its entry."""
         self._frozen[slot] = data
         self._lent.add(slot)
 
-    def _encoded(self, values: list[Any]) -> list[bytes | None]:
+    def _encoded(self, values: list[Any]) -> list[bytes]:
         try:
-            if None in values:
-                return [None if value is None else self._encode(value) for value in values]
             return list(map(self._encode, values))
         except TypeError as error:
             raise TypeError(f"State {self.descriptor.name!r}: {error}") from error
@@ -252,7 +270,6 @@ class _OneValue(Cells):
             return
         timestamp, value = (None, cell) if self._expiry is None else cell
         (encoded,) = self._encoded([value])
-        assert encoded is not None
         changes.rows.append(self._row(address, b"", encoded, timestamp))
         if not self._exact(value):
             self._freeze(slot, with_timestamp(timestamp, encoded))
@@ -317,7 +334,27 @@ class _OneValue(Cells):
 
 
 class ValueCells(_OneValue, ValueState[Any]):
-    """Flink: ``ValueState``."""
+    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others."""
+
+    def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
+        super().__init__(backend, descriptor)
+        if self._expiry is None:
+            find, put, mark, load = self._cache.get, self._cache.__setitem__, self._dirty.add, self._load
+
+            def value() -> Any:
+                slot = backend.slot
+                cell = find(slot, _MISSING)
+                if cell is _MISSING:
+                    cell = load(slot)
+                    put(slot, cell)
+                return cell
+
+            def update(value: Any) -> None:
+                slot = backend.slot
+                put(slot, value)
+                mark(slot)
+
+            self.value, self.update = value, update  # type: ignore[method-assign]
 
     def value(self) -> Any:
         return self.read()

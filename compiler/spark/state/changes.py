@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 import pyarrow as pa
 
@@ -18,32 +17,32 @@ class Column:
     operator_id: str
     kind: str
     state: str
-    key_groups: list[int]
-    keys: list[bytes]
-    values: list[bytes | None]
+    key_groups: pa.Array
+    keys: pa.Array
+    values: pa.Array
 
     def rows(self) -> Iterator[Row]:
         """The same row by row."""
-        for group, key, value in zip(self.key_groups, self.keys, self.values, strict=True):
+        columns = (self.key_groups.to_pylist(), self.keys.to_pylist(), self.values.to_pylist())
+        for group, key, value in zip(*columns, strict=True):
             yield Row(self.operator_id, self.kind, group, self.state, key, b"", b"", value)
 
     def table(self, epoch: int) -> pa.Table:
         """The same as an Arrow table."""
         count = len(self.keys)
-        values = pa.array(self.values, BYTES)
         empty = pa.repeat(pa.scalar(b"", BYTES), count)
         columns = [
             pa.repeat(pa.scalar(self.operator_id, pa.string()), count),
             pa.repeat(pa.scalar(self.kind, pa.string()), count),
-            pa.array(self.key_groups, pa.int32()),
+            self.key_groups,
             pa.repeat(pa.scalar(self.state, pa.string()), count),
-            pa.array(self.keys, BYTES),
+            self.keys,
             empty,
             empty,
-            values,
+            self.values,
             pa.nulls(count, pa.int64()),
             pa.repeat(pa.scalar(epoch, pa.int64()), count),
-            values.is_null(),
+            self.values.is_null(),
         ]
         return pa.Table.from_arrays(columns, schema=SCHEMA)
 
@@ -66,8 +65,8 @@ class Changes:
     @property
     def bytes(self) -> int:
         """The bytes of all values."""
-        values = (row.value for row in self.rows)
-        return sum(map(len, filter(None, chain(values, *(column.values for column in self.columns)))))
+        size: int = sum(column.values.nbytes for column in self.columns)
+        return size + sum(len(row.value) for row in self.rows if row.value)
 
     def all_rows(self) -> list[Row]:
         """Every change as a row."""

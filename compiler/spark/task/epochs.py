@@ -283,7 +283,7 @@ class Subtasks:
                 with suppress(Exception):  # why it failed is known already
                     open_task.close()
             return [], _failure(task, subtask, error)
-        if open_task.running:
+        if open_task.running or open_task.memory is not None:
             open_task.ran = (_reached(spec, report), spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
@@ -338,8 +338,6 @@ class Subtasks:
             report = stream_task.report(count, runtime)
             report.replica = found
             memory.take(changes)
-            if stateful and not open_task.running:
-                memory.save(_reached(spec, report))  # nobody has it in memory for the next epoch
             report.changed = len(changes)
             if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
