@@ -62,6 +62,7 @@ class SnapshotLog:
         self.path = str(path)
         self._table = table
         self._epoch: tuple[int, int] | None = None
+        self._top: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, path: str | Path) -> SnapshotLog:
@@ -103,7 +104,10 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+        """The highest epoch that was ever committed; read once for each version, which takes a while."""
+        if self._top is None or self._top[0] != self.version:
+            self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
+        return self._top[1]
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
