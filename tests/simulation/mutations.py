@@ -16,6 +16,7 @@ from deltalake import CommitProperties
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
+from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.published import Written
 from compat.state.delta import log
@@ -26,6 +27,7 @@ _restore = CheckpointCoordinator.restore
 _commit = CheckpointCoordinator.commit
 _sweep = FileCommitter.sweep
 _follow = epochs.follow
+_save = Memory.save
 
 
 def _restore_without_output(self: CheckpointCoordinator, *, exact: bool) -> None:
@@ -46,6 +48,11 @@ def _follow_anything(replica: Any, wanted: Any, *rest: Any) -> str:
         return str(_follow(replica, wanted, *rest))
     replica.apply({}, replica.position, wanted)
     return "current"
+
+
+def _save_nothing(self: Memory, position: Any) -> None:
+    self._entries.clear()
+    _save(self, position)
 
 
 def _publish_copies(self: FileCommitter, committables: list[Any], transaction: tuple[str, int]) -> None:
@@ -78,6 +85,8 @@ MUTATIONS: dict[str, list[Patch]] = {
         (epochs, "as_run_of", lambda token, run: token),
         (epochs, "SnapshotLog", SimpleNamespace(open=lambda path, version=None: SnapshotLog.open(path))),
     ],
+    "memory is used wherever it stands": [(epochs, "_goes_on", lambda *_: True)],
+    "a replica is said to have what is only in memory": [(Memory, "save", _save_nothing)],
     "replicas are believed wherever they stand": [(epochs, "follow", _follow_anything)],
 }
 """What is replaced by what."""

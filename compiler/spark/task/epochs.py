@@ -23,6 +23,7 @@ from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory, budget_of
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.exchange import Account, Shipment, why_not_whole
 from compat.compiler.spark.task.stream_task import (
@@ -181,7 +182,7 @@ class EpochLost(Exception):
 class PackedPlan:
     """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own.
 
-    ``stateful`` are the vertices that need a replica, ``lasting`` those whose functions stay open between epochs.
+    ``stateful`` are the vertices that need a replica, ``lasting`` those that stay open between epochs in a host.
     """
 
     tasks: tuple[TaskSpec, ...]
@@ -318,7 +319,7 @@ def pack(plan: PhysicalPlan) -> bytes:
         tasks=tuple(tasks),
         stages=plan.stages,
         payloads=payloads,
-        stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
+        stateful=stateful_vertices(plan),
         lasting=lasting_vertices(plan),
         batch=plan.batch,
     )
@@ -326,10 +327,15 @@ def pack(plan: PhysicalPlan) -> bytes:
 
 
 def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
-    """The vertices whose functions stay open between epochs."""
-    return frozenset(
+    """The vertices whose functions stay open between epochs, or whose state stays in memory."""
+    return stateful_vertices(plan) | {
         task.vertex for task in plan.tasks if any(has_functions_to_keep(spec.operator) for spec in task.operators)
-    )
+    }
+
+
+def stateful_vertices(plan: PhysicalPlan) -> frozenset[int]:
+    """The vertices that have state."""
+    return frozenset(task.vertex for task in plan.tasks if _stateful(task))
 
 
 def _stateful(task: TaskSpec) -> bool:
@@ -407,7 +413,7 @@ class Subtasks:
         made: list[Buffer] = []
         open_task = None
         try:
-            if before is not None and before.ran != (_standing(spec, vertex, subtask), spec.attempt):
+            if before is not None and not _goes_on(before, spec, vertex, subtask):
                 before.close()
                 before = None
             open_task = before or OpenTask(
@@ -419,7 +425,7 @@ class Subtasks:
                 with suppress(Exception):  # why it failed is known already
                     open_task.close()
             return [], _failure(task, subtask, error)
-        if open_task.running:
+        if open_task.running or open_task.memory is not None:
             open_task.ran = (_reached(spec, report), spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
@@ -442,14 +448,15 @@ class Subtasks:
     ) -> TaskReport:
         stateful = task.vertex in self._plan.stateful
         replica: Replica
-        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), None)
+        replica, found = self._replica(task, spec, subtask, open_task) if stateful else (MemoryReplica(), None)
+        memory = open_task.memory if stateful and open_task.memory is not None else Memory(replica)
         work = spec.work.get((task.vertex, subtask))
         try:
             environment = TaskEnvironment(
                 subtask=subtask,
                 epoch=spec.epoch,
                 attempt=spec.attempt,
-                replica=replica,
+                memory=memory,
                 clock=spec.clock or clock_from(spec.now),
                 options=spec.options,
                 runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
@@ -472,8 +479,7 @@ class Subtasks:
                 open_task.close()
             report = stream_task.report(count, runtime)
             report.replica = found
-            if stateful:
-                replica.apply(changes.entries, _standing(spec, task.vertex, subtask), _reached(spec, report))
+            memory.take(changes)
             report.changed = len(changes)
             if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
@@ -485,6 +491,36 @@ class Subtasks:
         replica.close()
         return report
 
+    def _replica(self, task: TaskSpec, spec: EpochSpec, subtask: int, open_task: OpenTask) -> tuple[Replica, str]:
+        """The replica below the memory of a subtask, and how it was found; the memory goes on only on top of what it left."""
+        name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
+        replica = LmdbReplica(os.path.join(spec.folder, name))
+        standing = _standing(spec, task.vertex, subtask)
+        try:
+            try:
+                memory = open_task.memory
+                if memory is not None and memory.stands_on(replica):
+                    memory.begin(replica)
+                    if memory.is_due:
+                        memory.save(standing)
+                    return replica, "current"
+                found = _caught_up(replica, task, spec, subtask)
+            except (StoreError, RuntimeError):
+                raise
+            except Exception:  # what is damaged is made anew
+                replica.clear()
+                found = _caught_up(replica, task, spec, subtask)
+        except BaseException:
+            replica.discard()
+            raise
+        open_task.memory = Memory(replica, standing, budget_of(spec.options, len(self._plan.stateful)))
+        return replica, found
+
+
+def _goes_on(open_task: OpenTask, spec: EpochSpec, vertex: int, subtask: int) -> bool:
+    """True if what is open, and in memory, stands exactly where the committed epoch does, and nothing failed since."""
+    return open_task.ran == (_standing(spec, vertex, subtask), spec.attempt)
+
 
 def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
     """Where a subtask stands that took part in the committed epoch."""
@@ -495,22 +531,6 @@ def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
 def _reached(spec: EpochSpec, report: TaskReport) -> Position:
     """Where a subtask stands behind an epoch: a second run of it in the same epoch may have come to something else."""
     return Position(spec.epoch, as_run_of(spec.token, report.run))
-
-
-def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
-    name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
-    replica = LmdbReplica(os.path.join(spec.folder, name))
-    try:
-        try:
-            return replica, _caught_up(replica, task, spec, subtask)
-        except (StoreError, RuntimeError):
-            raise
-        except Exception:  # what is damaged is made anew
-            replica.clear()
-            return replica, _caught_up(replica, task, spec, subtask)
-    except BaseException:
-        replica.discard()
-        raise
 
 
 def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:

@@ -18,6 +18,7 @@ from compat.compiler.spark.operators.source import IterationHead, SourceOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compat.compiler.spark.plan import Channels, OperatorSpec, TaskSpec
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task.channels import RecordWriter
 from compat.compiler.spark.task.elements import (
     MAX_WATERMARK,
@@ -32,7 +33,7 @@ from compat.compiler.spark.task.published import Published
 from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
-from compat.state.delta.replica import Position, Reader
+from compat.state.delta.replica import Position
 from compat.state.delta.rows import DataFile, Row
 from compat.state.serializers import dump, load
 
@@ -41,12 +42,14 @@ from compat.state.serializers import dump, load
 class OpenTask:
     """The things a subtask keeps in a process between epochs, while nothing fails: its own copies of the operators, by node.
 
-    Their functions are open, and metrics count since then. ``ran`` is the epoch that it ran last, and in which attempt of the
-    job: if another one was committed, or the job was restarted since, what it has is worth nothing.
+    Their functions are open, and metrics count since then; ``memory`` is its working state. ``ran`` is the epoch that it ran
+    last, and in which attempt of the job: if another one was committed, or the job was restarted since, what it has is worth
+    nothing.
     """
 
     operators: Mapping[int, Any]
     ran: tuple[Position, int] | None = None
+    memory: Memory | None = None
     opened: dict[tuple[int, int], Opened] = field(default_factory=dict)
     metrics: dict[int, Metrics] = field(default_factory=dict)
     running: list[StreamOperator] = field(default_factory=list)
@@ -65,7 +68,7 @@ class TaskEnvironment:
     subtask: int
     epoch: int
     attempt: int
-    replica: Reader
+    memory: Memory
     clock: Callable[[], int]
     options: Mapping[str, str]
     runtime: Any = None
@@ -293,7 +296,7 @@ class StreamTask:
             max_parallelism=self.spec.max_parallelism,
             epoch=environment.epoch,
             attempt=environment.attempt,
-            replica=environment.replica,
+            memory=environment.memory,
             clock=environment.clock,
             options=environment.options,
             restored=restored,
