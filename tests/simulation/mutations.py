@@ -14,9 +14,7 @@ from unittest.mock import patch
 from deltalake import CommitProperties
 
 from compat.compiler.spark.connectors.files.sink import FileCommitter
-from compat.compiler.spark.driver import runner
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
@@ -43,14 +41,6 @@ def _commit_behind_the_output(self: CheckpointCoordinator, epoch: int, token: st
             for hidden, final, _ in each.committables:
                 os.replace(hidden, final)
     _commit(self, epoch, token, reports, records)
-
-
-def _run_of_any_results(self: SparkRunner, spec: Any) -> Any:
-    try:
-        parcels = self._job(epochs.sealed(spec)).collect()
-    except Exception as error:
-        raise epochs.EpochLost(str(error)) from error
-    return [epochs.opened(parcel) for parcel in parcels if not isinstance(parcel, runner._Runs)]
 
 
 def _follow_anything(replica: Any, wanted: Any, *rest: Any) -> str:
@@ -90,7 +80,7 @@ MUTATIONS: dict[str, list[Patch]] = {
     ],
     "nothing is swept": [(FileCommitter, "sweep", _nothing)],
     "sources start over after a crash": [(SourceCoordinator, "restore", _nothing)],
-    "an epoch is made of two runs of a task": [(SparkRunner, "run", _run_of_any_results)],
+    "what tasks sent is not held against what arrived": [(epochs, "why_not_whole", _nothing)],
     "runs of a task are not told apart, and see what came later": [
         (epochs, "as_run_of", lambda token, run: token),
         (epochs, "SnapshotLog", SimpleNamespace(open=lambda path, version=None: SnapshotLog.open(path))),

@@ -21,7 +21,7 @@ from compat.compiler.spark.state.memory import budget_of
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
-from compat.state.delta.files import why_not_local
+from compat.state.stores.schemes import why_no_place
 
 _WITHOUT_FUNCTION = (
     ops.Window
@@ -63,7 +63,7 @@ def refuse_ignored(job: Job) -> None:
         ("savepoints", SAVEPOINT_DIRECTORY, savepoint_directory(options)),
         ("checkpoints", CHECKPOINT_DIRECTORY, checkpoint_directory(options)),
     ):
-        problem = why_not_local(folder)
+        problem = why_no_place(folder)
         if problem is not None:
             raise ProgramError(f"The directory for {what}, {option}: {problem}.", location=job.location)
 

@@ -16,7 +16,7 @@ from compat.compiler.spark.operators.factory import build, link
 from compat.compiler.spark.operators.metrics import Metrics
 from compat.compiler.spark.operators.source import IterationHead, SourceOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.compiler.spark.plan import Channels, OperatorSpec, TaskSpec
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task.channels import RecordWriter
@@ -164,7 +164,7 @@ class StreamTask:
         self._in_order = [operator for spec in self.spec.operators for operator in self._nodes[spec.node]]
         self._head = self._nodes[self.spec.operators[0].node][0]
         self._valves = {
-            input: WatermarkValve(channel for gate in gates for channel in gate.channels(self._environment.subtask))
+            input: WatermarkValve(Channels(gates, self._environment.subtask))
             for input, gates in self.spec.gates.items()
         }
         self._combined = WatermarkValve(self._valves)
