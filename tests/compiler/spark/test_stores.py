@@ -36,7 +36,7 @@ from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.driver.lease import LeaseLost, StoreLease
 from compat.compiler.spark.driver.master import JobMaster
-from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
@@ -245,6 +245,7 @@ def test_checkpoints_elsewhere_than_the_job(cluster: Cluster, bucket: Place) -> 
 
 
 def test_a_driver_answers_through_the_store(bucket: Place, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
     monkeypatch.setattr(store, "_SLOW", 0.05)
     jobs = JobStore(str(bucket))
     held = jobs.lock("1a2b")
@@ -262,6 +263,26 @@ def test_a_driver_answers_through_the_store(bucket: Place, monkeypatch: Any) -> 
     thread.join()
     held.close()
     assert jobs.request("1a2b", "savepoint", path="x") == {"error": "Job 1a2b is not running any more."}
+
+
+def test_a_job_that_was_interrupted_is_given_up(bucket: Place, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
+    jobs = JobStore(str(bucket))
+    entry = JobEntry(job_id="1a2b", name="n", status="RUNNING", pid=1, program="job.py")
+    held = jobs.lock("1a2b")
+    jobs.write(entry)
+    assert (jobs.alive(entry), jobs.interrupted(entry), jobs.unfinished("job.py", "n", None)) == (True, False, None)
+    with pytest.raises(StoreError, match="Job 1a2b is run by another process"):
+        jobs.give_up("1a2b")
+    held.close()
+    assert (jobs.alive(entry), jobs.interrupted(entry), jobs.unfinished("job.py", "n", None)) == (False, True, entry)
+    assert jobs.give_up("1a2b").status == "CANCELED"
+    assert jobs.unfinished("job.py", "n", None) is None
+    (bucket / "jobs" / "3c4d" / "job.json").write(b"{")
+    with pytest.raises(StoreError, match=f"{bucket}/jobs/3c4d/job.json is damaged"):
+        jobs.unfinished("job.py", "another", None)
+    jobs.discard("1a2b")
+    assert [entry.name for entry in (bucket / "jobs").list()] == ["3c4d"]
 
 
 def test_what_jobs_ship_and_keep(remote: Cluster, bucket: Place, tmp_path: Path) -> None:
