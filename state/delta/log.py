@@ -27,7 +27,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, in_one_line, unwritable
 from compat.state.delta.files import parquet_source, prove_files, sync_commit
-from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
 from compat.state.stores.local import make_folder
 from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
@@ -78,7 +78,7 @@ class SnapshotLog:
             if DeltaTable.is_deltatable(place.path, storage_options=options):
                 return cls.open(place)
             table = DeltaTable.create(
-                place.path, SCHEMA, mode="ignore", configuration=_CONFIGURATION, storage_options=options
+                place.path, COMMENTED, mode="ignore", configuration=_CONFIGURATION, storage_options=options
             )
             return cls(place, table)
         except (OSError, DeltaError) as error:
@@ -296,9 +296,9 @@ class SnapshotLog:
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 
-    def parts(self) -> Iterator[pa.Table]:
-        """The tables of all files, in no order."""
-        return map(self.read_file, self.files())
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The tables of all files, or some columns of theirs, in no order."""
+        return (self.read_file(file, columns) for file in self.files())
 
     def read(
         self,
@@ -310,9 +310,11 @@ class SnapshotLog:
             tables = [chosen(self.read_file(file)) for file in files]
             yield by_epoch(pa.concat_tables(tables) if len(tables) > 1 else tables[0])
 
-    def read_file(self, file: LogFile) -> pa.Table:
-        """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
-        return self._opened(file, lambda parquet: parquet.read().cast(SCHEMA))
+    def read_file(self, file: LogFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        names = SCHEMA.names if columns is None else list(columns)
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        return self._opened(file, lambda parquet: parquet.read(names).cast(schema))
 
     def unpacked_size(self, file: LogFile) -> int:
         """The bytes that the rows of a file take when they are read. Raises StoreError."""
