@@ -21,7 +21,7 @@ LAYERS = {
         {"report", "view"},
         {"comparison", "refusals", "sides"},
         {"check"},
-        {"savepoint"},
+        {"savepoint", "tables"},
         {"loader", "schemas"},
         {"plan"},
         {"__init__", "escaping", "examples"},

@@ -28,7 +28,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import make_folder, prove_files, sync_commit
-from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
 _T = TypeVar("_T")
@@ -70,7 +70,7 @@ class SnapshotLog:
             make_folder(path)
             if DeltaTable.is_deltatable(str(path)):
                 return cls.open(path)
-            return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
+            return cls(path, DeltaTable.create(str(path), COMMENTED, mode="ignore", configuration=_CONFIGURATION))
         except (OSError, DeltaError) as error:
             raise unwritable("The store", path, error, "give another") from error
 
@@ -260,9 +260,9 @@ class SnapshotLog:
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 
-    def parts(self) -> Iterator[pa.Table]:
-        """The tables of all files, in no order."""
-        return map(self.read_file, self.files())
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The tables of all files, or some columns of theirs, in no order."""
+        return (self.read_file(file, columns) for file in self.files())
 
     def read(
         self,
@@ -274,9 +274,11 @@ class SnapshotLog:
             tables = [chosen(self.read_file(file)) for file in files]
             yield by_epoch(pa.concat_tables(tables) if len(tables) > 1 else tables[0])
 
-    def read_file(self, file: LogFile) -> pa.Table:
-        """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
-        return self._opened(file, lambda parquet: parquet.read().cast(SCHEMA))
+    def read_file(self, file: LogFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        names = SCHEMA.names if columns is None else list(columns)
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        return self._opened(file, lambda parquet: parquet.read(names).cast(schema))
 
     def unpacked_size(self, file: LogFile) -> int:
         """The bytes that the rows of a file take when they are read. Raises StoreError."""

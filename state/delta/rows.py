@@ -37,6 +37,22 @@ SCHEMA = pa.schema(
         pa.field("tombstone", pa.bool_(), nullable=False),
     ]
 )
+_COMMENTS = {
+    "operator_id": "The operator: Flink's id of it, in hexadecimal digits",
+    "kind": "What the row belongs to: value, list, map, event-timer, processing-timer, broadcast, operator, task or job",
+    "key_group": "Flink's key group; -1 where there is no key",
+    "state": "The name of the state",
+    "key": "The key, in the encoding of its declared type",
+    "namespace": "The window; empty for none",
+    "map_key": "The key in a map, or the number of a part of a list",
+    "value": "The value, in the encoding of its declared type",
+    "timestamp": "When a timer is due, or a value was last used: milliseconds since 1970",
+    "epoch": "The checkpoint that the row came with: of rows that agree in all before, the highest counts",
+    "tombstone": "Whether the entry was removed",
+}
+COMMENTED = pa.schema([field.with_metadata({"comment": _COMMENTS[field.name]}) for field in SCHEMA])
+"""The schema as a new table is given it: each column says what it is."""
+
 _STATISTICS = ("operator_id", "key_group", "epoch")
 
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.compaction import contents
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import sync
 from compat.state.delta.log import LogFile, SnapshotLog
-from compat.state.delta.rows import DataFile, Row, read_rows, write_table
-from compat.state.serializers import key_codec_of
-from compat.state.types import from_json
+from compat.state.delta.rows import DataFile, write_table
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
@@ -133,11 +130,3 @@ def _migrated(table: pa.Table, migrations: Migrations) -> pa.Table:
             values = pc.replace_with_mask(table["value"].combine_chunks(), concerned.combine_chunks(), new)
             table = table.set_column(table.schema.get_field_index("value"), table.schema.field("value"), values)
     return table
-
-
-def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> Iterator[Row]:
-    """The entries of an operator as they are now. ``key_type`` is the JSON of its keys' type, if it has keys."""
-    codec = key_codec_of(None if key_type is None else from_json(key_type))
-    pickled = frozenset() if codec.canonical or key_type is None else frozenset([operator_id])
-    for table in contents(log, operator_id, pickled):
-        yield from read_rows(table)
