@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.transformations import operators as ops
 from compat.state import names
@@ -27,6 +28,23 @@ class Declared:
     def of(cls, descriptor: StateDescriptor) -> Declared:
         """A descriptor's."""
         return cls(descriptor.kind, descriptor.type_info)
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """The states of an operator, by name. ``complete`` where the program asks for all that it has when it is opened."""
+
+    states: Mapping[str, Declared]
+    complete: bool
+
+    def get(self, name: str) -> Declared | None:
+        """The state of a name, None for one that nobody asks for. Raises Untranslatable where that is not known."""
+        found = self.states.get(name)
+        if found is None and not self.complete and name != names.MERGING_WINDOWS:
+            raise Untranslatable(
+                f"the program does not say of which type its state {name!r} is: it has to ask for all its states in open()"
+            )
+        return found
 
 
 _OF_WINDOWS = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
-from compat.compiler.spark.flink.declared import LIST, MAP, Declared
+from compat.compiler.spark.flink.declared import LIST, MAP, Declarations, Declared
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.state import names
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row
@@ -50,7 +50,7 @@ class KeyedStates:
     """Translates the keyed states and timers of one operator, whose keys have a type and that many key groups."""
 
     def __init__(
-        self, operator_id: str, key_type: TypeInformation | None, max_parallelism: int, declared: dict[str, Declared]
+        self, operator_id: str, key_type: TypeInformation | None, max_parallelism: int, declared: Declarations
     ) -> None:
         self._id, self._max_parallelism, self._declared = operator_id, max_parallelism, declared
         self._key_type = key_type

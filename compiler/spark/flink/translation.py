@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compat.compiler.spark.driver.checkpoints import STATES
-from compat.compiler.spark.flink.declared import broadcast_states, keyed_states
+from compat.compiler.spark.flink.declared import Declarations, broadcast_states, keyed_states
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
 from compat.compiler.spark.flink.states import BroadcastStates, KeyedStates, name_of
@@ -51,7 +51,7 @@ def translate(
 class _Translation:
     def __init__(self, savepoint: Savepoint, partners: Mapping[str, OperatorSpec], plan: Mapping[str, Any]) -> None:
         self._savepoint, self._partners = savepoint, partners
-        planned = {each["operator_id"]: each.get("states") or () for each in plan.get("operators") or ()}
+        planned = {each["operator_id"]: each.get("states") for each in plan.get("operators") or ()}
         self._operators = {operator.id: operator for operator in savepoint.operators}
         self._problems: dict[str, None] = {}
         self._elements: defaultdict[str, list[bytes]] = defaultdict(list)
@@ -60,7 +60,8 @@ class _Translation:
         self._broadcast: dict[str, BroadcastStates] = {}
         for id, spec in partners.items():
             key_type = None if spec.key_type is None else spec.key_type.field_types[0]
-            declared = keyed_states(spec, planned.get(spec.id, ()))
+            states = planned.get(spec.id)
+            declared = Declarations(keyed_states(spec, states or ()), complete=states is not None)
             self._keyed[id] = KeyedStates(id, key_type, self._operators[id].max_parallelism, declared)
             self._broadcast[id] = BroadcastStates(id, broadcast_states(spec))
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
 from compat.compiler.spark.state.inspection import state_rows
 from compat.state.delta.log import SnapshotLog
+from compat.state.flink import entries, read_metadata
+from compat.state.flink.binary import ByteReader
 from compat.state.flink.handles import InlineBytes
 from compat.state.flink.model import OperatorState
 from tests.state.flink.writer import integer, long, utf
@@ -63,6 +66,40 @@ def test_a_converted_savepoint_holds_what_the_job_held(tmp_path):
     (operator,) = [one for one in saved_operators(SnapshotLog.open(out)).values() if one.uid == "everything"]
     assert {state["name"]: state["kind"] for state in operator.states}["total"] == "REDUCING"
     assert json.loads((out / "plan.json").read_text())["operators"]
+
+
+_LAZY = """        s = context.global_state().get_state(ValueStateDescriptor("windows", Types.LONG()))
+        s.update((s.value() or 0) + 1)
+        yield key, s.value()
+"""
+
+
+def test_windows_and_aggregates_are_taken_over(tmp_path):
+    name = "windows_no_uid_p3_canonical"
+    done, out = convert(name, tmp_path, (_LAZY, "        yield key, 1\n"))
+    assert done.returncode == 0, done.stderr
+    read = []
+    for entry in entries(read_metadata(GOLDEN / name), lambda state: state.name == "SourceReaderState"):
+        reader = ByteReader(entry.value, "a split", start=8)
+        reader.utf()
+        following, end = reader.long(), reader.long()
+        read += range(max(start for start in (1, 3_333_335, 6_666_668) if start <= end), following)
+    sums = {key: sum(number for number in read if number % 4 == key) for key in range(4)}
+    rows = list(state_rows(str(out), "Reduce"))
+    assert {row["key"]: row["value"][1] for row in rows if row["state"] == "_reduce_state"} == sums
+    rows = [row for row in state_rows(str(out), "TumblingEventTimeWindows") if row["state"] == "window-contents"]
+    totals = defaultdict(int)
+    for row in rows:
+        totals[row["key"]] += row["value"][1]
+    assert totals == sums
+
+
+def test_a_state_of_which_the_program_tells_no_type_is_refused_by_name(tmp_path):
+    done, out = convert("windows_no_uid_p3_canonical", tmp_path)
+    assert done.returncode == 2
+    assert "its state 'windows'" in done.stderr
+    assert "open()" in done.stderr
+    assert not out.exists()
 
 
 def test_what_the_check_refuses_is_not_converted(tmp_path):

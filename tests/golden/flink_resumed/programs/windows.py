@@ -4,7 +4,6 @@ from pyflink.common import Duration, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import AggregateFunction, ProcessWindowFunction, WindowFunction
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 
 
@@ -20,9 +19,7 @@ class Collect(WindowFunction):
 
 class Count(ProcessWindowFunction):
     def process(self, key, context, elements):
-        seen = context.global_state().get_state(ValueStateDescriptor("windows", Types.LONG()))
-        seen.update((seen.value() or 0) + 1)
-        yield f"counted {key} {seen.value()} {sorted(value[1] for value in elements)}"
+        yield f"counted {key} {sorted(value[1] for value in elements)}"
 
 
 class Sum(AggregateFunction):
