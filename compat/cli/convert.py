@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from compat.cli.options import flink_option, found_around, local_path, parse_definitions, split, surroundings_of
+from compat.cli.options import flink_option, found_around, parse_definitions, place, split, surroundings_of
 
 _REFUSED = 2
 
 
 @click.command("convert")
 @click.argument("savepoint", metavar="FLINK_SAVEPOINT", type=click.Path())
-@click.argument("out", type=click.Path(), callback=local_path)
+@click.argument("out", type=click.Path(), callback=place)
 @click.option(
     "--program",
     required=True,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from compat.cli.convert import convert
-from compat.cli.options import local_path, store_option
+from compat.cli.options import place, store_option
 from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def savepoint() -> None:
 
 @savepoint.command("take")
 @click.argument("job_id")
-@click.argument("path", required=False, callback=local_path)
+@click.argument("path", required=False, callback=place)
 @store_option
 def take(job_id: str, path: str | None, store: str) -> None:
     """Write a savepoint of a running job; its path is printed. The word take may be left out.
@@ -90,7 +90,7 @@ savepoint.add_command(convert)
 
 @click.command("stop")
 @click.argument("job_id")
-@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=local_path, help="Where the savepoint goes.")
+@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=place, help="Where the savepoint goes.")
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
 def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:

@@ -39,8 +39,9 @@ def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
     and what the program raises.
     """
     from compat.loader.main_module import layout_of, prepare, run_as_main
+    from compat.state.stores.places import place_of
 
-    if Path(wanted.out).exists():
+    if place_of(wanted.out, "The savepoint").exists():
         raise Refused(f"{wanted.out} is there already. Name a folder that does not exist yet.")
     converter = _Converter(wanted, note)
     prepare(converter, wanted.options, flink=wanted.flink or LATEST_FLINK)

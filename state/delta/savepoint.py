@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,47 +11,53 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import sync
 from compat.state.delta.log import LogFile, SnapshotLog
 from compat.state.delta.rows import DataFile, write_table
+from compat.state.stores.places import Place, place_of
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
 
 
 def write_savepoint(
-    log: SnapshotLog, path: str | Path, description: Mapping[str, Any], plan: Mapping[str, Any] | None = None
+    log: SnapshotLog, path: str | Path | Place, description: Mapping[str, Any], plan: Mapping[str, Any] | None = None
 ) -> str:
     """Copy a log's present state to ``path``, with a description and the program's plan; gives the absolute path.
 
     The metadata file comes last: a directory without it is no savepoint.
     """
-    target = Path(path).absolute()
-    if (target / METADATA).exists():
-        raise StoreError(f"There is a savepoint at {target} already. Give another path.")
-    if target.exists() and any(target.iterdir()):
-        raise StoreError(f"{target} is not empty. Give another path.")
+    target = place_of(path, "The savepoint").absolute()
+    _expect_nothing(target)
     try:
         copy = SnapshotLog.create(target)
-        copy.commit(log.epoch, [_copied(file, log.path, target) for file in log.files()], {"token": "savepoint"})
+        copy.commit(log.epoch, [_copied(file, log.place, target) for file in log.files()], {"token": "savepoint"})
         if plan is not None:
-            (target / PLAN).write_text(json.dumps(plan))
-            sync(target / PLAN)
-        fresh = target / f"{METADATA}.new"
-        fresh.write_text(json.dumps({"format": 1, **description}, indent=1))
-        sync(fresh)
-        os.replace(fresh, target / METADATA)
-        sync(target)
+            (target / PLAN).write(json.dumps(plan).encode())
+        (target / METADATA).write(json.dumps({"format": 1, **description}, indent=1).encode())
     except (OSError, StoreError) as error:
-        shutil.rmtree(target, ignore_errors=True)
+        target.remove()
         raise unwritable("The savepoint", target, error, "give another path") from error
     return str(target)
 
 
-def _copied(file: LogFile, source: str, target: Path) -> DataFile:
-    name = os.path.basename(file.path)
-    shutil.copyfile(os.path.join(source, file.path), target / name)
-    sync(target / name)
+def _expect_nothing(target: Place) -> None:
+    try:
+        if (target / METADATA).exists():
+            raise StoreError(f"There is a savepoint at {target} already. Give another path.")
+        if target.list():
+            raise StoreError(f"{target} is not empty. Give another path.")
+    except OSError as error:
+        raise unwritable("The savepoint", target, error, "give another path") from error
+
+
+def _copied(file: LogFile, source: Place, target: Place) -> DataFile:
+    found, copy = source / file.path, target / Path(file.path).name
+    if found.system == copy.system:
+        found.system.copy(found.path, copy.path)
+    else:
+        with found.open() as opened:
+            copy.upload(opened)
+    name = copy.name
     stats = {
         "numRecords": file.rows,
         "minValues": _stats(file, 0),
@@ -71,11 +75,10 @@ def _stats(file: LogFile, place: int) -> dict[str, Any]:
     }
 
 
-def read_description(path: str | Path) -> dict[str, Any]:
+def read_description(path: str | Path | Place) -> dict[str, Any]:
     """The description of a savepoint. Raises StoreError for a directory that holds none."""
-    file = Path(path) / METADATA
     try:
-        found: dict[str, Any] = json.loads(file.read_text())
+        found: dict[str, Any] = json.loads((place_of(path) / METADATA).read())
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} holds no savepoint: {error}. Check the path.") from None
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from compat.compiler.spark.driver.checkpoints import STATES
@@ -22,6 +21,7 @@ from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, write_row
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.model import Savepoint
 from compat.state.flink.state_entries import EntryKind, StateEntry, StoredState, entries, stored_states
+from compat.state.stores.places import Place
 
 _ROWS = 100_000
 """Rows that are written into one file."""
@@ -38,7 +38,7 @@ class NotTranslated(Exception):
 
 
 def translate(
-    savepoint: Savepoint, partners: Mapping[str, OperatorSpec], plan: Mapping[str, Any], folder: Path
+    savepoint: Savepoint, partners: Mapping[str, OperatorSpec], plan: Mapping[str, Any], folder: Place
 ) -> SnapshotLog:
     """Write a savepoint's state as a snapshot into an empty folder, under the savepoint's own operator ids.
 
@@ -65,13 +65,13 @@ class _Translation:
             self._keyed[id] = KeyedStates(id, key_type, self._operators[id].max_parallelism, declared)
             self._broadcast[id] = BroadcastStates(id, broadcast_states(spec))
 
-    def into(self, folder: Path) -> SnapshotLog:
+    def into(self, folder: Place) -> SnapshotLog:
         try:
             return self._into(folder)
         except SavepointError as error:
             raise NotTranslated([str(error)]) from error
 
-    def _into(self, folder: Path) -> SnapshotLog:
+    def _into(self, folder: Place) -> SnapshotLog:
         self._refuse(stored_states(self._savepoint))
         log = SnapshotLog.create(folder)
         files: list[DataFile] = []

@@ -15,6 +15,7 @@ import sys
 import termios
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -465,7 +466,7 @@ def test_a_running_job_is_listed_with_its_tasks(compat: Any, tmp_path: Path) -> 
     vertex = VertexStatus(
         id="v", name="Map", parallelism=3, status="RUNNING", attempt=1, since=0.0, tasks={"RUNNING": 2, "FINISHED": 1}
     )
-    with store.lock("job"):
+    with closing(store.lock("job")):
         store.write(JobEntry(job_id="job", name="n", status="RUNNING", pid=1, epoch=4, vertices=[vertex]))
         shown = compat("list", "--store", str(tmp_path / "own")).stdout
         (entry,) = json.loads(compat("list", "--store", str(tmp_path / "own"), "--format", "json").stdout)

@@ -34,9 +34,9 @@ CASES = [
     "broadcast-thread-rocksdb-native",
     "states-process-hashmap-native-compressed",
     "states-thread-hashmap-canonical-compressed-p2",
-    "windows-process-rocksdb-native",
+    "sessions-process-hashmap-canonical",
+    "sessions-process-rocksdb-native",
     "states-thread-rocksdb-native",
-    "windows-thread-rocksdb-canonical",
 ]
 
 

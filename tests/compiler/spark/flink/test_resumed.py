@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "flink_resumed"
 RECORDED = sorted(file.stem for file in GOLDEN.glob("*.json"))
-SAMPLE = ["states-process-hashmap-canonical", "windows-thread-hashmap-native", "states-process-rocksdb-native"]
+SAMPLE = ["states-process-hashmap-canonical", "states-process-rocksdb-native"]
 
 
 def resumed(store, cases, parallelism):
