@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
-_MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
+MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
 _HIDDEN = (
     "{path} has the name of the package compat, and Spark's Python workers would import it in its place: rename it, or "
     "move it into a package."
@@ -55,7 +55,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
         from compat.compiler.spark.driver.master import JobCancelled, JobFailed
         from compat.compiler.spark.driver.restore import RestoreRefused
     except ModuleNotFoundError as error:
-        narrator.failed(None, _MISSING.format(name=error.name))
+        narrator.failed(None, MISSING.format(name=error.name))
         return REFUSED
     from compat.compiler.errors import ProgramError
     from compat.state.delta.errors import StoreError
