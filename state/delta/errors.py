@@ -10,6 +10,10 @@ class StoreError(Exception):
     """
 
 
+class Superseded(StoreError):
+    """Another process leads the job now: this one commits nothing more, and has nothing to do for it any longer."""
+
+
 _ADVICE = (
     ("No space left", "The disk is full: make room on it"),
     ("quota", "The quota is used up: make room"),

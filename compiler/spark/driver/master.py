@@ -46,7 +46,7 @@ from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec,
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
-from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.files import without_scheme
 from compat.state.delta.log import SnapshotLog
 
@@ -126,7 +126,9 @@ class JobMaster:
         assert compilation.job is not None
         settings = compilation.job.settings
         self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
-        self.job_id = uuid.uuid4().hex if before is None else before.job_id
+        assigned = options.assigned
+        self.job_id = assigned.job_id if assigned is not None else uuid.uuid4().hex if before is None else before.job_id
+        self._fence = 0 if assigned is None else assigned.fence
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
@@ -134,6 +136,7 @@ class JobMaster:
         self._losses = 0
         self._written = 0.0
         self.abandoned = False
+        self.superseded = False
         self._before = before
         self._dependencies = dependencies
         self._make_runner = runner
@@ -173,7 +176,7 @@ class JobMaster:
         if self._before is None and self.options.savepoint is not None:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
             self.plan = restoration.plan
-        self._lock = self.store.lock(self.job_id)
+        self._lock = self.store.lock(self.job_id, self._fence)
         try:
             self._take_over(restoration)
             self._ship()
@@ -194,6 +197,8 @@ class JobMaster:
         if folder and self._before is None:
             self.store.place_state(self.job_id, without_scheme(folder))
         log = SnapshotLog.create(self.store.state(self.job_id))
+        if self._fence:
+            log.lead(self._fence)
         if restoration is not None:
             restoration.into(log)
             self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
@@ -231,11 +236,11 @@ class JobMaster:
             self._loop()
         except _Abandoned:
             pass
+        except Superseded as error:
+            self._give_way(error)
         except Exception as error:
             if not self.abandoned:
-                self._end(JobStatus.FAILED, str(error))
-                self._tell("failed", error=str(error))
-                raise
+                self._fail(error)
         finally:
             watch.close()
             if self._runner is not None and not self.abandoned:
@@ -246,6 +251,21 @@ class JobMaster:
                 shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
             self._lock.close()
         return self.status
+
+    def _fail(self, error: Exception) -> None:
+        """End the job with what it failed with, which is raised; unless it is another process's by now."""
+        try:
+            self._end(JobStatus.FAILED, str(error))
+        except Superseded as superseded:
+            self._give_way(superseded)
+            return
+        self._tell("failed", error=str(error))
+        raise error
+
+    def _give_way(self, error: Superseded) -> None:
+        """Do nothing more: another process has the job, and says what becomes of it."""
+        self.superseded = True
+        self._tell("superseded", error=str(error))
 
     def cancel(self) -> None:
         """End the job, without a savepoint: after the present epoch if that takes moments only."""
@@ -271,6 +291,8 @@ class JobMaster:
             failure = None
             try:
                 over = self._step()
+            except Superseded:
+                raise
             except (StoreError, SourceFailure, EpochLost, _Failed) as error:
                 failure = _failure_of(error)
             if failure is not None:  # behind the handler, so that what failed is not kept
@@ -280,6 +302,8 @@ class JobMaster:
         """Do what is to be done next, an epoch at most; True when the job is over."""
         if self.abandoned:
             raise _Abandoned
+        if self._fence and not self.store.holds(self.job_id, self._lock):
+            raise Superseded(f"Job {self.job_id} was taken over by another process.")
         if self._cancelled is not None:
             with suppress(StoreError):  # it is published when the job goes on
                 self._publish()
@@ -339,7 +363,7 @@ class JobMaster:
                 self.store.answer(answer, {"error": f"{error} The job goes on."})
             self._stopping, self._drain = [], False
             return False
-        self._end(JobStatus.FINISHED)
+        self._end(JobStatus.FINISHED, stopped_with=path)
         for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
@@ -430,6 +454,8 @@ class JobMaster:
 
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
+        if self._fence and not self.store.holds(self.job_id, self._lock):
+            return  # what is asked for is asked of who has the job now
         for answer, request in self.store.requests(self.job_id):
             if request["action"] == "cancel":
                 self._cancels.append(answer)
@@ -524,6 +550,8 @@ class JobMaster:
             self._wait_to_restart(failure)
             try:
                 self._take_up()
+            except Superseded:
+                raise
             except Exception as error:
                 failure = _failure_of(error)
                 continue
@@ -565,6 +593,8 @@ class JobMaster:
     def _take_up(self) -> None:
         """Take up where the last commit is."""
         log = SnapshotLog.open(self.coordinator.log.path)
+        if self._fence:
+            log.lead(self._fence)
         coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         coordinator.restore(exact=True)
         for id, source in self.coordinator.sources.items():
@@ -583,7 +613,9 @@ class JobMaster:
         self.status = next_job_status(self.status, status)
         self._write()
 
-    def _end(self, status: JobStatus, message: str = "") -> None:
+    def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
+        if self._fence:
+            self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
             self.status = next_job_status(self.status, JobStatus.FAILING)
         elif status is JobStatus.CANCELED:
@@ -593,7 +625,20 @@ class JobMaster:
         else:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
-        self._write(ended=time.time(), message=message)
+        self._write(ended=time.time(), message=message, stopped_with=stopped_with)
+
+    def _commit_end(self, status: JobStatus, stopped_with: str | None) -> None:
+        """Have the log say that the job has ended, before anybody else hears it: who takes the job over goes by the log.
+
+        Raises Superseded where somebody has taken it over. A store that cannot be written must not hide why a job fails.
+        """
+        try:
+            self.coordinator.log.end(status.value, stopped_with)
+        except Superseded:
+            raise
+        except StoreError:
+            if status is JobStatus.FINISHED:
+                raise
 
     def _write(self, **changes: Any) -> None:
         entry = JobEntry(
@@ -610,7 +655,10 @@ class JobMaster:
             records=self.records,
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
+            fence=self._fence,
         )
+        if self._fence and not self.store.holds(self.job_id, self._lock):
+            return
         self._written = time.monotonic()
         try:
             self.store.write(replace(entry, **changes))

@@ -28,7 +28,8 @@ class JobEntry:
     """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan, ``source``
     that of its program's file.
 
-    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are.
+    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
+    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with.
     """
 
     job_id: str
@@ -46,6 +47,8 @@ class JobEntry:
     message: str = ""
     metrics: list[dict[str, Any]] = field(default_factory=list)
     vertices: list[VertexStatus] = field(default_factory=list)
+    fence: int = 0
+    stopped_with: str | None = None
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
@@ -93,25 +96,37 @@ class JobStore:
         """A new path for a savepoint, in Flink's spelling."""
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
-    def lock(self, job_id: str) -> Any:
+    def lock(self, job_id: str, fence: int = 0) -> Any:
         """Become the driver of a job: a file that is held until it is closed or this process ends, however that happens.
 
-        Raises StoreError where another driver has it, or the store cannot be written.
+        With a fencing token, the job is taken from the driver that has it, which may hang: what that one is about to commit
+        is refused by the job's log (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Raises StoreError where another driver
+        has it, or the store cannot be written.
         """
         directory = self.directory(job_id)
+        path = directory / (f"driver.{fence}" if fence else "driver")
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            file = open(directory / "driver", "w")  # noqa: SIM115 - held on purpose
+            file = open(path, "w")  # noqa: SIM115 - held on purpose
         except OSError as error:
             raise unwritable("The store", self.root, error, "give another with --store") from error
         for _ in range(20):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if fence:
+                    os.replace(path, directory / "driver")
                 return file
             except OSError:
                 time.sleep(0.05)  # someone may be looking whether the job runs
         file.close()
         raise StoreError(f"Job {job_id} is run by another process. compat list shows it; stop it with compat stop.")
+
+    def holds(self, job_id: str, lock: Any) -> bool:
+        """True while nobody else became the driver of a job since :meth:`lock` gave this."""
+        try:
+            return os.path.samestat(os.stat(self.directory(job_id) / "driver"), os.fstat(lock.fileno()))
+        except (OSError, ValueError):
+            return False
 
     def alive(self, entry: JobEntry) -> bool:
         """True while a driver of the job runs on this host."""
