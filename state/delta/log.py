@@ -199,9 +199,7 @@ class SnapshotLog:
         """Commit nothing, so that no process that saw the table before can commit any more. Raises StoreError."""
         for _ in range(_FENCES):
             self.refresh()
-            last = next((entry for entry in self._line() if "epoch" in entry), None)
-            if last is None:
-                return  # there is nothing that somebody could go on from
+            last = next((entry for entry in self._line() if "epoch" in entry), {})
             told: dict[str, Any] = {key: json.loads(last[key]) for key in _TOLD if key in last}
             try:
                 self._write([], self.epoch, self._highest, told)
@@ -214,8 +212,9 @@ class SnapshotLog:
     def _write(
         self, actions: Sequence[AddAction | RemoveAction], epoch: int, highest: int, metadata: Mapping[str, Any]
     ) -> None:
+        told = {"epoch": str(epoch)} if epoch else {}
         properties = CommitProperties(
-            custom_metadata={"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}},
+            custom_metadata=told | {key: json.dumps(value) for key, value in metadata.items()},
             app_transactions=[Transaction(EPOCH_TRANSACTION, highest)],
         )
         try:
