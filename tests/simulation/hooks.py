@@ -18,6 +18,7 @@ from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.state import memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochRunner
 from compat.state.delta.log import SnapshotLog
@@ -28,6 +29,7 @@ from tests.simulation.world import World
 
 COMPACT_AFTER = 8
 INLINE_ROWS = 2
+SAVE_AFTER = 6
 
 
 class SimulatedExecutor(SparkExecutor):
@@ -100,6 +102,8 @@ def simulated(world: World) -> Iterator[None]:
         (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
         (epochs, "INLINE_ROWS", INLINE_ROWS),
         (epochs, "write_table", _task_pointed(world, epochs.write_table, "rows written")),
+        (memory, "SAVE_AFTER", SAVE_AFTER),
+        (memory, "_FOLDED", 1),
         (checkpoints, "COMPACT_AFTER", COMPACT_AFTER),
         (SnapshotLog, "_write", _pointed(world, SnapshotLog._write, "commit")),
         (SnapshotLog, "clean", _pointed(world, SnapshotLog.clean, "clean")),

@@ -17,6 +17,7 @@ from compat.compiler.spark.driver.savepoints import (
 )
 from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
+from compat.compiler.spark.state.memory import budget_of
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
@@ -52,8 +53,12 @@ def refuse_unsupported(plan: PhysicalPlan) -> None:
 
 
 def refuse_ignored(job: Job) -> None:
-    """Raises a ProgramError for options that would have the program told something else than it asks for."""
+    """Raises a ProgramError for options that would have the program told something else than it asks for.
+
+    A FlinkError for an amount of memory that is none.
+    """
     options = job.settings.options
+    budget_of(options, 1)
     for what, option, folder in (
         ("savepoints", SAVEPOINT_DIRECTORY, savepoint_directory(options)),
         ("checkpoints", CHECKPOINT_DIRECTORY, checkpoint_directory(options)),
