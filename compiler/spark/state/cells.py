@@ -119,7 +119,7 @@ class _OneValue(Cells):
         self._older: dict[Any, Any] = {}
         self._frozen: dict[Any, bytes] = {}
         self._unsaved: set[Any] = set()
-        self._fresh: set[Any] = set()
+        self._fresh: list[Any] = []
         self._lent: set[Any] = set()
         self._all_here = self._is_all_here()
 
@@ -150,7 +150,7 @@ class _OneValue(Cells):
         if missing:
             if self._all_here and not self._frozen and not self._older:
                 cache.update(dict.fromkeys(missing))
-                self._fresh |= missing
+                self._fresh += missing
             else:
                 for slot in missing:
                     cache[slot] = self._load(slot)
@@ -160,8 +160,8 @@ class _OneValue(Cells):
     def snapshot(self, changes: Changes) -> None:
         cache, dirty = self._cache, self._dirty
         if self._fresh:
-            for slot in [slot for slot in self._fresh if cache[slot] is None]:
-                del cache[slot]  # there was nothing, and there is nothing
+            for slot in [slot for slot in self._fresh if cache.get(slot, _MISSING) is None]:
+                cache.pop(slot, None)  # there was nothing, and there is nothing
                 dirty.discard(slot)
             self._fresh.clear()
         self._unsaved |= dirty
@@ -177,23 +177,27 @@ class _OneValue(Cells):
         self._lent.clear()
 
     def _snapshot_columns(self, changes: Changes) -> None:
-        backend, cache = self._backend, self._cache
-        gone = [slot for slot in self._dirty if cache[slot] is None]
-        for slots in (list(self._dirty.difference(gone)), gone):
-            if slots:
-                column = pa.nulls(len(slots), BYTES) if slots is gone else self._column(slots)
-                groups = pa.array(key_group_array(slots, backend.max_parallelism))
-                keys = backend.key_column(slots)
-                changes.columns.append(
-                    Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, column)
-                )
-        for slot in gone:
-            self._frozen.pop(slot, None)
+        slots = list(self._dirty)
+        cells = list(map(self._cache.__getitem__, slots))
+        if None in cells:
+            gone = [slot for slot, cell in zip(slots, cells, strict=True) if cell is None]
+            for slot in gone:
+                self._frozen.pop(slot, None)
+            self._log(gone, pa.nulls(len(gone), BYTES), changes)
+            slots = [slot for slot, cell in zip(slots, cells, strict=True) if cell is not None]
+            cells = [cell for cell in cells if cell is not None]
+        if slots:
+            self._log(slots, self._column(slots, cells), changes)
         self._dirty.clear()
 
-    def _column(self, slots: list[Any]) -> pa.Array:
+    def _log(self, slots: list[Any], values: pa.Array, changes: Changes) -> None:
+        backend = self._backend
+        groups = pa.array(key_group_array(slots, backend.max_parallelism))
+        keys = backend.key_column(slots)
+        changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, values))
+
+    def _column(self, slots: list[Any], cells: list[Any]) -> pa.Array:
         """The values of slots as their bytes; those that may be changed are frozen."""
-        cells = list(map(self._cache.__getitem__, slots))
         column = None if self._columns is None else self._columns(cells)
         if column is not None:
             if self._frozen:
@@ -240,7 +244,7 @@ class _OneValue(Cells):
         if data is None and not self._all_here:
             data = self._backend.memory.value(self.entry(slot))
         if data is None:
-            self._fresh.add(slot)
+            self._fresh.append(slot)
             return None
         timestamp, encoded = split_timestamp(data)
         value = self._decode(encoded)
