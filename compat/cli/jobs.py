@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from compat.cli.convert import convert
 from compat.cli.options import place, store_option
 from compat.state.delta.errors import StoreError
 
@@ -56,16 +57,35 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
         )
 
 
-@click.command("savepoint")
+class _Savepoint(click.Group):
+    """The command that takes a savepoint of a job, unless the first word is that of another one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asked = args and args[0] in (*self.commands, *ctx.help_option_names)
+        return super().parse_args(ctx, args if asked else ["take", *args])
+
+
+@click.group("savepoint", cls=_Savepoint, invoke_without_command=False)
+def savepoint() -> None:
+    """Write a savepoint of a running job, or make one of Flink's savepoint.
+
+    Examples: compat savepoint 6f2c; compat savepoint convert savepoint-1a2b3c/ converted/ --program job.py
+    """
+
+
+@savepoint.command("take")
 @click.argument("job_id")
 @click.argument("path", required=False, callback=place)
 @store_option
-def savepoint(job_id: str, path: str | None, store: str) -> None:
-    """Write a savepoint of a running job; its path is printed.
+def take(job_id: str, path: str | None, store: str) -> None:
+    """Write a savepoint of a running job; its path is printed. The word take may be left out.
 
     Example: compat savepoint 6f2c
     """
     click.echo(_ask(store, job_id, "savepoint", path=path)["path"])
+
+
+savepoint.add_command(convert)
 
 
 @click.command("stop")
