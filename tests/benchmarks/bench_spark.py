@@ -2,12 +2,16 @@
 
     python tests/benchmarks/bench_spark.py [--records 5000000] [--keys 1000 100000 1000000] [--flink PYTHON] [--only NAME …]
 
-``sum`` is a running sum by key, whose function is one addition; ``parse`` the same of amounts that the program reads from
-JSON, so that its functions are most of the work; ``window`` counts words in windows of event time.
+``process`` is a running sum by key in a ``KeyedProcessFunction`` that yields, with a ``ValueState``; the bare loop calls that
+very function once a record, over a state that is a dict. ``sum`` is the same by ``sum(1)``; ``parse`` that of amounts that the
+program reads from JSON, so that its functions are most of the work; ``window`` counts words in windows of event time.
 
 Each contender runs in processes of its own, one after the other, at parallelism 2 with checkpoints on. Printed are records
-a second by the clock, and records a second of processor time of all its processes, which a loaded machine disturbs less;
-the first record's wait and the processor time of a run over one record (``fixed``) tell what starting costs.
+a second by the clock, and records a second of processor time of all its processes, which a loaded machine disturbs less,
+both less what a run over one record takes (``fixed``), and their ratios to the bare loop's on one core: the clock's per core.
+A line as JSON follows each run, and one table of all ends the output.
+
+``--epoch-records`` holds epochs to one size: on a machine that others load, the pace of a job makes them too small.
 ``--flink`` names an interpreter that has PyFlink. Peers are given ``--peer-records`` records: some need hours for millions.
 """
 
@@ -26,6 +30,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 SPREAD = 2654435761
+PARALLELISM = 2
 TICKS = os.sysconf("SC_CLK_TCK")
 
 LINE = """'{"user": "key-%d", "amount": %d, "at": %d, "tags": ["a", "b"]}' % (n * {spread} % keys, n, n * 7)""".replace(
@@ -36,9 +41,18 @@ FLINK = """
 import json, sys, time
 from pyflink.common import Types, WatermarkStrategy, Duration, Time
 from pyflink.common.watermark_strategy import TimestampAssigner
-from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.datastream.window import TumblingEventTimeWindows
+
+class Sum(KeyedProcessFunction):
+    def open(self, context):
+        self.total = context.get_state(ValueStateDescriptor("total", Types.LONG()))
+    def process_element(self, value, ctx):
+        total = (self.total.value() or 0) + value[1]
+        self.total.update(total)
+        yield value[0], total
 
 class Timestamps(TimestampAssigner):
     def extract_timestamp(self, value, record_timestamp):
@@ -57,14 +71,15 @@ if mode != "compat":
     settings.set_string("restart-strategy.type", "none")
     env.configure(settings)
 numbers = env.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
-if what in ("sum", "parse"):
+if what in ("sum", "parse", "process"):
     pair = Types.TUPLE([Types.STRING(), Types.LONG()])
     def parsed(n):
         event = json.loads({line})
         return event["user"], event["amount"]
     make = parsed if what == "parse" else lambda n: ("key-%d" % (n * {spread} % keys), n)
     pairs = numbers.map(make, pair)
-    made = pairs.key_by(lambda p: p[0], Types.STRING()).sum(1)
+    keyed = pairs.key_by(lambda p: p[0], Types.STRING())
+    made = keyed.process(Sum(), pair) if what == "process" else keyed.sum(1)
 else:
     triple = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
     words = numbers.map(lambda n: ("word-%d" % (n * {spread} % keys), n // 10, 1), triple)
@@ -128,7 +143,31 @@ print("SECONDS", time.time() - began)
 BARE = """
 import json, sys, time
 what, count, keys = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+
+class State:
+    def __init__(self):
+        self.values = {}
+    def value(self):
+        return self.values.get(self.key)
+    def update(self, value):
+        self.values[self.key] = value
+
+class Sum:
+    def process_element(self, value, ctx):
+        total = (self.total.value() or 0) + value[1]
+        self.total.update(total)
+        yield value[0], total
+
 began, state = time.time(), {}
+if what == "process":
+    function, total = Sum(), State()
+    function.total, call = total, function.process_element
+    for n in range(count):
+        record = ("key-%d" % (n * {spread} % keys), n)
+        total.key = record[0]
+        for result in call(record, None):
+            pass
+    count = 0
 for n in range(count):
     if what in ("sum", "parse"):
         if what == "parse":
@@ -148,16 +187,20 @@ print("SECONDS", time.time() - began)
 """.replace("{spread}", str(SPREAD)).replace("{line}", LINE)
 
 
-def contenders(what: str, count: int, keys: int, flink: str | None, store: str) -> dict[str, list[str]]:
+def contenders(
+    what: str, count: int, keys: int, flink: str | None, store: str, epoch_records: int | None = None
+) -> dict[str, list[str]]:
     """The commands that run a job, by name."""
     job = Path(store) / "job.py"
     job.write_text(FLINK)
     compat = [sys.executable, "-m", "compat", "run", str(job), "--args", f"{what} {count} {keys} compat"]
     made = {
         "bare": [sys.executable, "-c", BARE, what, str(count), str(keys)],
-        "compat": [*compat, "--store", f"{store}/store", "-p", "2"],
+        "compat": [*compat, "--store", f"{store}/store", "-p", str(PARALLELISM)],
     }
-    if what == "sum":
+    if epoch_records is not None:
+        made["compat"] += ["--epoch-records", str(epoch_records)]
+    if what in ("sum", "process"):
         made["spark-pandas"] = [sys.executable, "-c", SPARK, "pandas", str(count), str(keys), store]
         made["spark-state"] = [sys.executable, "-c", SPARK, "state", str(count), str(keys), store]
     if flink is not None:
@@ -216,26 +259,66 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, nargs="*", default=[1000, 100_000, 1_000_000])
-    parser.add_argument("--what", nargs="*", default=["sum", "parse", "window"])
+    parser.add_argument("--what", nargs="*", default=["process", "sum", "parse", "window"])
     parser.add_argument("--flink")
     parser.add_argument("--peer-records", type=int, default=500_000)
+    parser.add_argument("--epoch-records", type=int)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--limit", type=float, default=1800)
     given = parser.parse_args()
+    lines: list[dict[str, Any]] = []
     for what in given.what:
+        fixed: dict[str, Any] = {}
         for keys in given.keys:
+            bare: dict[str, Any] = {}
             for name in contenders(what, 1, keys, given.flink, tempfile.gettempdir()):
                 if given.only and name not in given.only:
                     continue
-                measured: list[Any] = []
                 records = given.records if name in ("bare", "compat") else given.peer_records
-                for count in (1, records):
-                    with tempfile.TemporaryDirectory() as store:
-                        measured.append(timed(contenders(what, count, keys, given.flink, store)[name], given.limit))
-                print(
-                    json.dumps({"what": what, "keys": keys, "name": name, **_rates(measured, records)}),
-                    flush=True,
-                )
+                run = lambda count: _run(given, what, count, keys, name)  # noqa: B023, E731 - called here
+                if name not in fixed:
+                    fixed[name] = run(1)
+                line = {"what": what, "keys": keys, "name": name, **_rates([fixed[name], run(records)], records)}
+                bare = line if name == "bare" else bare
+                cores = 1 if name == "bare" else PARALLELISM
+                for rate, ratio, parts in (
+                    ("records_per_cpu_s", "cpu_ratio", 1),
+                    ("records_per_s", "core_ratio", cores),
+                ):
+                    if rate in line and rate in bare:
+                        line[ratio] = round(line[rate] / bare[rate] / parts, 2)
+                lines.append(line)
+                print(json.dumps(line), flush=True)
+    print(table(lines))
+
+
+def _run(given: argparse.Namespace, what: str, count: int, keys: int, name: str) -> tuple[float, float] | None:
+    with tempfile.TemporaryDirectory() as store:
+        return timed(contenders(what, count, keys, given.flink, store, given.epoch_records)[name], given.limit)
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """All runs as a table of Markdown."""
+    head = (
+        "what",
+        "keys",
+        "who",
+        "records per CPU s",
+        "of bare",
+        "records/s",
+        "of bare, per core",
+        "start s",
+        "start CPU s",
+    )
+    rows = [head, ("---",) * len(head)]
+    for line in lines:
+        if "failed" in line:
+            rows.append((line["what"], f"{line['keys']:,}", line["name"], "failed", *[""] * 5))
+            continue
+        rates = (f"{line['records_per_cpu_s']:,}", line.get("cpu_ratio"), f"{line['records_per_s']:,}")
+        fixed = (line.get("core_ratio"), line["fixed_s"], line["fixed_cpu_s"])
+        rows.append((line["what"], f"{line['keys']:,}", line["name"], *rates, *fixed))
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 def _rates(measured: list[Any], records: int) -> dict[str, Any]:

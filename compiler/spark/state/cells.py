@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -119,7 +120,7 @@ class _OneValue(Cells):
         self._older: dict[Any, Any] = {}
         self._frozen: dict[Any, bytes] = {}
         self._unsaved: set[Any] = set()
-        self._fresh: set[Any] = set()
+        self._fresh: list[Any] = []
         self._lent: set[Any] = set()
         self._all_here = self._is_all_here()
 
@@ -132,7 +133,7 @@ class _OneValue(Cells):
         slot = self._backend.slot
         cell = self._cache.get(slot, _MISSING)
         if cell is _MISSING:
-            cell = self._cache[slot] = self._load(slot)
+            cell = self._found(slot)
         if self._expiry is None or cell is None:
             return cell
         return self._read_expiring(slot, cell)
@@ -150,7 +151,7 @@ class _OneValue(Cells):
         if missing:
             if self._all_here and not self._frozen and not self._older:
                 cache.update(dict.fromkeys(missing))
-                self._fresh |= missing
+                self._fresh += missing
             else:
                 for slot in missing:
                     cache[slot] = self._load(slot)
@@ -160,10 +161,7 @@ class _OneValue(Cells):
     def snapshot(self, changes: Changes) -> None:
         cache, dirty = self._cache, self._dirty
         if self._fresh:
-            for slot in [slot for slot in self._fresh if cache[slot] is None]:
-                del cache[slot]  # there was nothing, and there is nothing
-                dirty.discard(slot)
-            self._fresh.clear()
+            self._drop_absent()
         self._unsaved |= dirty
         self._lent -= dirty
         if self._older:
@@ -176,24 +174,42 @@ class _OneValue(Cells):
             cache.pop(slot, None)
         self._lent.clear()
 
+    def _drop_absent(self) -> None:
+        """Forget the slots that had no value when the epoch began, and have none now."""
+        cache, dirty = self._cache, self._dirty
+        if NoneType in set(map(type, map(cache.__getitem__, dirty))):
+            for slot in set(self._fresh):
+                if cache.get(slot, _MISSING) is None:
+                    del cache[slot]
+                    dirty.discard(slot)
+        elif not self._all_here:
+            for slot in self._fresh:
+                if slot not in dirty:
+                    cache.pop(slot, None)
+        self._fresh.clear()
+
     def _snapshot_columns(self, changes: Changes) -> None:
-        backend, cache = self._backend, self._cache
-        gone = [slot for slot in self._dirty if cache[slot] is None]
-        for slots in (list(self._dirty.difference(gone)), gone):
-            if slots:
-                column = pa.nulls(len(slots), BYTES) if slots is gone else self._column(slots)
-                groups = pa.array(key_group_array(slots, backend.max_parallelism))
-                keys = backend.key_column(slots)
-                changes.columns.append(
-                    Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, column)
-                )
-        for slot in gone:
-            self._frozen.pop(slot, None)
+        slots = list(self._dirty)
+        cells = list(map(self._cache.__getitem__, slots))
+        if NoneType in set(map(type, cells)):
+            gone = [slot for slot, cell in zip(slots, cells, strict=True) if cell is None]
+            for slot in gone:
+                self._frozen.pop(slot, None)
+            self._log(gone, pa.nulls(len(gone), BYTES), changes)
+            slots = [slot for slot, cell in zip(slots, cells, strict=True) if cell is not None]
+            cells = [cell for cell in cells if cell is not None]
+        if slots:
+            self._log(slots, self._column(slots, cells), changes)
         self._dirty.clear()
 
-    def _column(self, slots: list[Any]) -> pa.Array:
+    def _log(self, slots: list[Any], values: pa.Array, changes: Changes) -> None:
+        backend = self._backend
+        groups = pa.array(key_group_array(slots, backend.max_parallelism))
+        keys = backend.key_column(slots)
+        changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, values))
+
+    def _column(self, slots: list[Any], cells: list[Any]) -> pa.Array:
         """The values of slots as their bytes; those that may be changed are frozen."""
-        cells = list(map(self._cache.__getitem__, slots))
         column = None if self._columns is None else self._columns(cells)
         if column is not None:
             if self._frozen:
@@ -228,11 +244,18 @@ class _OneValue(Cells):
         slot = self._backend.slot
         cell = self._cache.get(slot, _MISSING)
         if cell is _MISSING:
-            cell = self._cache[slot] = self._load(slot)
+            cell = self._found(slot)
+        return cell
+
+    def _found(self, slot: Any) -> Any:
+        """The cell of a slot that is not in the cache, which has it from now on; not that there is none, if that is quick."""
+        cell = self._load(slot)
+        if cell is not None or not self._all_here:
+            self._cache[slot] = cell
         return cell
 
     def _load(self, slot: Any) -> Any:
-        """The cell of a slot that is not in the cache."""
+        """The same, without a change of the cache."""
         cell = self._older.pop(slot, _MISSING) if self._older else _MISSING
         if cell is not _MISSING:
             return cell
@@ -240,7 +263,7 @@ class _OneValue(Cells):
         if data is None and not self._all_here:
             data = self._backend.memory.value(self.entry(slot))
         if data is None:
-            self._fresh.add(slot)
+            self._fresh.append(slot)
             return None
         timestamp, encoded = split_timestamp(data)
         value = self._decode(encoded)
@@ -339,15 +362,12 @@ class ValueCells(_OneValue, ValueState[Any]):
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
         if self._expiry is None:
-            find, put, mark, load = self._cache.get, self._cache.__setitem__, self._dirty.add, self._load
+            find, put, mark, found = self._cache.get, self._cache.__setitem__, self._dirty.add, self._found
 
             def value() -> Any:
                 slot = backend.slot
                 cell = find(slot, _MISSING)
-                if cell is _MISSING:
-                    cell = load(slot)
-                    put(slot, cell)
-                return cell
+                return found(slot) if cell is _MISSING else cell
 
             def update(value: Any) -> None:
                 slot = backend.slot

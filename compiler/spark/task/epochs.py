@@ -35,7 +35,16 @@ from compat.compiler.spark.task.stream_task import (
     subtask_name,
 )
 from compat.compiler.spark.task.work import WorkOfSubtask
-from compat.compiler.transformations.operators import BroadcastProcess, Collection, KeyedBroadcastProcess, Operator
+from compat.compiler.transformations.operators import (
+    BroadcastProcess,
+    Collection,
+    KeyedBroadcastProcess,
+    KeyedFilter,
+    KeyedFlatMap,
+    KeyedMap,
+    KeyedValues,
+    Operator,
+)
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog, as_run_of
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
@@ -343,7 +352,15 @@ def _stateful(task: TaskSpec) -> bool:
 
 
 def _keeps_state(spec: OperatorSpec, operator: Operator) -> bool:
-    return spec.key_type is not None or isinstance(operator, BroadcastProcess | KeyedBroadcastProcess)
+    if isinstance(operator, BroadcastProcess | KeyedBroadcastProcess):
+        return True
+    if isinstance(operator, _STATELESS) and not has_functions_to_keep(operator):
+        return False
+    return spec.key_type is not None
+
+
+_STATELESS = KeyedMap | KeyedFlatMap | KeyedFilter | KeyedValues
+"""The operators on keyed streams that have no state where their functions are plain ones, which cannot ask for it."""
 
 
 Ran = tuple[list[Buffer], TaskReport | TaskFailure]

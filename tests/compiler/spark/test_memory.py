@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from compat.compiler.configuration import parse_bytes
-from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
 from compat.compiler.errors import FlinkError
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import MANAGED_MEMORY, Memory, budget_of
 from compat.compiler.spark.state.timers import InternalTimers
+from compat.compiler.spark.task.epochs import stateful_vertices
 from compat.state.delta.replica import MemoryReplica, Position, entry_of
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.serializers import exactness_of, key_codec_of
@@ -138,6 +139,15 @@ def test_state_is_what_a_dict_would_hold(value_type: Any, make: Callable[[int], 
         assert [time for time, _, _ in fired] == sorted(time for each in model.values() for time in each["timers"])
 
 
+class Remembering(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last", PAIR))
+
+    def map(self, value: Any) -> Any:
+        self.last.update(value)
+        return value
+
+
 class Careless(KeyedProcessFunction):
     """Changes what it read, and does not say so but at every tenth record."""
 
@@ -233,6 +243,22 @@ def test_a_slot_shares_its_memory() -> None:
     options = {MANAGED_MEMORY: "1g", "taskmanager.numberOfTaskSlots": "2"}
     assert budget_of(options, 4) == (1 << 30) // 8
     assert budget_of({}, 1) == 512 << 20
+
+
+@pytest.mark.parametrize(
+    ("make", "stateful"),
+    [
+        (lambda keyed: keyed.map(len), False),
+        (lambda keyed: keyed.filter(bool), False),
+        (lambda keyed: keyed.map(Remembering()), True),
+        (lambda keyed: keyed.reduce(lambda a, b: a), True),
+    ],
+)
+def test_only_what_can_have_state_needs_a_process_of_its_own(cluster: Any, make: Any, stateful: bool) -> None:
+    env = cluster.environment(1)
+    make(env.from_collection([("a", 1)], PAIR).key_by(lambda p: p[0], Types.STRING())).print()
+    env.execute()
+    assert bool(stateful_vertices(cluster.last.master.plan)) is stateful
 
 
 def test_a_wrong_size_is_told_before_the_job_starts(cluster: Any) -> None:
