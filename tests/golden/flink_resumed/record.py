@@ -6,6 +6,7 @@ A case is program-mode-backend-format[-compressed][-p2]; OUT/CASE gets the savep
 it, sorted.
 """
 
+import hashlib
 import importlib
 import json
 import os
@@ -80,11 +81,16 @@ def stop(case, folder):
     return path
 
 
+def shortened(line):
+    """A line, or its beginning and a digest of all of it."""
+    return line if len(line) < 300 else f"{line[:100]}… {hashlib.sha256(line.encode()).hexdigest()[:32]}"
+
+
 def resume(case, path):
     program = importlib.import_module(case.split("-")[0])
     env = environment(case, path)
     with program.build(env, COUNT, lambda number: number).execute_and_collect(case) as results:
-        return sorted(map(str, results))
+        return sorted(shortened(str(result)) for result in results)
 
 
 def main(out, *cases):

@@ -110,6 +110,13 @@ def test_what_the_check_refuses_is_not_converted(tmp_path):
     assert not out.exists()
 
 
+def test_state_is_left_behind_where_that_is_allowed(tmp_path):
+    done, out = convert("small_uid_p2_canonical", tmp_path, ('.uid("count")', '.uid("other")'), options=["-n"])
+    assert done.returncode == 0, done.stderr
+    saved = saved_operators(SnapshotLog.open(out))
+    assert {one.name for one in saved.values() if one.stateful} == {"Source: n"}
+
+
 def test_values_that_are_not_of_the_declared_type_are_refused_by_name(tmp_path):
     done, out = convert(
         "small_uid_p2_canonical", tmp_path, ('Descriptor("count", Types.LONG())', 'Descriptor("count", Types.STRING())')
