@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from compat.compiler.datastream.served import without_inner_names
+from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.ours import is_machinery, namesake
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
@@ -201,6 +201,5 @@ def _own_traceback(error: Exception) -> str:
     """The traceback of an error without our own frames."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_machinery(frame.filename)]
     head = ["Traceback (most recent call last):\n"] if frames else []
-    said = "".join(traceback.format_exception_only(type(error), error))
-    said = without_inner_names(said) if isinstance(error, TypeError) else said
+    said = in_programs_words(error, "".join(traceback.format_exception_only(type(error), error)))
     return "".join([*head, *traceback.format_list(frames), said]).rstrip()

@@ -66,6 +66,7 @@ class SnapshotLog:
         self.place = place
         self._table = table
         self._epoch: tuple[int, int] | None = None
+        self._top: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, path: str | Path | Place) -> SnapshotLog:
@@ -119,7 +120,10 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+        """The highest epoch that was ever committed; read once for each version, which takes a while."""
+        if self._top is None or self._top[0] != self.version:
+            self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
+        return self._top[1]
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
