@@ -24,20 +24,16 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "programs"))
 COUNT, STOP, DELAY = 260, 120, 0.06
 CASES = [
+    "broadcast-process-hashmap-canonical",
+    "broadcast-thread-rocksdb-native",
+    "kinds-process-hashmap-native",
+    "sessions-process-hashmap-canonical",
     "states-process-hashmap-canonical",
+    "states-process-rocksdb-native",
+    "states-thread-hashmap-canonical-compressed-p2",
     "states-thread-hashmap-native",
     "windows-process-hashmap-canonical",
     "windows-thread-hashmap-native",
-    "states-process-rocksdb-native",
-    "kinds-process-hashmap-native",
-    "kinds-thread-rocksdb-canonical",
-    "broadcast-process-hashmap-canonical",
-    "broadcast-thread-rocksdb-native",
-    "states-process-hashmap-native-compressed",
-    "states-thread-hashmap-canonical-compressed-p2",
-    "sessions-process-hashmap-canonical",
-    "sessions-process-rocksdb-native",
-    "states-thread-rocksdb-native",
 ]
 
 
