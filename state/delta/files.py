@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 from compat.state.delta.errors import StoreError
 
@@ -75,6 +77,22 @@ def make_folder(path: str | Path) -> None:
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
         sync(path.parent)
+
+
+def named_files(path: str) -> set[str]:
+    """The data files that the commits of a table add or remove, as far back as they are kept: older versions need these.
+
+    Raises StoreError where a commit cannot be read.
+    """
+    found: set[str] = set()
+    try:
+        for commit in Path(path, "_delta_log").glob("*.json"):
+            for line in commit.read_text(encoding="utf-8").splitlines():
+                action = json.loads(line)
+                found.update(unquote(action[kind]["path"]) for kind in ("add", "remove") if kind in action)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"The store {path} cannot be read: {error}.") from error
+    return found
 
 
 def sync_commit(table: str, version: int) -> None:

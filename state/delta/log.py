@@ -27,7 +27,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import make_folder, prove_files, sync_commit
+from compat.state.delta.files import make_folder, named_files, prove_files, sync_commit
 from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
 
 EPOCH_TRANSACTION = "epoch"
@@ -103,7 +103,8 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+        with self._reading():
+            return self._table.transaction_version(EPOCH_TRANSACTION) or 0
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
@@ -192,7 +193,7 @@ class SnapshotLog:
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
 
     def clean(self, retained: int) -> None:
-        """Remove what none of the last ``retained`` checkpoints needs: data files, of failed attempts too, and commits."""
+        """Remove what none of the last ``retained`` checkpoints needs: data files that were replaced, and commits."""
         keep = sorted(int(entry["version"]) for entry in self.checkpoints()[: max(retained, 1)])
         try:
             self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
@@ -200,6 +201,23 @@ class SnapshotLog:
             self._remove_commits(keep[0] if keep else self.version)
         except (OSError, DeltaError) as error:
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def sweep(self) -> None:
+        """Remove data files that no commit names: attempts left them that failed. Not to be called while tasks write.
+
+        Raises StoreError.
+        """
+        with self._reading():
+            there = [name for name in os.listdir(self.path) if name.endswith(".parquet")]
+        if not there:
+            return
+        self.refresh()  # behind the look: what was committed until now has its name
+        named = {file.path for file in self.files()}
+        with self._reading():
+            named |= named_files(self.path)
+            for name in there:
+                if name not in named:
+                    os.unlink(os.path.join(self.path, name))
 
     def _remove_commits(self, oldest: int) -> None:
         """Remove what tells of versions before the oldest one, but for what that one is read from."""

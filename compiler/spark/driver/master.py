@@ -154,7 +154,7 @@ class JobMaster:
         self._cancelled: float | None = None
         self._since: float | None = None
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
-        self._started = time.time() if before is None else before.started
+        self._started = store.start_time(time.time()) if before is None else before.started
         self._next_timer: int | None = None
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
@@ -462,7 +462,14 @@ class JobMaster:
                 prove_output(operator.function, each.committables)
 
     def _sweep(self) -> None:
-        """Remove what attempts left that failed, or whose driver died: only what is still to be published counts."""
+        """Remove what attempts left that failed, or whose driver died: only what is still to be published counts.
+
+        A driver that was held to be dead removes nothing: what it does not know of is of the one that has the job now.
+        """
+        if self._is_behind():
+            return
+        with suppress(StoreError):
+            self.coordinator.log.sweep()
         pending = {
             path
             for each in self.coordinator.pending
@@ -475,6 +482,14 @@ class JobMaster:
                 if isinstance(committer, ProvingCommitter):
                     with suppress(OSError):
                         committer.sweep(self.job_id, self.coordinator.epoch, pending)
+
+    def _is_behind(self) -> bool:
+        """True where somebody else committed an epoch of the job since this driver did, or it cannot be told."""
+        try:
+            log = SnapshotLog.open(self.coordinator.log.path)
+            return log.epoch != self.coordinator.epoch or log.next_epoch != self.coordinator.log.next_epoch
+        except StoreError:
+            return True
 
     def _committer(self, operator_id: str) -> Committer | None:
         """What publishes the output of an operator."""

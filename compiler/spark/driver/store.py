@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import shutil
 import time
@@ -199,6 +200,10 @@ class JobStore:
     def jobs(self) -> list[JobEntry]:
         """All jobs whose entries can be read, the newest first."""
         return self._entries()[0]
+
+    def start_time(self, now: float) -> float:
+        """When a job starts that starts now: later than all that started before it, also where the clock was set back."""
+        return max([now, *(math.nextafter(entry.started, math.inf) for entry in self.jobs())])
 
     def _entries(self) -> tuple[list[JobEntry], list[Path]]:
         """The jobs, the newest first, and the directories whose entry is damaged."""

@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
-from compat.state.delta.files import make_folder, sync, sync_commit, why_not_local, without_scheme
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
+from compat.state.delta.errors import StoreError
+from compat.state.delta.files import make_folder, named_files, sync, sync_commit, why_not_local, without_scheme
 
 Settings = Mapping[str, Any]
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -97,6 +98,16 @@ class DeltaWriter:
         return name, os.path.getsize(path), table.num_rows, texts, schema.serialize().to_pybytes()
 
 
+def _files_of(path: str) -> list[str]:
+    """The data files of a table as it is now, if there is one: a checkpoint may have those whose commits are gone."""
+    from deltalake import DeltaTable
+
+    if not DeltaTable.is_deltatable(path):
+        return []
+    actions = DeltaTable(path).get_add_actions()
+    return [unquote(str(name)) for name in actions.column(actions.schema.names.index("path")).to_pylist()]
+
+
 class DeltaCommitter(ProvingCommitter):
     """Commits the files of an epoch, unless Delta's transaction id says that it was done before."""
 
@@ -104,11 +115,24 @@ class DeltaCommitter(ProvingCommitter):
         self._settings = settings
 
     def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
-        for folder, inside, names in os.walk(_path(self._settings)):
-            inside[:] = [name for name in inside if name != "_delta_log"]
-            for name in names:
-                if name.endswith(".parquet") and is_of_later_epoch(name, job_id, epoch):
-                    Path(folder, name).unlink(missing_ok=True)
+        from deltalake.exceptions import DeltaError
+
+        path = _path(self._settings)
+        kept = {os.path.relpath(file, path) for file in pending}
+        own = [
+            name
+            for file in Path(path).rglob("*.parquet")
+            if f"-{job_id}-" in file.name and (name := os.path.relpath(file, path)) not in kept
+        ]
+        if not own:
+            return
+        try:  # behind that look: what has been committed until now is not removed
+            named = {*named_files(path), *_files_of(path)}
+        except (DeltaError, StoreError):
+            return  # a table that cannot be read
+        for name in own:
+            if name not in named:
+                Path(path, name).unlink(missing_ok=True)
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
         return ((os.path.join(_path(self._settings), name), size) for name, size, *_ in committables)
