@@ -12,7 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import confluent_kafka
+import confluent_kafka.admin
+from confluent_kafka import KafkaError, KafkaException
+
 from compat.compiler.spark.connectors.files import sink as file_sink
+from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
+from compat.compiler.spark.connectors.kafka import sink as kafka_sink
+from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.driver import checkpoints, executor, master, restarts, runner
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import SparkExecutor
@@ -23,10 +30,11 @@ from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochRunner
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
+from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
-COMPACT_AFTER = 8
+COMPACT_AFTER = 6
 INLINE_ROWS = 2
 
 
@@ -79,13 +87,19 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World) -> Iterator[None]:
+def simulated(world: World, brokers: Brokers) -> Iterator[None]:
     """While this is entered, the execution takes all from the world."""
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
     sink_os = SimpleNamespace(**vars(os))
     sink_os.replace = _pointed(world, os.replace, "file published")
     replacements: list[tuple[Any, str, Any]] = [
         (uuid, "uuid4", world.uuid),
+        (confluent_kafka, "Producer", brokers.producer),
+        (confluent_kafka, "Consumer", brokers.consumer),
+        (confluent_kafka.admin, "AdminClient", brokers.admin),
+        (kafka_source, "time", clock),
+        (kafka_sink, "time", clock),
+        (kafka_cluster, "time", clock),
         (master, "time", clock),
         (restarts, "time", clock),
         (master, "Watch", _Nobody),
@@ -107,6 +121,7 @@ def simulated(world: World) -> Iterator[None]:
         (JobStore, "_held", lambda *_: False),
         (file_sink, "os", sink_os),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
+        (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
     ]
     patches = [patch.object(owner, name, new) for owner, name, new in replacements]
     for one in patches:
@@ -130,6 +145,25 @@ def _pointed(world: World, real: Callable[..., Any], where: str) -> Callable[...
     return call
 
 
+def _stands_still(world: World, real: Callable[[JobMaster], None]) -> Callable[[JobMaster], None]:
+    def sweep(self: JobMaster) -> None:
+        if not world.dying:  # who is killed tidies up nothing
+            world.paused("before it sweeps")
+            real(self)
+
+    return sweep
+
+
+def broker_point(world: World, where: str) -> None:
+    """A request to the brokers: whoever makes it may be killed, and a driver may get no answer."""
+    if world.dying:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))  # who is killed ends no transaction
+    if world.in_task:
+        world.task_point(f"brokers, {where}")
+        return
+    world.driver_point(f"brokers, {where}", KafkaException(KafkaError(KafkaError._TRANSPORT)))
+
+
 def _task_pointed(world: World, real: Callable[..., Any], where: str) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
         world.task_point(f"before {where}")
@@ -142,7 +176,7 @@ def _task_pointed(world: World, real: Callable[..., Any], where: str) -> Callabl
 
 def _stepped(world: World, real: Callable[[JobMaster], bool]) -> Callable[[JobMaster], bool]:
     def step(self: JobMaster) -> bool:
-        world.between()
+        world.between(self)
         return real(self)
 
     return step
