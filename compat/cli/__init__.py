@@ -20,6 +20,7 @@ _COMMANDS = {
     "inspect": ("compat.cli.inspect", "inspect"),
     "remap": ("compat.cli.remap", "remap"),
     "serve": ("compat.cli.serve", "serve"),
+    "webhook": ("compat.cli.webhook", "webhook"),
     "token": ("compat.cli.serve", "token"),
     "registry": ("compat.cli.registry", "registry"),
     "push": ("compat.cli.push", "push"),

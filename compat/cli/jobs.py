@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from compat.cli.options import local_path, store_option
+from compat.cli.options import place, store_option
 from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
 
 @click.command("savepoint")
 @click.argument("job_id")
-@click.argument("path", required=False, callback=local_path)
+@click.argument("path", required=False, callback=place)
 @store_option
 def savepoint(job_id: str, path: str | None, store: str) -> None:
     """Write a savepoint of a running job; its path is printed.
@@ -70,7 +70,7 @@ def savepoint(job_id: str, path: str | None, store: str) -> None:
 
 @click.command("stop")
 @click.argument("job_id")
-@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=local_path, help="Where the savepoint goes.")
+@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=place, help="Where the savepoint goes.")
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
 def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -106,7 +106,7 @@ async def _gone(request: Request) -> None:
 
 def answer(value: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    return raw(json.dumps(value, ensure_ascii=False).encode(), status)
+    return raw(msgspec.json.encode(value), status)
 
 
 def raw(text: bytes, status: int = 200) -> Response:

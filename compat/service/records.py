@@ -40,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version of a job: the ``number``-th that was pushed, from 1."""
+    """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image."""
 
     id: int
     job: str
@@ -50,6 +50,7 @@ class Version:
     author: str | None
     pushed_by: str
     pushed_at: float
+    image: str | None = None
 
     @property
     def label(self) -> str:
@@ -219,6 +220,7 @@ def version_json(version: Version) -> dict[str, Any]:
         "author": version.author,
         "pushed_by": version.pushed_by,
         "pushed_at": moment(version.pushed_at),
+        "image": version.image,
         "plan": plan_json(version.plan),
     }
 

@@ -21,6 +21,9 @@ JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
 """Allowed names of jobs: they stand in addresses, file names and logs."""
 
 SAVEPOINT_ID = r"^[0-9a-f]{32}$"
+IMAGE = r"^(?:[^\s@]+@)?sha256:[0-9a-f]{64}$"
+"""A container image by its digest, with or without where it is kept."""
+
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
 MOST_ACCEPTED = 10_000
@@ -29,6 +32,7 @@ _DEEPEST = 8
 
 _JOB_NAME = re.compile(JOB_NAME)
 _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
+_IMAGE = re.compile(IMAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +65,12 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRequest:
-    """Register ``plan`` as a version."""
+    """Register ``plan`` as a version; ``image`` is the digest of the container image that holds the program."""
 
     plan: bytes
     commit: str | None
     author: str | None
+    image: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +133,21 @@ def may_ask(request: CheckRequest, role: Role) -> None:
 
 def push_request(body: bytes) -> PushRequest:
     """The request to register a version. Raises RefusedBody."""
-    fields = _Fields(_read(body, "", ("plan",)), "", ("plan", "commit", "author"))
-    return PushRequest(plan=fields.raw("plan"), commit=fields.text("commit"), author=fields.text("author"))
+    fields = _Fields(_read(body, "", ("plan",)), "", ("plan", "commit", "author", "image"))
+    image = fields.text("image")
+    return PushRequest(
+        plan=fields.raw("plan"),
+        commit=fields.text("commit"),
+        author=fields.text("author"),
+        image=None if image is None else image_digest(image),
+    )
+
+
+def image_digest(text: str) -> str:
+    """The digest of an image that is named by it. Raises RefusedBody for what may stand for another image tomorrow."""
+    if not _IMAGE.fullmatch(text):
+        raise RefusedBody("An image is named by its digest, REPOSITORY@sha256:…; a tag may move.", "image")
+    return text.rpartition("@")[2]
 
 
 def promote_request(body: bytes) -> PromoteRequest:

@@ -16,7 +16,6 @@ import confluent_kafka
 import confluent_kafka.admin
 from confluent_kafka import KafkaError, KafkaException
 
-from compat.compiler.spark.connectors.files import sink as file_sink
 from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
@@ -26,16 +25,19 @@ from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.state import memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochRunner
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
+from compat.state.stores.local import LocalFiles
 from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
 COMPACT_AFTER = 6
 INLINE_ROWS = 2
+SAVE_AFTER = 6
 
 
 class SimulatedExecutor(SparkExecutor):
@@ -72,8 +74,13 @@ class _Thread:
 class _Nobody:
     """Looks after nothing; holds nothing."""
 
+    lost = False
+
     def __init__(self, *_: Any) -> None:
         """Takes anything."""
+
+    def prove(self) -> None:
+        """It is held."""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -87,11 +94,12 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World, brokers: Brokers) -> Iterator[None]:
-    """While this is entered, the execution takes all from the world."""
+def simulated(world: World, brokers: Brokers, *, leases: bool) -> Iterator[None]:
+    """While this is entered, the execution takes all from the world.
+
+    With ``leases`` the store is as one without locks, whose lease is up when another driver takes the job over.
+    """
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
-    sink_os = SimpleNamespace(**vars(os))
-    sink_os.replace = _pointed(world, os.replace, "file published")
     replacements: list[tuple[Any, str, Any]] = [
         (uuid, "uuid4", world.uuid),
         (confluent_kafka, "Producer", brokers.producer),
@@ -111,6 +119,8 @@ def simulated(world: World, brokers: Brokers) -> Iterator[None]:
         (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
         (epochs, "INLINE_ROWS", INLINE_ROWS),
         (epochs, "write_table", _task_pointed(world, epochs.write_table, "rows written")),
+        (memory, "SAVE_AFTER", SAVE_AFTER),
+        (memory, "_FOLDED", 1),
         (checkpoints, "COMPACT_AFTER", COMPACT_AFTER),
         (SnapshotLog, "_write", _pointed(world, SnapshotLog._write, "commit")),
         (SnapshotLog, "clean", _pointed(world, SnapshotLog.clean, "clean")),
@@ -118,11 +128,13 @@ def simulated(world: World, brokers: Brokers) -> Iterator[None]:
         (CheckpointCoordinator, "restore", _pointed(world, CheckpointCoordinator.restore, "restore")),
         (JobStore, "_put", staticmethod(_pointed(world, JobStore._put, "entry"))),
         (JobStore, "lock", _Nobody),
-        (JobStore, "_held", lambda *_: False),
-        (file_sink, "os", sink_os),
+        (JobStore, "_held", lambda *_, **__: False),
+        (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
         (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
     ]
+    if leases:
+        replacements.append((JobMaster, "_take_over", _fenced(JobMaster._take_over)))
     patches = [patch.object(owner, name, new) for owner, name, new in replacements]
     for one in patches:
         one.start()
@@ -143,6 +155,15 @@ def _pointed(world: World, real: Callable[..., Any], where: str) -> Callable[...
         return result
 
     return call
+
+
+def _fenced(real: Callable[[JobMaster, Any], None]) -> Callable[[JobMaster, Any], None]:
+    def take_over(self: JobMaster, restoration: Any) -> None:
+        if self._before is not None:
+            SnapshotLog.create(self.store.state(self.job_id)).fence()
+        real(self, restoration)
+
+    return take_over
 
 
 def _stands_still(world: World, real: Callable[[JobMaster], None]) -> Callable[[JobMaster], None]:

@@ -17,12 +17,12 @@ from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.connectors.kafka.sink import TransactionCommitter
-from compat.compiler.spark.driver import restore, runner
+from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.master import JobMaster
-from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.published import Written
 from compat.state.delta import log
@@ -38,6 +38,7 @@ _groups = epochs.key_groups_of_subtask
 _import = restore.import_snapshot
 _consumer_settings = kafka_source.consumer_settings
 _publish_transaction = TransactionCommitter._publish
+_save = Memory.save
 
 
 def _restore_without_output(self: CheckpointCoordinator, *, exact: bool) -> None:
@@ -53,19 +54,16 @@ def _commit_behind_the_output(self: CheckpointCoordinator, epoch: int, token: st
     _commit(self, epoch, token, reports, records)
 
 
-def _run_of_any_results(self: SparkRunner, spec: Any) -> Any:
-    try:
-        parcels = self._job(epochs.sealed(spec)).collect()
-    except Exception as error:
-        raise epochs.EpochLost(str(error)) from error
-    return [epochs.opened(parcel) for parcel in parcels if not isinstance(parcel, runner._Runs)]
-
-
 def _follow_anything(replica: Any, wanted: Any, *rest: Any) -> str:
     if replica.position is None or replica.position.epoch < 1:
         return str(_follow(replica, wanted, *rest))
     replica.apply({}, replica.position, wanted)
     return "current"
+
+
+def _save_nothing(self: Memory, position: Any) -> None:
+    self._entries.clear()
+    _save(self, position)
 
 
 def _publish_copies(self: FileCommitter, committables: list[Any], transaction: tuple[str, int]) -> None:
@@ -133,11 +131,13 @@ MUTATIONS: dict[str, list[Patch]] = {
     "nothing is swept": [(FileCommitter, "sweep", _nothing)],
     "nothing of the state is swept": [(SnapshotLog, "sweep", _nothing)],
     "sources start over after a crash": [(SourceCoordinator, "restore", _nothing)],
-    "an epoch is made of two runs of a task": [(SparkRunner, "run", _run_of_any_results)],
+    "what tasks sent is not held against what arrived": [(epochs, "why_not_whole", _nothing)],
     "runs of a task are not told apart, and see what came later": [
         (epochs, "as_run_of", lambda token, run: token),
         (epochs, "SnapshotLog", SimpleNamespace(open=lambda path, version=None: SnapshotLog.open(path))),
     ],
+    "memory is used wherever it stands": [(epochs, "_goes_on", lambda *_: True)],
+    "a replica is said to have what is only in memory": [(Memory, "save", _save_nothing)],
     "replicas are believed wherever they stand": [(epochs, "follow", _follow_anything)],
     "key groups are those of another parallelism": [
         (epochs, "key_groups_of_subtask", lambda most, parallelism, subtask: _groups(most, parallelism + 1, subtask))
@@ -148,6 +148,7 @@ MUTATIONS: dict[str, list[Patch]] = {
     "Kafka is not told which epochs it has": [(TransactionCommitter, "_publish", _publish_without_a_mark)],
     "an epoch is produced in several transactions": [(TransactionCommitter, "_publish", _publish_in_parts)],
     "what is not committed is read from Kafka": [(kafka_source, "consumer_settings", _uncommitted_settings)],
+    "a driver that takes a job over fences nobody": [(SnapshotLog, "fence", _nothing)],
     "a driver that was held to be dead sweeps": [(JobMaster, "_is_behind", lambda self: False)],
 }
 """What is replaced by what."""

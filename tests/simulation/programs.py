@@ -22,6 +22,7 @@ from compat.compiler.datastream.connectors.kafka_source import KafkaSource
 from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction, ProcessWindowFunction
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.datastream.window import TumblingEventTimeWindows
+from compat.compiler.spark.state.memory import MANAGED_MEMORY
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from compat.state.types import Types
 from tests.simulation.doubles.kafka import Brokers
@@ -51,7 +52,10 @@ class Job(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The job of a schedule; with ``rescaled`` it is stopped at epoch ``stop`` and goes on with that parallelism."""
+    """The job of a schedule; with ``rescaled`` it is stopped at epoch ``stop`` and goes on with that parallelism.
+
+    With ``tight`` memory is too small for any state.
+    """
 
     job: Job
     records: int
@@ -60,6 +64,7 @@ class Shape:
     table: bool
     rescaled: int | None
     stop: int
+    tight: bool
 
 
 class Scatter(MapFunction):
@@ -121,7 +126,7 @@ def build(env: StreamExecutionEnvironment, shape: Shape, folder: Path) -> None:
     """Build the program of a schedule in an environment."""
     env.enable_checkpointing(100)
     env.set_max_parallelism(8)
-    env.configure(_restarts())
+    env.configure(_settings(shape))
     if shape.job is Job.TOPICS:
         texts = env.from_source(_topic(), WatermarkStrategy.no_watermarks(), "topic").uid("numbers")
         numbers = texts.map(int, Types.INT())
@@ -190,8 +195,10 @@ def _files(folder: Path) -> FileSink:
     return files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
 
 
-def _restarts() -> Configuration:
+def _settings(shape: Shape) -> Configuration:
     configuration = Configuration()
+    if shape.tight:
+        configuration.set_string(MANAGED_MEMORY, "0 b")
     configuration.set_string("restart-strategy.type", "fixed-delay")
     configuration.set_string("restart-strategy.fixed-delay.attempts", "100")
     configuration.set_string("restart-strategy.fixed-delay.delay", "1 ms")

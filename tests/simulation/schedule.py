@@ -78,6 +78,7 @@ class Schedule:
             table=job is Job.COUNTS and draw.random() < 0.2,
             rescaled=draw.choice((None, None, 1, 2, 3)),
             stop=draw.randrange(1, 6),
+            tight=seed % 3 == 0,
         )
         self.folder = folder
         self.store = JobStore(folder / "store")
@@ -87,6 +88,7 @@ class Schedule:
         self._finished = False
         self._savepoint: str | None = None
         self.world.between = self._between
+        self._pauses = pauses
         if pauses:
             self.world.paused = self._paused
 
@@ -94,7 +96,7 @@ class Schedule:
         """Run to the end, starting the driver as often as it is missing."""
         if self.shape.job is Job.TOPICS:
             fill(self.brokers, self.shape)
-        with simulated(self.world, self.brokers), _current(self.world):
+        with simulated(self.world, self.brokers, leases=self._pauses), _current(self.world):
             while not self._finished and self.starts < STARTS:
                 self._driver()
             left = [file.name for file in (*self.folder.glob("files/.*.inprogress"), *self._unnamed())]

@@ -15,7 +15,7 @@ from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.schema import components
 from compat.service.context import raw
 from compat.service.records import Action
-from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
+from compat.service.requests import IMAGE, JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
 
 Json = dict[str, Any]
 
@@ -209,6 +209,7 @@ def _schemas() -> dict[str, Json]:
             author=text,
             pushed_by=_TEXT,
             pushed_at=moment,
+            image=text,
             plan=_reference("PlanInfo"),
         ),
         "Promotion": _object(
@@ -310,7 +311,13 @@ def _schemas() -> dict[str, Json]:
             commit=label,
             author=label,
         ),
-        "PushRequest": _exactly(["plan"], plan=_reference("Plan"), commit=label, author=label),
+        "PushRequest": _exactly(
+            ["plan"],
+            plan=_reference("Plan"),
+            commit=label,
+            author=label,
+            image=_or_null({"type": "string", "pattern": IMAGE, "maxLength": LONGEST_LABEL}),
+        ),
         "PromoteRequest": _exactly([], version=_or_null(_NUMBER), force={"type": "boolean"}, reason=label),
     }
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, assert_never
 
 from compat.compiler.configuration import parse_duration
@@ -26,6 +24,7 @@ from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
+from compat.compiler.spark.driver.lease import Lease, LeaseLost, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
@@ -47,8 +46,8 @@ from compat.compiler.spark.task.published import Collected, Printed, SentBack, W
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import without_scheme
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import Place
 
 _RETAINED = "execution.checkpointing.num-retained"
 _ENTRY_SECONDS = 1.0
@@ -149,8 +148,8 @@ class JobMaster:
         self._restored: dict[str, Any] | None = None
         self._drain = False
         self._stopping: list[Any] = []
-        self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
-        self._cancels: list[Path] = []
+        self._asked: deque[tuple[Place, dict[str, Any]]] = deque()
+        self._cancels: list[Place] = []
         self._cancelled: float | None = None
         self._since: float | None = None
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
@@ -159,7 +158,7 @@ class JobMaster:
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
         self._rests = 0.0
-        self._lock: Any = None
+        self._lock: Lease
         self._specs = {spec.id: spec for _, spec in plan.operators()}
         self.measured = Measured(plan)
         self.executions = Executions(plan.execution_graph)
@@ -192,8 +191,10 @@ class JobMaster:
         """Open the store, with what is restored in it."""
         folder = checkpoint_directory(self.plan.options)
         if folder and self._before is None:
-            self.store.place_state(self.job_id, without_scheme(folder))
+            self.store.place_state(self.job_id, folder)
         log = SnapshotLog.create(self.store.state(self.job_id))
+        if self._before is not None and not self.store.root.local:
+            log.fence()  # the driver before may but have slept
         if restoration is not None:
             restoration.into(log)
             self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
@@ -231,6 +232,9 @@ class JobMaster:
             self._loop()
         except _Abandoned:
             pass
+        except LeaseLost as error:
+            self._tell("failed", error=str(error))  # whoever drives the job now writes down what becomes of it
+            raise
         except Exception as error:
             if not self.abandoned:
                 self._end(JobStatus.FAILED, str(error))
@@ -243,8 +247,10 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
-                shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
-            self._lock.close()
+                with suppress(OSError):
+                    (self.store.directory(self.job_id) / "shipped").remove()
+            with suppress(OSError):  # it ends by itself
+                self._lock.close()
         return self.status
 
     def cancel(self) -> None:
@@ -271,6 +277,8 @@ class JobMaster:
             failure = None
             try:
                 over = self._step()
+            except LeaseLost:
+                raise
             except (StoreError, SourceFailure, EpochLost, _Failed) as error:
                 failure = _failure_of(error)
             if failure is not None:  # behind the handler, so that what failed is not kept
@@ -411,6 +419,7 @@ class JobMaster:
         )
         records = sum(report.records for report in reports if report.source is not None)
         self._prove(reports)
+        self._lock.prove()
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self._losses = 0
@@ -534,11 +543,18 @@ class JobMaster:
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
-        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up."""
+        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
+
+        Raises LeaseLost where it failed because somebody else drives the job by now.
+        """
+        with suppress(StoreUnsure):
+            self._lock.prove()
         while self._cancelled is None:
             self._wait_to_restart(failure)
             try:
                 self._take_up()
+            except LeaseLost:
+                raise
             except Exception as error:
                 failure = _failure_of(error)
                 continue
@@ -578,7 +594,8 @@ class JobMaster:
         return self._strategy.next_delay()
 
     def _take_up(self) -> None:
-        """Take up where the last commit is."""
+        """Take up where the last commit is, unless somebody else has. Raises LeaseLost."""
+        self._lock.prove()
         log = SnapshotLog.open(self.coordinator.log.path)
         coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         coordinator.restore(exact=True)
@@ -627,6 +644,8 @@ class JobMaster:
             vertices=self.executions.summary(),
         )
         self._written = time.monotonic()
+        if self._lock.lost:
+            return  # whoever drives the job now writes down how it is
         try:
             self.store.write(replace(entry, **changes))
         except OSError as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,14 +15,15 @@ from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STA
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored
+from compat.compiler.spark.driver.store import state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
-from compat.state.delta.files import local_path
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
+from compat.state.stores.places import Place, place_of
 
 
 class RestoreRefused(Exception):
@@ -161,8 +161,8 @@ def _lost_text(operator: SavedOperator) -> str:
 class Snapshot:
     """A snapshot in a directory: a savepoint, or a checkpoint of a job in a store."""
 
-    directory: Path
-    table: Path
+    directory: Place
+    table: Place
     epoch: int | None
 
     @property
@@ -177,8 +177,13 @@ class Snapshot:
 
     def plan(self) -> dict[str, Any] | None:
         """The plan of the program that wrote it, where it was kept."""
-        file = self.directory / PLAN
-        return json.loads(file.read_text()) if file.exists() else None
+        try:
+            found: dict[str, Any] = json.loads((self.directory / PLAN).read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"{self.directory / PLAN} cannot be read: {error}.") from error
+        return found
 
 
 def find_snapshot(path: str) -> Snapshot:
@@ -188,11 +193,19 @@ def find_snapshot(path: str) -> Snapshot:
     """
     text, at, epoch = path.rpartition("@")
     text, number = (text, int(epoch)) if at and epoch.isdigit() else (path, None)
-    directory = local_path(text, "The snapshot")
+    directory = place_of(text, "The snapshot")
+    try:
+        return _found(text, directory, number)
+    except OSError as error:
+        raise StoreError(f"The snapshot {text} cannot be read: {error}.") from error
+
+
+def _found(text: str, directory: Place, number: int | None) -> Snapshot:
     if directory.name == METADATA:
         directory = directory.parent
-    if (directory / "state" / "_delta_log").exists():
-        return Snapshot(directory, directory / "state", number)
+    state = state_of(directory)
+    if (state / "_delta_log").exists():
+        return Snapshot(directory, state, number)
     if (directory / "_delta_log").exists():
         of_job = directory.name == "state" and any((directory.parent / name).exists() for name in ("job.json", PLAN))
         found = Snapshot(directory.parent if of_job else directory, directory, number)
@@ -261,6 +274,9 @@ def _migrations(
 
 def give_up(snapshot: Snapshot) -> None:
     """Remove a snapshot that a job claimed and needs no longer."""
-    if snapshot.table.is_symlink():
-        shutil.rmtree(snapshot.table.resolve().parent, ignore_errors=True)
-    shutil.rmtree(snapshot.directory, ignore_errors=True)
+    table, directory = snapshot.table, snapshot.directory
+    if table.local and os.path.islink(table):
+        place_of(os.path.realpath(table)).parent.remove()
+    elif table.system != directory.system:
+        table.parent.remove()
+    directory.remove()

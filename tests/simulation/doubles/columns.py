@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -51,9 +51,9 @@ class ColumnFile:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Nothing is held open."""
 
-    def read(self) -> pa.Table:
-        """The columns."""
-        return self.table
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All columns, or some."""
+        return self.table if columns is None else self.table.select(list(columns))
 
     @property
     def num_row_groups(self) -> int:

@@ -141,7 +141,7 @@ class Table:
 
     tables: Tables
 
-    def __init__(self, path: str, version: int | None = None) -> None:
+    def __init__(self, path: str, version: int | None = None, storage_options: Any = None) -> None:
         self._path = os.path.abspath(path)
         newest = self.tables.newest(self._path)
         if newest < 0:
@@ -152,7 +152,7 @@ class Table:
         self._base = self.tables.base(self._path, self._now.version)
 
     @classmethod
-    def is_deltatable(cls, path: str) -> bool:
+    def is_deltatable(cls, path: str, storage_options: Any = None) -> bool:
         """True where there is one."""
         return cls.tables.newest(os.path.abspath(path)) >= 0
 
@@ -164,6 +164,7 @@ class Table:
         mode: str = "error",
         configuration: Mapping[str, str] | None = None,
         partition_by: Sequence[str] | None = None,
+        storage_options: Any = None,
     ) -> Table:
         """A new table."""
         assert mode == "ignore"
