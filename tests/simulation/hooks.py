@@ -66,6 +66,7 @@ class _Thread:
 class _Nobody:
     """Looks after nothing; holds nothing."""
 
+    token = 0
     lost = False
 
     def __init__(self, *_: Any) -> None:

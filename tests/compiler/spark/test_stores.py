@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -355,6 +356,20 @@ def test_a_store_that_cannot_be_had_is_refused(s3: str, tmp_path: Path, place: s
     assert re.search(told, said)
     assert "secret" not in said
     assert "ran" not in said
+
+
+@pytest.mark.parametrize("command", [list_jobs, cancel, discard])
+def test_commands_say_why_a_store_cannot_be_had(s3: str, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = [] if command is list_jobs else ["1a2b"]
+    outcome = CliRunner().invoke(command, [*job, "--store", "s3://no-such-bucket/x"])
+    assert outcome.exit_code == 2
+    assert "The store s3://no-such-bucket/x cannot be read: there is no bucket s3://no-such-bucket" in outcome.output
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    forget_buckets()
+    outcome = CliRunner().invoke(command, [*job, "--store", "s3://bucket/x"])
+    assert outcome.exit_code == 2
+    assert "pip install 'stream-compat[stores]'" in outcome.output
+    forget_buckets()
 
 
 def test_a_storage_without_conditional_puts_is_refused(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
