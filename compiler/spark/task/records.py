@@ -66,12 +66,15 @@ class _TupleForm:
 
     def have_it(self, values: list[Any]) -> bool:
         """True if all values have the form."""
-        count = len(self._forms)
-        return (
-            {tuple}.issuperset(map(type, values))
-            and {count}.issuperset(map(len, values))
-            and all(form.have_it(list(map(field, values))) for field, form in self._columns)
-        )
+        if not {tuple}.issuperset(map(type, values)):
+            return False
+        try:
+            for field, form in self._columns:
+                if not form.have_it(list(map(field, values))):
+                    return False
+        except IndexError:
+            return False
+        return True
 
     def convert(self, value: Any) -> Any:
         """Any value in the form."""
