@@ -272,15 +272,21 @@ class JobMaster:
     def _give_way(self, error: Superseded) -> None:
         """Do nothing more: another process has the job, and says what becomes of it.
 
-        If it has ended the job already, it cannot remove what this one wrote behind its back.
+        If it has ended the job already, this one tidies up what it wrote behind its back: nobody else will.
         """
         self.superseded = True
         self._tell("superseded", error=str(error))
-        entry = self.store.read(self.job_id)
-        if entry is not None and entry.over:
-            with suppress(StoreError):
-                self._follow(SnapshotLog.open(self.coordinator.log.path))
-                self._sweep()
+        with suppress(StoreError, OSError):
+            log = SnapshotLog.open(self.coordinator.log.path)
+            ended = log.ended
+            if ended is None or ended.status == JobStatus.FAILED.value:
+                return
+            self._follow(log)
+            self._sweep()
+            entry = self.store.read(self.job_id)
+            if entry is not None and not entry.over:
+                end = replace(entry, status=ended.status, stopped_with=ended.savepoint, epoch=log.epoch)
+                self.store.write(replace(end, ended=time.time()))
 
     def cancel(self) -> None:
         """End the job, without a savepoint: after the present epoch if that takes moments only."""
@@ -654,7 +660,7 @@ class JobMaster:
         self._write()
 
     def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
-        if self.options.assigned is not None:
+        if self._lock.token:
             self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
             self.status = next_job_status(self.status, JobStatus.FAILING)
