@@ -25,6 +25,8 @@ _COMMANDS = {
     "registry": ("compat.cli.registry", "registry"),
     "push": ("compat.cli.push", "push"),
     "promote": ("compat.cli.promote", "promote"),
+    "accepted": ("compat.cli.accepted", "accepted"),
+    "withdraw": ("compat.cli.accepted", "withdraw"),
     "demo": ("compat.cli.demo", "demo"),
     "run": ("compat.cli.run", "run"),
     "list": ("compat.cli.jobs", "list_jobs"),

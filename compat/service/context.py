@@ -29,7 +29,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class Service:
     """The parts of a running service; ``app.state.service``. ``pages`` are those that never change, by what they show;
-    ``underway`` are those that are being made.
+    ``underway`` are those that are being made, one after the other those for which no process is needed (``turn``).
     """
 
     settings: ServiceSettings
@@ -39,6 +39,7 @@ class Service:
     decisions: Decisions
     pages: Kept[str]
     underway: dict[Hashable, asyncio.Future[str]] = field(default_factory=dict)
+    turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     ready: bool = False
 
 
@@ -74,11 +75,18 @@ async def work(
 
 
 async def page_of(
-    request: Request, key: Hashable, function: Callable[..., str], *arguments: Any, size: int, kept: bool = True
+    request: Request,
+    key: Hashable,
+    function: Callable[..., str],
+    *arguments: Any,
+    size: int,
+    kept: bool = True,
+    here: bool = False,
 ) -> str:
     """A page that ``function`` makes in a process for work of that size: once, however many ask for it meanwhile.
 
-    It is ``kept`` for the next, unless what it shows may change. Raises what :meth:`~compat.service.pool.Pools.run` does.
+    It is ``kept`` for the next, unless what it shows may change. What takes little is made ``here``, in a thread, one after
+    the other: it waits behind no check. Raises what :meth:`~compat.service.pool.Pools.run` does.
     """
     parts = service(request)
     known = parts.pages.get(key)
@@ -86,7 +94,12 @@ async def page_of(
         return known
     making = parts.underway.get(key)
     if making is None:
-        making = asyncio.ensure_future(parts.pools.run(function, *arguments, size=size, client=client_of(request)))
+        made = (
+            _in_turn(parts, function, *arguments)
+            if here
+            else parts.pools.run(function, *arguments, size=size, client=client_of(request))
+        )
+        making = asyncio.ensure_future(made)
         parts.underway[key] = making
         making.add_done_callback(lambda _: parts.underway.pop(key, None))
         making.add_done_callback(
@@ -96,6 +109,11 @@ async def page_of(
     if kept:
         parts.pages.put(key, page, len(page))
     return page
+
+
+async def _in_turn(parts: Service, function: Callable[..., str], *arguments: Any) -> str:
+    async with parts.turn:
+        return await blocking(function, *arguments)
 
 
 async def _gone(request: Request) -> None:

@@ -70,6 +70,16 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StandingAcceptance:
+    """A finding that is let pass until that is withdrawn: between which plans, by digest, and since when."""
+
+    acceptance: Acceptance
+    old_plan: str
+    new_plan: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
     """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced.
 
@@ -174,6 +184,7 @@ class Action(StrEnum):
     PROMOTE = "promote"
     FORCE = "force"
     ACCEPT = "accept"
+    WITHDRAW = "withdraw"
     CREATE_TOKEN = "create token"
     REVOKE_TOKEN = "revoke token"
     IMPORT = "import"
@@ -242,6 +253,12 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
 def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
     """What was let pass as the API gives it."""
     return asdict(accepted)
+
+
+def standing_json(standing: StandingAcceptance) -> dict[str, Any]:
+    """What is let pass, between which plans, as the API gives it."""
+    plans = {"old_plan": standing.old_plan, "new_plan": standing.new_plan}
+    return {**acceptance_json(standing.acceptance), **plans, "at": moment(standing.at)}
 
 
 def audit_json(entry: AuditEntry) -> dict[str, Any]:

@@ -82,6 +82,16 @@ class PromoteRequest:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawRequest:
+    """Let a finding pass no more, between the plans that are named, or any; ``reason`` is kept."""
+
+    fingerprint: str
+    reason: str
+    old_plan: str | None
+    new_plan: str | None
+
+
 class RoleNeeded(Exception):
     """A request that takes a higher role."""
 
@@ -159,6 +169,19 @@ def promote_request(body: bytes) -> PromoteRequest:
     if request.force and not (request.reason or "").strip():
         raise RefusedBody("A forced promotion needs a reason, which is kept.", "reason")
     return request
+
+
+def withdraw_request(body: bytes) -> WithdrawRequest:
+    """The request to withdraw what was accepted. Raises RefusedBody."""
+    fields = _Fields(read_json(body, _DEEPEST), "", ("fingerprint", "reason", "old_plan", "new_plan"))
+    fingerprint, reason = fields.text("fingerprint"), fields.text("reason")
+    if not fingerprint:
+        raise RefusedBody("Name the finding by its fingerprint.", "fingerprint")
+    if not (reason or "").strip():
+        raise RefusedBody("A withdrawal needs a reason, which is kept.", "reason")
+    assert reason is not None
+    plans = {name: fields.text(name) for name in ("old_plan", "new_plan")}
+    return WithdrawRequest(fingerprint=fingerprint, reason=reason, **plans)
 
 
 def _read(text: bytes | Raw | None, where: str, apart: tuple[str, ...]) -> dict[str, Any]:

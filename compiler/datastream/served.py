@@ -26,6 +26,9 @@ _ROOTS = {"pyflink.common": f"{_OURS}.common", "pyflink.datastream": _OURS, "pyf
 _STATE = "compat.state."
 _VALUES = frozenset({"compat.state.rows", "compat.state.time"})
 """Modules of the classes whose values are in the bytes of state, and of keys."""
+_MODULES = ((f"{_OURS}.common", "pyflink.common"), (_OURS, "pyflink.datastream"))
+_OUR_PATH = re.compile(rf" \([^()]*{os.sep}compat{os.sep}compiler{os.sep}[^()]*\)")
+_INNER_MODULE = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
 _CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
 _ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
@@ -138,8 +141,17 @@ def served() -> None:
         serve()
 
 
-def without_inner_names(message: str) -> str:
-    """What Python says of a wrong call, without the names of classes that only we have: the method's alone is left."""
+def in_programs_words(error: BaseException, message: str) -> str:
+    """What Python says of an error, by the names that a program knows: PyFlink's modules, and none of what only we have."""
+    message = _OUR_PATH.sub("", message)
+    for behind, module in _MODULES:
+        message = message.replace(behind, module)
+    message = _INNER_MODULE.sub(r"\1", message)
+    return _without_inner_classes(message) if isinstance(error, TypeError) else message
+
+
+def _without_inner_classes(message: str) -> str:
+    """What is said of a wrong call: of a method of a class that only we have, the method's name alone."""
     modules = [module for name, module in list(sys.modules.items()) if name.startswith(f"{_OURS}.")]
     inner = {
         name

@@ -12,6 +12,10 @@ class StoreError(Exception):
     """
 
 
+class Superseded(StoreError):
+    """Another process leads the job now: this one commits nothing more, and has nothing to do for it any longer."""
+
+
 _COLOURS = re.compile(r"\x1b\[\d*m|↳")
 
 

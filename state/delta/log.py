@@ -22,10 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from compat.state.delta.errors import StoreError, in_one_line, unwritable
+from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
 from compat.state.delta.files import named_files, parquet_source, prove_files, sync_commit
 from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
 from compat.state.stores.local import make_folder
@@ -33,10 +33,12 @@ from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
 
 EPOCH_TRANSACTION = "epoch"
+LEADER_TRANSACTION = "leader"
 _T = TypeVar("_T")
 _RESTORE = "RESTORE"
-_FENCES = 5
-_TOLD = ("token", "records", "runs", "floor")
+_ENDED, _SAVEPOINT = "ended", "savepoint"
+_MOST_CONFLICTS = 20
+"""So often a new leader is overtaken by what the former one has begun to commit, at most."""
 _COMMIT = re.compile(r"(\d{20})\.")
 _CONFIGURATION = {
     "delta.appendOnly": "false",
@@ -59,13 +61,27 @@ class LogFile:
     epochs: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a job ended, as its last commit says it: the name of its status, and the savepoint that it was stopped with."""
+
+    status: str
+    savepoint: str | None
+
+
 class SnapshotLog:
-    """One snapshot table."""
+    """One snapshot table.
+
+    Where several processes may take a job over from one another, each has a fencing token, ``fence``: the greatest that the log
+    has seen is the only one that commits (see :meth:`lead`). It is 0 where a lock on this machine decides.
+    """
 
     def __init__(self, place: Place, table: DeltaTable) -> None:
         self.place = place
+        self.fence = 0
         self._table = table
         self._epoch: tuple[int, int] | None = None
+        self._top: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, path: str | Path | Place) -> SnapshotLog:
@@ -119,8 +135,11 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        with self._reading():
-            return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+        """The highest epoch that was ever committed; read once for each version, which takes a while."""
+        if self._top is None or self._top[0] != self.version:
+            with self._reading():
+                self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
+        return self._top[1]
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
@@ -165,6 +184,51 @@ class SnapshotLog:
                 return
             count, told = count * 16, count
 
+    @property
+    def leader(self) -> int:
+        """The greatest fencing token that the version has seen; 0 for none."""
+        return self._table.transaction_version(LEADER_TRANSACTION) or 0
+
+    def lead(self, fence: int) -> None:
+        """From now on only this token commits, or a greater one: what smaller ones are about to commit is refused.
+
+        The token is a Delta transaction of every commit, so that two commits with a token on one version conflict. Raises
+        Superseded where a greater token has been here, StoreError where the store cannot be written.
+        """
+        self.fence = fence
+        for _ in range(_MOST_CONFLICTS):
+            self.refresh()
+            self._prove_leadership()
+            if self.leader == fence:
+                return
+            try:
+                self._transact([], {}, [Transaction(EPOCH_TRANSACTION, self._highest)])
+                return
+            except CommitFailedError:  # the former leader was faster, for the last time
+                continue
+        raise StoreError(f"The store {self.path} changes all the time: the job is not taken over.")
+
+    def end(self, status: str, savepoint: str | None) -> None:
+        """Commit that the job has ended, and with which savepoint: nobody goes on with it who finds this.
+
+        Raises Superseded, StoreError.
+        """
+        self._write([], self.epoch, self._highest, {_ENDED: status, _SAVEPOINT: savepoint})
+
+    @property
+    def ended(self) -> Ended | None:
+        """How the job ended, where that was committed; None for one that is to go on."""
+        for entry in self._line():
+            if "epoch" in entry:
+                return Ended(json.loads(entry[_ENDED]), json.loads(entry[_SAVEPOINT])) if _ENDED in entry else None
+        return None
+
+    def _prove_leadership(self) -> None:
+        if self.leader > self.fence:
+            raise Superseded(
+                f"Another process drives the job of {self.path} by now: its token is {self.leader}, this one's {self.fence}."
+            )
+
     def refresh(self) -> None:
         """See the newest version."""
         with self._reading():
@@ -196,35 +260,32 @@ class SnapshotLog:
         removed = [RemoveAction(file.path, False, now_millis(), file.size, {}) for file in old]
         self._write([*(_add(file, False) for file in new), *removed], self.epoch, self._highest, metadata)
 
-    def fence(self) -> None:
-        """Commit nothing, so that no process that saw the table before can commit any more. Raises StoreError."""
-        for _ in range(_FENCES):
-            self.refresh()
-            last = next((entry for entry in self._line() if "epoch" in entry), {})  # or the first epoch is on its way
-            told: dict[str, Any] = {key: json.loads(last[key]) for key in _TOLD if key in last}
-            try:
-                self._write([], self.epoch, self._highest, told)
-            except StoreError as error:
-                failed = error  # somebody else committed in the meantime
-            else:
-                return
-        raise failed
-
     def _write(
         self, actions: Sequence[AddAction | RemoveAction], epoch: int, highest: int, metadata: Mapping[str, Any]
     ) -> None:
-        number = {"epoch": str(epoch)} if epoch else {}  # before the first one
-        properties = CommitProperties(
-            custom_metadata={**number, **{key: json.dumps(value) for key, value in metadata.items()}},
-            app_transactions=[Transaction(EPOCH_TRANSACTION, highest)],
-        )
+        self._prove_leadership()
+        told = {"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}}
         try:
-            self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
-            self.refresh()
-            sync_commit(self.place, self.version)
+            self._transact(actions, told, [Transaction(EPOCH_TRANSACTION, highest)])
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
+            if isinstance(error, CommitFailedError):
+                self.refresh()
+                self._prove_leadership()
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def _transact(
+        self,
+        actions: Sequence[AddAction | RemoveAction],
+        metadata: Mapping[str, str],
+        transactions: Sequence[Transaction],
+    ) -> None:
+        """Commit on the version that this object sees. Raises CommitFailedError where another commit conflicts."""
+        fenced = [Transaction(LEADER_TRANSACTION, self.fence)] if self.fence else []
+        properties = CommitProperties(custom_metadata=dict(metadata), app_transactions=[*transactions, *fenced])
+        self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
+        self.refresh()
+        sync_commit(self.place, self.version)
 
     def clean(self, retained: int) -> None:
         """Remove what none of the last ``retained`` checkpoints needs: data files that were replaced, and commits."""

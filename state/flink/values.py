@@ -246,7 +246,7 @@ def _typed(decoder: Decoder) -> TypeInformation:
 
 def _list(snapshot: SerializerSnapshot) -> Decoder:
     (element,) = map(decoder_of, snapshot.nested)
-    return Decoder(ListTypeInfo(_typed(element)), _array(element.read, 0), element=element)
+    return Decoder(ListTypeInfo(_typed(element)), _array(element.read, 1), element=element)
 
 
 def _generic_array(snapshot: SerializerSnapshot) -> Decoder:

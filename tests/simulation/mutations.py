@@ -148,14 +148,10 @@ MUTATIONS: dict[str, list[Patch]] = {
     "Kafka is not told which epochs it has": [(TransactionCommitter, "_publish", _publish_without_a_mark)],
     "an epoch is produced in several transactions": [(TransactionCommitter, "_publish", _publish_in_parts)],
     "what is not committed is read from Kafka": [(kafka_source, "consumer_settings", _uncommitted_settings)],
-    "a driver that takes a job over fences nobody": [(SnapshotLog, "fence", _nothing)],
+    "a driver that takes a job over fences nobody": [(SnapshotLog, "lead", _nothing)],
     "a driver that was held to be dead sweeps": [(JobMaster, "_is_behind", lambda self: False)],
 }
 """What is replaced by what."""
-
-
-OF_TWO_DRIVERS = {"a driver that was held to be dead sweeps"}
-"""Faults that need two drivers at once."""
 
 
 @contextmanager

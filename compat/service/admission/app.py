@@ -69,9 +69,10 @@ class _Webhook:
         )
 
     def find(self, asked: Asked) -> Judgement:
-        """What the registry says; undecided where it does not answer."""
+        """What the registry says at this moment; undecided where it does not answer."""
         try:
-            return judge(self.registry, asked)
+            with self.registry.database.together():
+                return judge(self.registry, asked)
         except SQLAlchemyError as error:
             log("database", level="error", error=str(getattr(error, "orig", None) or error))
             return Judgement(outcome=Outcome.UNDECIDED, message="The registry does not answer at the moment.")

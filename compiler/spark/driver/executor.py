@@ -21,7 +21,7 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
-from compat.compiler.spark.driver.options import Listener, RunOptions, source_of, with_recovery
+from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
@@ -202,6 +202,8 @@ class SparkExecutor:
         savepoint would be: checked, into a new job. That a program was edited is told either way.
         """
         options = with_recovery(self.options, made.options)
+        if options.assigned is not None:
+            return options, self._begun(options.assigned, made)
         if not options.program or options.fresh:
             return options, None
         before = self._store.unfinished(options.program, made.job_name, options.savepoint)
@@ -216,6 +218,13 @@ class SparkExecutor:
             return options, None
         self._say(before, "Its state is restored into a new job, after a check")
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
+
+    def _begun(self, assigned: Assigned, made: PhysicalPlan) -> JobEntry | None:
+        """The job that was assigned, where an attempt before this one has committed something of it."""
+        if not _has_checkpoint(self._store.state(assigned.job_id)):
+            return None
+        found = self._store.read(assigned.job_id)
+        return found or JobEntry(job_id=assigned.job_id, name=made.job_name, status=JobStatus.RUNNING.value, pid=0)
 
     def _keeps_states(self, before: JobEntry, compilation: Compilation) -> bool:
         """Whether a job's operators have the states that they had when it ran; True where its plan was not kept."""

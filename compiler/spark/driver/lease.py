@@ -4,8 +4,11 @@ On a file system of this machine that is a locked file, which ends with the proc
 term, made by a put that fails where the name is taken, so that one of several that try has the term. Its driver writes it again
 and again, and one that stands still for :data:`LEASE_SECONDS` is over. Whoever wants its place watches for that long: clocks of
 two machines are not compared. A driver that was paused may wake when its term is over: it is told so before it commits, and the
-log itself refuses what it commits (:meth:`~compat.state.delta.log.SnapshotLog.fence`). Flink: ``LeaderElectionService``, whose
+log itself refuses what it commits (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose
 leader session ids are the terms.
+
+A dispatcher decides by itself who drives a job: with its fencing token the job is taken from the driver that has it, be that
+one alive or not.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
-from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.in_use import boot_id
 from compat.state.stores.places import Place
 
@@ -32,8 +35,8 @@ _FOLDER = "driver"
 _INSTEAD = "give another with --store"
 
 
-class LeaseLost(StoreError):
-    """Somebody else drives the job by now: this process may not commit, publish or write anything of it any more."""
+class LeaseLost(Superseded):
+    """Somebody else has the lease: this process may not commit, publish or write anything of the job any more."""
 
 
 class StoreUnsure(StoreError):
@@ -41,12 +44,15 @@ class StoreUnsure(StoreError):
 
 
 class Lease(Protocol):
-    """The right to drive a job. ``term`` grows with each driver that a job has; ``lost`` is True once it is known that
-    somebody else has the right.
+    """The right to drive a job. ``token`` grows with each driver that may have to fence off one before it; it is 0 for one
+    that nobody can take anything from.
     """
 
-    term: int
-    lost: bool
+    token: int
+
+    @property
+    def lost(self) -> bool:
+        """True once it is known that somebody else has the right."""
 
     def prove(self) -> None:
         """Raise LeaseLost where somebody else has the right by now, StoreUnsure where that cannot be told."""
@@ -58,16 +64,11 @@ class Lease(Protocol):
 class LockedFile:
     """The lease of a job in a folder of this machine."""
 
+    token = 0
     lost = False
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        file.seek(0)
-        text = file.read()
-        self.term = int(text or 0) + 1 if text.isdigit() or not text else 1
-        file.truncate(0)
-        file.write(str(self.term))
-        file.flush()
 
     def prove(self) -> None:
         """It is held until it is closed."""
@@ -75,6 +76,28 @@ class LockedFile:
     def close(self, gone: bool = False) -> None:
         """Unlock it."""
         self._file.close()
+
+
+class AssignedFile(LockedFile):
+    """The same for a driver that a dispatcher has chosen: its file stands in the place of the one before."""
+
+    def __init__(self, file: Any, path: str, token: int) -> None:
+        super().__init__(file)
+        self._path = path
+        self.token = token
+
+    @property
+    def lost(self) -> bool:  # type: ignore[override]
+        """True where another driver's file is there."""
+        try:
+            return not os.path.samestat(os.stat(self._path), os.fstat(self._file.fileno()))
+        except (OSError, ValueError):
+            return True
+
+    def prove(self) -> None:
+        """As of :class:`Lease`."""
+        if self.lost:
+            raise LeaseLost(f"Another process drives the job of {os.path.dirname(self._path)} by now. Nothing is lost.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +127,7 @@ class StoreLease:
     """The lease of a job on storage that has no locks."""
 
     def __init__(self, folder: Place, sign: _Sign) -> None:
-        self.term = sign.term
+        self.token = sign.term
         self._folder, self._sign = folder, sign
         self.lost = False
         self._writing = threading.Lock()
@@ -116,7 +139,7 @@ class StoreLease:
         """As of :class:`Lease`."""
         if not self.lost:
             try:
-                self.lost = _highest(self._folder) > self.term
+                self.lost = _highest(self._folder) > self.token
             except OSError as error:
                 raise StoreUnsure(
                     f"Whether this process still drives the job of {self._folder.parent} cannot be told: {error}."
@@ -140,7 +163,7 @@ class StoreLease:
         with self._writing:
             if self._closed.is_set():
                 return
-            if _highest(self._folder) > self.term:
+            if _highest(self._folder) > self.token:
                 self.lost = True
                 return
             self._sign = replace(self._sign, beat=self._sign.beat + 1)
@@ -154,20 +177,26 @@ class StoreLease:
                 continue  # the storage is away; a commit finds out
 
 
-def take(directory: Place, store: Place) -> Lease:
+def take(directory: Place, store: Place, token: int = 0) -> Lease:
     """Become the driver of the job of a directory of a store; the lease ends with this process, however that happens.
 
-    Raises StoreError where another driver has it, or where the store cannot be written.
+    With a dispatcher's ``token`` the job is taken from the driver that has it. Raises StoreError where another driver has it,
+    or where the store cannot be written.
     """
     if directory.local:
-        return LockedFile(_locked(directory, store))
+        if token:
+            path = os.path.join(directory, _FOLDER)
+            file = _locked(directory, store, f"{_FOLDER}.{token}")
+            os.replace(f"{path}.{token}", path)
+            return AssignedFile(file, path, token)
+        return LockedFile(_locked(directory, store, _FOLDER))
     folder = directory / _FOLDER
     try:
         while True:
             seen = _read(folder)
-            if seen is not None and not seen.over and _lives(folder, seen):
+            if not token and seen is not None and not seen.over and _lives(folder, seen):
                 raise _driven(directory)
-            term = (0 if seen is None else seen.term) + 1
+            term = max((0 if seen is None else seen.term) + 1, token)
             sign = _Sign(term=term, machine=_machine(), pid=os.getpid(), started=_started(os.getpid()))
             if _place(folder, term).create(_encoded(sign)):
                 for entry in folder.list():
@@ -204,10 +233,10 @@ def _driven(directory: Place) -> StoreError:
     )
 
 
-def _locked(directory: Place, store: Place) -> Any:
+def _locked(directory: Place, store: Place, name: str) -> Any:
     try:
         os.makedirs(directory, exist_ok=True)
-        file = open(os.path.join(directory, _FOLDER), "a+")  # noqa: SIM115 - held on purpose
+        file = open(os.path.join(directory, name), "w")  # noqa: SIM115 - held on purpose
     except OSError as error:
         raise unwritable("The store", store, error, _INSTEAD) from error
     for _ in range(20):

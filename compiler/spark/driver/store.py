@@ -31,7 +31,8 @@ class JobEntry:
     """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan, ``source``
     that of its program's file.
 
-    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are.
+    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
+    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with.
     """
 
     job_id: str
@@ -49,6 +50,8 @@ class JobEntry:
     message: str = ""
     metrics: list[dict[str, Any]] = field(default_factory=list)
     vertices: list[VertexStatus] = field(default_factory=list)
+    fence: int = 0
+    stopped_with: str | None = None
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
@@ -154,12 +157,13 @@ class JobStore:
         """A new path for a savepoint, in Flink's spelling."""
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
-    def lock(self, job_id: str) -> Lease:
+    def lock(self, job_id: str, fence: int = 0) -> Lease:
         """Become the driver of a job, until the lease is closed or this process ends, however that happens.
 
-        Raises StoreError where another driver has it, or the store cannot be written.
+        With a fencing token, the job is taken from the driver that has it, which may hang. Raises StoreError where another
+        driver has it, or the store cannot be written.
         """
-        return lease.take(self.directory(job_id), self.root)
+        return lease.take(self.directory(job_id), self.root, fence)
 
     def alive(self, entry: JobEntry) -> bool:
         """True while a driver of the job runs, on this host where the store is on its file system."""

@@ -14,6 +14,7 @@ from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
+from compat.compiler.spark.state.panes import Panes
 from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
 from compat.compiler.spark.task.environment import DistributedCache
@@ -42,6 +43,7 @@ class Opened:
 
     backend: KeyedBackend | None = None
     timers: InternalTimers | None = None
+    panes: Panes | None = None
     runtime: TaskRuntimeContext | None = None
 
 

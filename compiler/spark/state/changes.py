@@ -9,10 +9,13 @@ import pyarrow as pa
 
 from compat.state.delta.rows import BYTES, SCHEMA, Row, table_of
 
+NO_NAMESPACE = pa.scalar(b"", BYTES)
+NO_TIME = pa.scalar(None, pa.int64())
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Changes of one state of many keys, in no namespace; a value of None is a tombstone."""
+    """Changes of one state of many keys, in one namespace; a value of None is a tombstone. ``time`` is that of timers."""
 
     operator_id: str
     kind: str
@@ -20,27 +23,29 @@ class Column:
     key_groups: pa.Array
     keys: pa.Array
     values: pa.Array
+    namespace: pa.Scalar = NO_NAMESPACE
+    time: pa.Scalar = NO_TIME
 
     def rows(self) -> Iterator[Row]:
         """The same row by row."""
+        namespace, time = self.namespace.as_py(), self.time.as_py()
         columns = (self.key_groups.to_pylist(), self.keys.to_pylist(), self.values.to_pylist())
         for group, key, value in zip(*columns, strict=True):
-            yield Row(self.operator_id, self.kind, group, self.state, key, b"", b"", value)
+            yield Row(self.operator_id, self.kind, group, self.state, key, namespace, b"", value, time)
 
     def table(self, epoch: int) -> pa.Table:
         """The same as an Arrow table."""
         count = len(self.keys)
-        empty = pa.repeat(pa.scalar(b"", BYTES), count)
         columns = [
             pa.repeat(pa.scalar(self.operator_id, pa.string()), count),
             pa.repeat(pa.scalar(self.kind, pa.string()), count),
             self.key_groups,
             pa.repeat(pa.scalar(self.state, pa.string()), count),
             self.keys,
-            empty,
-            empty,
+            pa.repeat(self.namespace, count),
+            pa.repeat(pa.scalar(b"", BYTES), count),
             self.values,
-            pa.nulls(count, pa.int64()),
+            pa.repeat(self.time, count),
             pa.repeat(pa.scalar(epoch, pa.int64()), count),
             self.values.is_null(),
         ]

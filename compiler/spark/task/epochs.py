@@ -549,8 +549,13 @@ def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) 
         row = operators[operator_id].key_type
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
-    owners, tokens = frozenset(operators), log.tokens(subtask_name(task.vertex, subtask))
-    return follow(replica, wanted, lambda after: log.changes(after, groups, owners), identity, tokens.get)
+    def known(
+        epoch: int,
+    ) -> str | None:  # not asked for a replica that starts anew: the history of all subtasks is long
+        return log.tokens(subtask_name(task.vertex, subtask)).get(epoch)
+
+    owners = frozenset(operators)
+    return follow(replica, wanted, lambda after: log.changes(after, groups, owners), identity, known)
 
 
 def _whole(data: bytes) -> bytes:

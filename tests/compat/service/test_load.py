@@ -15,14 +15,16 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from compat.service import decisions, worker
+from compat.service import ServiceSettings, create_app, decisions, worker
 from compat.service.caches import Kept
 from compat.service.context import page_of
 from compat.service.database import Database
 from compat.service.database.group import GroupCommit
 from compat.service.options import Options
+from compat.service.pages import sections
 from compat.service.pool import WorkFailed
 from compat.service.registry import Registry
+from compat.service.registry.checks import NewCheck
 from compat.service.requests import check_request
 from compat.service.revalidation import Revalidation
 from tests.compat.service.running import OLD, RENUMBERED, plan
@@ -140,8 +142,6 @@ def test_what_an_earlier_server_decided_is_looked_up(registry):
     plans = {"old": {"plan": plan(*OLD), "label": "old"}, "new": {"plan": plan(*RENUMBERED), "label": "new"}}
     asked = check_request(json.dumps(plans).encode())
     made = worker.check_request_of(asked)
-    from compat.service.registry.checks import NewCheck
-
     values = {name: getattr(made, name) for name in ("job", "old", "new", "verdict", "sentence", "errors", "warnings")}
     more = {"commit": None, "author": None, "by": "me", "seconds": 12.5, "options": made.options, "plans": made.plans}
     registry.checks.record(NewCheck(**values, **more, report=made.packed_report), kept=9)
@@ -326,6 +326,34 @@ def test_a_page_is_made_once_for_all_who_ask_at_once():
         assert not parts.underway
 
     asyncio.run(story())
+
+
+def test_a_check_whose_report_is_there_is_shown_without_a_process(tmp_path):
+    app = create_app(ServiceSettings(database=f"sqlite:///{tmp_path}/compat.db", workers=1))
+    parts = app.state.service
+    worker._Worker.registry = parts.registry
+    worker._Worker.settings = worker.WorkerSettings("", 1.0, 64, 0)
+    asked = check_request(body({"plan": plan(*OLD)}, RENUMBERED))
+    made = worker.check_request_of(asked)
+    values = {name: getattr(made, name) for name in ("job", "old", "new", "verdict", "sentence", "errors", "warnings")}
+    more = {"commit": None, "author": None, "by": "me", "seconds": 1, "options": made.options, "plans": made.plans}
+    ids = [parts.registry.checks.record(NewCheck(**values, **more, report=made.packed_report), kept=9).id for _ in "ab"]
+    views = []
+
+    async def story():
+        transport = httpx.ASGITransport(app=app)  # no process was started
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [(await client.get(f"/checks/{id}")).text for id in ids]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "view_of", lambda *given, made=sections.view_of: views.append(given) or made(*given))
+        pages = asyncio.run(story())
+    parts.registry.database.close()
+    for id, page in zip(ids, pages, strict=True):
+        assert f"#{id}" in page
+        assert "CMP10" in page
+        assert '<script type="application/json" id="view-data">' in page
+    assert len(views) == 1  # both were decided alike
 
 
 def test_what_is_kept_has_a_size():

@@ -20,7 +20,7 @@ class Cluster:
 
     def __init__(self, directory: Path, kind: type[SparkExecutor] = InProcessExecutor, store: str = "") -> None:
         self.directory = directory
-        self.store = store or str(directory / "store")
+        self.store = store
         self.lines: list[str] = []
         self.events: list[dict[str, Any]] = []
         self.executor: SparkExecutor | None = None
@@ -31,7 +31,12 @@ class Cluster:
         options.setdefault("replicas", str(self.directory / "replicas"))
         run = replace(RunOptions(), **options)
         if self.executor is None or self._kind is InProcessExecutor:
-            self.executor = self._kind(self.store, options=run, printer=self.lines.append, listener=self.events.append)
+            self.executor = self._kind(
+                self.store or str(self.directory / "store"),
+                options=run,
+                printer=self.lines.append,
+                listener=self.events.append,
+            )
         self.executor.options = run
         program.start(program.Program(self.executor))
         environment = StreamExecutionEnvironment.get_execution_environment()

@@ -59,8 +59,23 @@ def test_one_at_a_time(either: Place) -> None:
     held.close()
     assert not is_held(either)
     again = take(either, either)
-    assert again.term == held.term + 1
+    assert again.token == (0 if either.local else held.token + 1)
     again.close()
+
+
+def test_a_dispatcher_takes_the_job_from_who_has_it(either: Place) -> None:
+    held = take(either, either, 1)
+    assert (held.token, held.lost) == (1, False)
+    chosen = take(either, either, 5)
+    assert (chosen.token, chosen.lost) == (5, False)
+    with pytest.raises(LeaseLost, match="Another process drives the job"):
+        held.prove()
+    assert held.lost
+    held.close()
+    chosen.prove()
+    assert is_held(either)
+    chosen.close()
+    assert not is_held(either)
 
 
 def test_it_is_renewed_while_its_driver_lives(job: Place) -> None:
@@ -78,7 +93,7 @@ def test_a_driver_that_slept_too_long_is_told(job: Place) -> None:
     slept.prove()  # nobody wanted its place
     assert not slept.lost
     second = take(job, job)
-    assert second.term == 2
+    assert second.token == 2
     with pytest.raises(LeaseLost, match=r"Another process drives the job of s3://memory/store/jobs/1a2b by now"):
         slept.prove()
     assert slept.lost
@@ -104,7 +119,7 @@ def test_a_process_that_is_seen_to_be_dead_is_not_waited_for(job: Place, monkeyp
     lease._place(job / "driver", 7).write(lease._encoded(dead))
     assert not is_held(job)
     held = take(job, job)
-    assert held.term == 8
+    assert held.token == 8
     assert [entry.name for entry in (job / "driver").list()] == [f"{8:020d}.json"]
     held.close()
 
@@ -113,7 +128,7 @@ def test_a_process_that_is_seen_to_be_dead_is_not_waited_for(job: Place, monkeyp
 def test_what_cannot_be_read_is_waited_for(job: Place, damage: bytes) -> None:
     lease._place(job / "driver", 3).write(damage)
     held = take(job, job)
-    assert held.term == 4
+    assert held.token == 4
     held.close()
 
 

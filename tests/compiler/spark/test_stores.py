@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,19 +21,23 @@ from compat.cli.run import run as run_command
 from compat.cli.state import state
 from compat.compiler.datastream import program
 from compat.compiler.datastream.common.configuration import Configuration
-from compat.compiler.datastream.common.serialization import Encoder
+from compat.compiler.datastream.common.serialization import Encoder, SimpleStringSchema
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
 from compat.compiler.datastream.connectors.delta import DeltaSink, DeltaSource
 from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink, FileSource, StreamFormat
+from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
-from compat.compiler.spark.driver import lease, master
+from compat.compiler.spark.connectors.kafka import sink
+from compat.compiler.spark.connectors.kafka.sink import PendingWriter, Publication
+from compat.compiler.spark.connectors.sinks import WriterContext
+from compat.compiler.spark.driver import checkpoints, lease, master, store
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.driver.lease import LeaseLost, StoreLease
 from compat.compiler.spark.driver.master import JobMaster
-from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
@@ -127,6 +133,7 @@ def verify(cluster: Cluster, bucket: Place, numbers: list[int] = NUMBERS) -> Non
 def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Place, monkeypatch: Any) -> None:
     """One run of all: a failure, a restart, a savepoint, a restore at another parallelism; and what the commands tell of it."""
     monkeypatch.setattr(epochs, "INLINE_ROWS", 0)
+    monkeypatch.setattr(checkpoints, "COMPACT_AFTER", 5)
     monkeypatch.setattr(master, "_ENTRY_SECONDS", 0.0)
     give(bucket, NUMBERS)
     with monkeypatch.context() as patched:
@@ -134,8 +141,8 @@ def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Pla
         with pytest.raises(Killed):
             counting(remote, bucket)
     first = remote.last.master.job_id
-    store = ["--store", str(bucket / "store")]
-    assert f"{first} : counting (INTERRUPTED, checkpoint 2)" in CliRunner().invoke(list_jobs, store).output
+    there = ["--store", str(bucket / "store")]
+    assert f"{first} : counting (INTERRUPTED, checkpoint 2)" in CliRunner().invoke(list_jobs, there).output
     counting(remote, bucket, epochs=1)
     assert remote.last.master.job_id == first
     savepoint = remote.last.master.savepoint
@@ -144,17 +151,19 @@ def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Pla
     counting(remote, bucket, 3, savepoint=savepoint)
     assert remote.last.master.job_id != first
     verify(remote, bucket)
-    for what, options in ((savepoint, []), (first, store), (f"{bucket}/store/jobs/{first}", [])):
+    for what, options in ((savepoint, []), (first, there), (f"{bucket}/store/jobs/{first}", [])):
         told = CliRunner().invoke(state, [what, "count", "--format", "json", *options])
         assert told.exit_code == 0, told.output
         assert sum(row["value"] for row in json.loads(told.output)) == 30
-    listed = json.loads(CliRunner().invoke(list_jobs, ["--all", "--format", "json", *store]).output)
+    log = SnapshotLog.open(remote.last.master.store.state(first))
+    assert log.floor > 0, "the log was not compacted"
+    listed = json.loads(CliRunner().invoke(list_jobs, ["--all", "--format", "json", *there]).output)
     assert [(job["job_id"], job["status"], job["alive"]) for job in listed] == [
         (remote.last.master.job_id, "FINISHED", False),
         (first, "FINISHED", False),
     ]
-    assert CliRunner().invoke(cancel, [first, *store]).exit_code == 2
-    assert CliRunner().invoke(discard, [first[:8], *store]).exit_code == 0
+    assert CliRunner().invoke(cancel, [first, *there]).exit_code == 2
+    assert CliRunner().invoke(discard, [first[:8], *there]).exit_code == 0
     assert not (bucket / "store" / "jobs" / first).exists()
     written = [file.read() for file in bucket.walk()]
     for secret in ("an-id", "a-secret-key"):
@@ -236,13 +245,90 @@ def test_checkpoints_elsewhere_than_the_job(cluster: Cluster, bucket: Place) -> 
     assert not place.exists()
 
 
+def test_a_driver_answers_through_the_store(bucket: Place, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(store, "_SLOW", 0.05)
+    jobs = JobStore(str(bucket))
+    held = jobs.lock("1a2b")
+    done = threading.Event()
+
+    def answering() -> None:
+        while not done.wait(0.02):
+            for answer, request in jobs.requests("1a2b"):
+                jobs.answer(answer, {"path": request["path"] * 2})
+
+    thread = threading.Thread(target=answering)
+    thread.start()
+    assert jobs.request("1a2b", "savepoint", path="x") == {"path": "xx"}
+    done.set()
+    thread.join()
+    held.close()
+    assert jobs.request("1a2b", "savepoint", path="x") == {"error": "Job 1a2b is not running any more."}
+
+
+def test_a_job_that_was_interrupted_is_given_up(bucket: Place, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
+    jobs = JobStore(str(bucket))
+    entry = JobEntry(job_id="1a2b", name="n", status="RUNNING", pid=1, program="job.py")
+    held = jobs.lock("1a2b")
+    jobs.write(entry)
+    assert (jobs.alive(entry), jobs.interrupted(entry), jobs.unfinished("job.py", "n", None)) == (True, False, None)
+    with pytest.raises(StoreError, match="Job 1a2b is run by another process"):
+        jobs.give_up("1a2b")
+    held.close()
+    assert (jobs.alive(entry), jobs.interrupted(entry), jobs.unfinished("job.py", "n", None)) == (False, True, entry)
+    assert jobs.give_up("1a2b").status == "CANCELED"
+    assert jobs.unfinished("job.py", "n", None) is None
+    (bucket / "jobs" / "3c4d" / "job.json").write(b"{")
+    with pytest.raises(StoreError, match=f"{bucket}/jobs/3c4d/job.json is damaged"):
+        jobs.unfinished("job.py", "another", None)
+    jobs.discard("1a2b")
+    assert [entry.name for entry in (bucket / "jobs").list()] == ["3c4d"]
+
+
+def test_what_jobs_ship_and_keep(remote: Cluster, bucket: Place, tmp_path: Path) -> None:
+    """A module that travels with the job, and a stream that is kept between two jobs."""
+    (tmp_path / "shipped_here.py").write_text("TEN = 10")
+
+    def times_ten(number: int) -> int:
+        import shipped_here
+
+        return int(number * shipped_here.TEN)
+
+    env = remote.environment(2)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    env.add_python_file(str(tmp_path / "shipped_here.py"))
+    kept = env.from_collection([1, 2, 3], Types.INT()).map(times_ten, Types.INT()).cache()
+    for _ in range(2):
+        assert sorted(kept.map(lambda n: n + 1, Types.INT()).execute_and_collect()) == [11, 21, 31]
+    names = [file.name for file in bucket.walk()]
+    assert names.count("manifest.json") == 1
+    assert "shipped.tar.gz" not in names
+
+
+def test_records_that_are_for_kafka_wait_on_s3(bucket: Place) -> None:
+    wanted = Publication(properties={}, topic="topic", value=SimpleStringSchema(), exactly_once=True)
+    context = WriterContext("sink", 0, 3, "attempt", str(bucket / "state"))
+    writer = PendingWriter(wanted, context)
+    for text in ("a", "b"):
+        writer.write(text, 7)
+    ((path, topics, size),) = writer.prepare_commit()
+    assert (place_of(path).size(), topics) == (size, ("topic",))
+    assert [(message[0], message[2]) for message in sink._messages(path)] == [("topic", b"a"), ("topic", b"b")]
+    assert not PendingWriter(wanted, context).prepare_commit()
+    sink._remove_up_to(place_of(path).parent, 2)
+    assert place_of(path).exists()
+    sink._remove_up_to(place_of(path).parent, 3)
+    assert not place_of(path).exists()
+
+
 def test_tables_and_partitions_on_s3(remote: Cluster, bucket: Place) -> None:
     """A Delta sink with partitions whose values are awkward in addresses, read back by a Delta source."""
     awkward = ["a b", "ä/ö", "50%", "x=y", "q?r"]
     row = Types.ROW_NAMED(["name", "n"], [Types.STRING(), Types.LONG()])
-    sink = DeltaSink.for_row_data(str(bucket / "table"), row).with_partition_columns("name").build()
+    rows = DeltaSink.for_row_data(str(bucket / "table"), row).with_partition_columns("name").build()
     env = remote.environment(1)
-    env.from_collection([(name, len(name)) for name in awkward], row).sink_to(sink)
+    env.from_collection([(name, len(name)) for name in awkward], row).sink_to(rows)
     env.execute()
     assert {each["name"]: each["n"] for each in rows_of(bucket / "table")} == {name: len(name) for name in awkward}
     env = remote.environment(1)
@@ -270,6 +356,20 @@ def test_a_store_that_cannot_be_had_is_refused(s3: str, tmp_path: Path, place: s
     assert re.search(told, said)
     assert "secret" not in said
     assert "ran" not in said
+
+
+@pytest.mark.parametrize("command", [list_jobs, cancel, discard])
+def test_commands_say_why_a_store_cannot_be_had(s3: str, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = [] if command is list_jobs else ["1a2b"]
+    outcome = CliRunner().invoke(command, [*job, "--store", "s3://no-such-bucket/x"])
+    assert outcome.exit_code == 2
+    assert "The store s3://no-such-bucket/x cannot be read: there is no bucket s3://no-such-bucket" in outcome.output
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    forget_buckets()
+    outcome = CliRunner().invoke(command, [*job, "--store", "s3://bucket/x"])
+    assert outcome.exit_code == 2
+    assert "pip install 'stream-compat[stores]'" in outcome.output
+    forget_buckets()
 
 
 def test_a_storage_without_conditional_puts_is_refused(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:

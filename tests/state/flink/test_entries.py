@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import pickle
+from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from compat.state.flink import EntryKind, Undecoded, entries, read_metadata, stored_states
+from compat.compiler.streamgraph.hashing import uid_hash
+from compat.state.flink import EntryKind, SavepointError, Undecoded, entries, read_metadata, stored_states
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.python_values import coder_of, decoded_all
 from compat.state.flink.snappy import decompress, read_frames
 from compat.state.flink.stream_readers import StreamReader
 from compat.state.rows import Row
+from compat.state.types import Types
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 LIFETIME = 1_795_255_000_000, 1_795_256_000_000
@@ -167,3 +173,103 @@ def test_frames_of_snappy_are_put_together(monkeypatch):
     for cut in range(1, len(block)):
         with pytest.raises((ValueError, IndexError)):
             decompress(block[:cut])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "savepoints/all_states_thread_canonical",
+        "savepoints/all_states_rocksdb_native",
+        "savepoints/windows_no_uid_p3_canonical",
+        "java_savepoints/pojo_subclass_field_added",
+        "java/2.3.0/avro_specific_added/savepoint",
+    ],
+)
+def test_damage_never_leaves_as_another_error(name, tmp_path):
+    whole = (GOLDEN / name / "_metadata").read_bytes()
+    random = Random(name)
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(random.choice((1, 1, 3))):
+            data[random.randrange(len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF))
+        (tmp_path / "_metadata").write_bytes(data)
+        with suppress(SavepointError):
+            for entry in entries(read_metadata(tmp_path)):
+                assert entry.state.problem is None
+
+
+def read_by(name, starts):
+    """The numbers that a source of several splits had read, by where each split had begun."""
+    found = []
+    for entry in entries(read_metadata(GOLDEN / "savepoints" / name), lambda state: state.name == "SourceReaderState"):
+        reader = ByteReader(entry.value, "a split", start=8)
+        reader.utf()
+        following, end = reader.long(), reader.long()
+        found.append(range(max(start for start in starts if start <= end), following))
+    return found
+
+
+def python_values(name, operator, state, type):
+    """The values of a state of process mode by key and namespace, as the declared type has them."""
+    read = coder_of(type, pickle.loads)
+    wanted = entries(
+        read_metadata(GOLDEN / "savepoints" / name),
+        lambda one: one.declared_name == state and operator in (one.operator_name, one.operator_uid, one.operator_id),
+    )
+    return {
+        (entry.key[0], None if entry.namespace is None else tuple(entry.namespace)): decoded_all(read, entry.value)
+        for entry in wanted
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "small_uid_p2_canonical",
+        "small_uid_p2_canonical_as_v3",
+        "small_uid_p2_canonical_as_v5",
+        "small_file_merging_checkpoint/chk-5",
+        "small_rocksdb_incremental_checkpoint/chk-5",
+        "flink_1_20_small_uid_canonical",
+    ],
+)
+def test_counts_are_those_of_what_was_read(name):
+    numbers = [number for split in read_by(name, (1, 5_000_001)) for number in split]
+    counted = python_values(name, uid_hash("count"), "count", Types.LONG())
+    assert counted == {(key, None): [count] for key, count in Counter(number % 4 for number in numbers).items()}
+    assert len(numbers) > 100
+
+
+def test_windows_hold_what_was_read():
+    name = "windows_no_uid_p3_canonical"
+    splits = read_by(name, (1, 3_333_335, 6_666_668))
+    numbers = [number for split in splits for number in split]
+    hour = 3_600_000
+    sums = Counter()
+    for number in numbers:
+        sums[(number % 4, (number // hour * hour, number // hour * hour + hour))] += number
+    pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+    found = python_values(name, "TumblingEventTimeWindows", "window-contents", pair)
+    assert found == {(key, window): [(key, total)] for (key, window), total in sums.items()}
+    assert len(found) == 8
+
+
+@pytest.mark.parametrize(
+    ("operator", "type", "keys"),
+    [
+        ("long key", Types.LONG(), lambda number: number % 3),
+        ("tuple key", Types.LONG(), lambda number: (number % 2, "b")),
+        ("pickled key", Types.LONG(), lambda number: pickle.dumps(number % 3)),
+    ],
+)
+def test_keys_of_several_types_hold_what_was_read_last(operator, type, keys):
+    name = "max_parallelism_p3_canonical"
+    splits = read_by(name, (1, 3_333_335, 6_666_668))
+    found = python_values(name, operator, "last", type)
+    plain = {
+        pickle.dumps(pickle.loads(key)) if isinstance(key, bytes) else key: last for (key, _), (last,) in found.items()
+    }
+    assert plain.keys() == {keys(number) for split in splits for number in split}
+    for key, last in plain.items():
+        assert keys(last) == key
+        assert min(abs(last - split.stop) for split in splits) < 10
