@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,11 +88,10 @@ class _Nobody:
         """Nothing to close."""
 
 
-class _Leased(_Nobody):
-    """A lease whose driver does not find out that it is up: the log has to."""
+class _Lease(_Nobody):
+    """What a driver holds as long as nobody has taken the job over; it does not notice when somebody has."""
 
     def __init__(self, token: int) -> None:
-        super().__init__()
         self.token = token
 
 
@@ -144,8 +143,8 @@ def simulated(world: World, brokers: Brokers, *, leases: bool) -> Iterator[None]
         (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
     ]
     if leases:
-        tokens = itertools.count(1)
-        replacements.append((JobStore, "lock", lambda *_: _Leased(next(tokens))))
+        tokens = count(1)
+        replacements.append((JobStore, "lock", lambda *_: _Lease(next(tokens))))
     patches = [patch.object(owner, name, new) for owner, name, new in replacements]
     for one in patches:
         one.start()

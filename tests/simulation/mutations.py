@@ -154,10 +154,6 @@ MUTATIONS: dict[str, list[Patch]] = {
 """What is replaced by what."""
 
 
-OF_TWO_DRIVERS = {"a driver that was held to be dead sweeps"}
-"""Faults that need two drivers at once."""
-
-
 @contextmanager
 def mutated(name: str) -> Iterator[None]:
     """While this is entered, the execution has a fault."""

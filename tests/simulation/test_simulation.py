@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.mutations import MUTATIONS, OF_TWO_DRIVERS, mutated
+from tests.simulation.mutations import MUTATIONS, mutated
 from tests.simulation.schedule import run
 
 SAMPLED = 40
@@ -43,14 +43,20 @@ def test_a_seed_replays() -> None:
     assert first.trace
 
 
+PAUSED = "the driver is paused: "
 PRODUCING = 50
 """A schedule of a job that reads a topic and writes another one, and is not rescaled."""
-OF_FENCES = {"a driver that takes a job over fences nobody"}
+FENCES = {
+    "a driver that takes a job over fences nobody": (f"{PAUSED}before commit", "driver killed: before entry"),
+    "a driver that was held to be dead sweeps": (
+        *("store fails: before commit", f"{PAUSED}before it sweeps", "driver killed: after commit"),
+    ),
+}
+"""Faults of our own that take two drivers, and how they come about."""
 OF_BROKERS = {"Kafka is not told which epochs it has", "an epoch is produced in several transactions"}
 """Faults of our own that take a driver to be killed between two requests to the brokers."""
 
 
-PAUSED = "the driver is paused: "
 TWO_DRIVERS = {
     f"{where}, then {', '.join(faults) or 'the other one goes on to the end'}": (f"{PAUSED}{where}", *faults)
     for where in ("before commit", "after commit", "before file published", "before entry")
@@ -66,16 +72,17 @@ def test_a_driver_that_was_held_to_be_dead_does_no_harm(name: str) -> None:
     assert not result.wrong, result
 
 
-def test_a_driver_that_is_not_fenced_is_found() -> None:
-    """The other one swept what the first one had written, which then commits."""
-    with mutated("a driver that takes a job over fences nobody"):
-        assert run(COUNTING, script=TWO_DRIVERS["before commit, then driver killed: before entry"]).wrong
+@pytest.mark.parametrize("name", FENCES)
+def test_a_fault_of_our_own_is_found_where_there_are_two_drivers(name: str) -> None:
+    assert not run(COUNTING, script=FENCES[name]).wrong
+    with mutated(name):
+        assert run(COUNTING, script=FENCES[name]).wrong
 
 
-@pytest.mark.parametrize("name", [name for name in MUTATIONS if name not in RARE | OF_BROKERS | OF_FENCES])
+@pytest.mark.parametrize("name", [name for name in MUTATIONS if name not in {*RARE, *OF_BROKERS, *FENCES}])
 def test_a_fault_of_our_own_is_found(name: str) -> None:
     with mutated(name):
-        assert any(run(seed, pauses=name in OF_TWO_DRIVERS).wrong for seed in range(SOON))
+        assert any(run(seed).wrong for seed in range(SOON))
 
 
 @pytest.mark.parametrize("name", sorted(OF_BROKERS))
@@ -90,4 +97,4 @@ def test_a_fault_of_our_own_is_found_where_a_driver_dies_behind_a_transaction(na
 @pytest.mark.parametrize("name", sorted(RARE))
 def test_a_rare_fault_of_our_own_is_found(name: str) -> None:
     with mutated(name):
-        assert any(run(seed, pauses=name in OF_TWO_DRIVERS).wrong for seed in range(400))
+        assert any(run(seed).wrong for seed in range(400))
