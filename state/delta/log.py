@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,16 +22,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import make_folder, prove_files, sync_commit
-from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
+from compat.state.delta.files import parquet_source, prove_files, sync_commit
+from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.stores.local import make_folder
+from compat.state.stores.options import table_options
+from compat.state.stores.places import Place, place_of
 
 EPOCH_TRANSACTION = "epoch"
+LEADER_TRANSACTION = "leader"
 _T = TypeVar("_T")
 _RESTORE = "RESTORE"
+_ENDED, _SAVEPOINT = "ended", "savepoint"
+_MOST_CONFLICTS = 20
+"""So often a new leader is overtaken by what the former one has begun to commit, at most."""
 _COMMIT = re.compile(r"(\d{20})\.")
 _CONFIGURATION = {
     "delta.appendOnly": "false",
@@ -55,34 +61,60 @@ class LogFile:
     epochs: tuple[int, int]
 
 
-class SnapshotLog:
-    """One snapshot table."""
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a job ended, as its last commit says it: the name of its status, and the savepoint that it was stopped with."""
 
-    def __init__(self, path: str | Path, table: DeltaTable) -> None:
-        self.path = str(path)
+    status: str
+    savepoint: str | None
+
+
+class SnapshotLog:
+    """One snapshot table.
+
+    Where several processes may take a job over from one another, each has a fencing token, ``fence``: the greatest that the log
+    has seen is the only one that commits (see :meth:`lead`). It is 0 where a lock on this machine decides.
+    """
+
+    def __init__(self, place: Place, table: DeltaTable) -> None:
+        self.place = place
+        self.fence = 0
         self._table = table
         self._epoch: tuple[int, int] | None = None
+        self._top: tuple[int, int] | None = None
 
     @classmethod
-    def create(cls, path: str | Path) -> SnapshotLog:
+    def create(cls, path: str | Path | Place) -> SnapshotLog:
         """A new, empty table, or the one that is there."""
+        place = place_of(path)
+        options = table_options(place.path)
         try:
-            make_folder(path)
-            if DeltaTable.is_deltatable(str(path)):
-                return cls.open(path)
-            return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
+            if place.local:
+                make_folder(place.path)
+            if DeltaTable.is_deltatable(place.path, storage_options=options):
+                return cls.open(place)
+            table = DeltaTable.create(
+                place.path, COMMENTED, mode="ignore", configuration=_CONFIGURATION, storage_options=options
+            )
+            return cls(place, table)
         except (OSError, DeltaError) as error:
             raise unwritable("The store", path, error, "give another") from error
 
     @classmethod
-    def open(cls, path: str | Path, version: int | None = None) -> SnapshotLog:
+    def open(cls, path: str | Path | Place, version: int | None = None) -> SnapshotLog:
         """The table at a path, as it is now or was at a version. Raises StoreError if there is none."""
+        place = place_of(path)
         try:
-            return cls(path, DeltaTable(str(path), version=version))
+            return cls(place, DeltaTable(place.path, version=version, storage_options=table_options(place.path)))
         except TableNotFoundError as error:
             raise StoreError(f"{path} holds no snapshot table. Check the path.") from error
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {path} cannot be read: {error}.") from error
+            raise StoreError(f"The store {path} cannot be read: {in_one_line(error)}.") from error
+
+    @property
+    def path(self) -> str:
+        """Where the table is."""
+        return self.place.path
 
     @property
     def version(self) -> int:
@@ -103,12 +135,16 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+        """The highest epoch that was ever committed; read once for each version, which takes a while."""
+        if self._top is None or self._top[0] != self.version:
+            self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
+        return self._top[1]
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
-        if not os.path.exists(os.path.join(self.path, "_delta_log", f"{self.version + 1:020d}.json")):
-            return False
+        with self._reading():
+            if (self.place / "_delta_log" / f"{self.version + 1:020d}.json").size() is None:
+                return False
         newer = itertools.takewhile(lambda entry: int(entry["version"]) > self.version, self._history())
         return any(entry.get("operation") == _RESTORE for entry in newer)
 
@@ -135,7 +171,9 @@ class SnapshotLog:
     def _history(self) -> Iterator[dict[str, Any]]:
         """All commits, newest first, also those after the version; read in portions: mostly the first few tell all."""
         with self._reading():
-            newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
+            newest = DeltaTable(
+                self.path, storage_options=table_options(self.path)
+            )  # an older version counts the commits from itself, whichever they are
         count, told = 16, 0
         while True:
             with self._reading():
@@ -144,6 +182,51 @@ class SnapshotLog:
             if len(entries) < count:
                 return
             count, told = count * 16, count
+
+    @property
+    def leader(self) -> int:
+        """The greatest fencing token that the version has seen; 0 for none."""
+        return self._table.transaction_version(LEADER_TRANSACTION) or 0
+
+    def lead(self, fence: int) -> None:
+        """From now on only this token commits, or a greater one: what smaller ones are about to commit is refused.
+
+        The token is a Delta transaction of every commit, so that two commits with a token on one version conflict. Raises
+        Superseded where a greater token has been here, StoreError where the store cannot be written.
+        """
+        self.fence = fence
+        for _ in range(_MOST_CONFLICTS):
+            self.refresh()
+            self._prove_leadership()
+            if self.leader == fence:
+                return
+            try:
+                self._transact([], {}, [Transaction(EPOCH_TRANSACTION, self._highest)])
+                return
+            except CommitFailedError:  # the former leader was faster, for the last time
+                continue
+        raise StoreError(f"The store {self.path} changes all the time: the job is not taken over.")
+
+    def end(self, status: str, savepoint: str | None) -> None:
+        """Commit that the job has ended, and with which savepoint: nobody goes on with it who finds this.
+
+        Raises Superseded, StoreError.
+        """
+        self._write([], self.epoch, self._highest, {_ENDED: status, _SAVEPOINT: savepoint})
+
+    @property
+    def ended(self) -> Ended | None:
+        """How the job ended, where that was committed; None for one that is to go on."""
+        for entry in self._line():
+            if "epoch" in entry:
+                return Ended(json.loads(entry[_ENDED]), json.loads(entry[_SAVEPOINT])) if _ENDED in entry else None
+        return None
+
+    def _prove_leadership(self) -> None:
+        if self.leader > self.fence:
+            raise Superseded(
+                f"Another process drives the job of {self.path} by now: its token is {self.leader}, this one's {self.fence}."
+            )
 
     def refresh(self) -> None:
         """See the newest version."""
@@ -155,7 +238,7 @@ class SnapshotLog:
         try:
             yield
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {self.path} cannot be read: {error}.") from error
+            raise StoreError(f"The store {self.path} cannot be read: {in_one_line(error)}.") from error
 
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
@@ -167,7 +250,7 @@ class SnapshotLog:
             return False
         if self._was_rolled_back():
             raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
-        prove_files((os.path.join(self.path, file.path), file.size) for file in files)
+        prove_files((f"{self.path}/{file.path}", file.size) for file in files)
         self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 
@@ -179,17 +262,29 @@ class SnapshotLog:
     def _write(
         self, actions: Sequence[AddAction | RemoveAction], epoch: int, highest: int, metadata: Mapping[str, Any]
     ) -> None:
-        properties = CommitProperties(
-            custom_metadata={"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}},
-            app_transactions=[Transaction(EPOCH_TRANSACTION, highest)],
-        )
+        self._prove_leadership()
+        told = {"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}}
         try:
-            self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
-            self.refresh()
-            sync_commit(self.path, self.version)
+            self._transact(actions, told, [Transaction(EPOCH_TRANSACTION, highest)])
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
+            if isinstance(error, CommitFailedError):
+                self.refresh()
+                self._prove_leadership()
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def _transact(
+        self,
+        actions: Sequence[AddAction | RemoveAction],
+        metadata: Mapping[str, str],
+        transactions: Sequence[Transaction],
+    ) -> None:
+        """Commit on the version that this object sees. Raises CommitFailedError where another commit conflicts."""
+        fenced = [Transaction(LEADER_TRANSACTION, self.fence)] if self.fence else []
+        properties = CommitProperties(custom_metadata=dict(metadata), app_transactions=[*transactions, *fenced])
+        self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
+        self.refresh()
+        sync_commit(self.place, self.version)
 
     def clean(self, retained: int) -> None:
         """Remove what none of the last ``retained`` checkpoints needs: data files, of failed attempts too, and commits."""
@@ -203,15 +298,16 @@ class SnapshotLog:
 
     def _remove_commits(self, oldest: int) -> None:
         """Remove what tells of versions before the oldest one, but for what that one is read from."""
-        found: dict[int, list[Path]] = {}
-        for file in Path(self.path, "_delta_log").iterdir():
-            if match := _COMMIT.match(file.name):
-                found.setdefault(int(match[1]), []).append(file)
-        bases = [version for version, files in found.items() if version <= oldest and any(map(_is_checkpoint, files))]
+        found: dict[int, list[str]] = {}
+        log = self.place / "_delta_log"
+        for entry in log.list():
+            if match := _COMMIT.match(entry.name):
+                found.setdefault(int(match[1]), []).append(entry.name)
+        bases = [version for version, names in found.items() if version <= oldest and any(map(_is_checkpoint, names))]
         for version in sorted(found):
             if bases and version < max(bases):
-                for file in found[version]:
-                    file.unlink(missing_ok=True)
+                for name in found[version]:
+                    (log / name).delete()
 
     @property
     def floor(self) -> int:
@@ -260,9 +356,9 @@ class SnapshotLog:
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 
-    def parts(self) -> Iterator[pa.Table]:
-        """The tables of all files, in no order."""
-        return map(self.read_file, self.files())
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The tables of all files, or some columns of theirs, in no order."""
+        return (self.read_file(file, columns) for file in self.files())
 
     def read(
         self,
@@ -274,9 +370,11 @@ class SnapshotLog:
             tables = [chosen(self.read_file(file)) for file in files]
             yield by_epoch(pa.concat_tables(tables) if len(tables) > 1 else tables[0])
 
-    def read_file(self, file: LogFile) -> pa.Table:
-        """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
-        return self._opened(file, lambda parquet: parquet.read().cast(SCHEMA))
+    def read_file(self, file: LogFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        names = SCHEMA.names if columns is None else list(columns)
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        return self._opened(file, lambda parquet: parquet.read(names).cast(schema))
 
     def unpacked_size(self, file: LogFile) -> int:
         """The bytes that the rows of a file take when they are read. Raises StoreError."""
@@ -284,14 +382,14 @@ class SnapshotLog:
 
     def _opened(self, file: LogFile, use: Callable[[pq.ParquetFile], _T]) -> _T:
         try:
-            with pq.ParquetFile(os.path.join(self.path, file.path)) as parquet:
+            with pq.ParquetFile(parquet_source(self.place / file.path)) as parquet:
                 return use(parquet)
         except FileNotFoundError as error:
             raise StoreError(
                 f"{self.path} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
             ) from error
         except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"The file {file.path} of {self.path} cannot be read: {error}.") from error
+            raise StoreError(f"The file {file.path} of {self.path} cannot be read: {in_one_line(error)}.") from error
 
     def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[tuple[int, Row]]:
         """The rows of some operators and key groups (and of no key group) changed after an epoch, oldest first."""
@@ -320,9 +418,9 @@ def as_run_of(token: str, run: str) -> str:
     return f"{token}.{run}" if run else token
 
 
-def _is_checkpoint(file: Path) -> bool:
-    """True for a Delta checkpoint, which holds all of a version in one file."""
-    return file.name.endswith(".checkpoint.parquet")
+def _is_checkpoint(name: str) -> bool:
+    """True for the name of a Delta checkpoint, which holds all of a version in one file."""
+    return name.endswith(".checkpoint.parquet")
 
 
 def _unpacked_size(parquet: pq.ParquetFile) -> int:

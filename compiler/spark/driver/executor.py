@@ -21,14 +21,16 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
-from compat.compiler.spark.driver.options import Listener, RunOptions, source_of, with_recovery
+from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
+from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import place_of
 
 _END = object()
 
@@ -146,6 +148,7 @@ class SparkExecutor:
         self.options = options or RunOptions()
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
+        self._store.prove()
         self.caches = Caches(self._store.root / "caches")
         self._master = master
         self._listener, self._printer = listener, printer
@@ -199,6 +202,8 @@ class SparkExecutor:
         savepoint would be: checked, into a new job. That a program was edited is told either way.
         """
         options = with_recovery(self.options, made.options)
+        if options.assigned is not None:
+            return options, self._begun(options.assigned, made)
         if not options.program or options.fresh:
             return options, None
         before = self._store.unfinished(options.program, made.job_name, options.savepoint)
@@ -213,6 +218,13 @@ class SparkExecutor:
             return options, None
         self._say(before, "Its state is restored into a new job, after a check")
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
+
+    def _begun(self, assigned: Assigned, made: PhysicalPlan) -> JobEntry | None:
+        """The job that was assigned, where an attempt before this one has committed something of it."""
+        if not _has_checkpoint(self._store.state(assigned.job_id)):
+            return None
+        found = self._store.read(assigned.job_id)
+        return found or JobEntry(job_id=assigned.job_id, name=made.job_name, status=JobStatus.RUNNING.value, pid=0)
 
     def _keeps_states(self, before: JobEntry, compilation: Compilation) -> bool:
         """Whether a job's operators have the states that they had when it ran; True where its plan was not kept."""
@@ -250,7 +262,7 @@ class SparkExecutor:
         from compat.compiler.spark.driver.session import Spark
 
         if self._spark is None:
-            log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
+            log = self._store.logs / f"spark-{os.getpid()}.log"
             self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
         return SparkRunner(made, self._spark, self._worker_setup())
 
@@ -277,7 +289,11 @@ def _states(plan: dict[str, Any]) -> dict[str, Any]:
 
 def _has_checkpoint(state: str) -> bool:
     """True if the table of a job's state has a committed epoch. Raises StoreError."""
-    return os.path.isdir(os.path.join(state, "_delta_log")) and SnapshotLog.open(state).epoch > 0
+    try:
+        is_there = (place_of(state) / "_delta_log").exists()
+    except OSError as error:
+        raise StoreError(f"The store {state} cannot be read: {error}.") from error
+    return is_there and SnapshotLog.open(state).epoch > 0
 
 
 class InProcessExecutor(SparkExecutor):

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, assert_never
 
 from compat.compiler.configuration import parse_duration
@@ -26,6 +24,7 @@ from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
+from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
@@ -46,9 +45,9 @@ from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec,
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
-from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import without_scheme
+from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import Place
 
 _RETAINED = "execution.checkpointing.num-retained"
 _ENTRY_SECONDS = 1.0
@@ -126,7 +125,8 @@ class JobMaster:
         assert compilation.job is not None
         settings = compilation.job.settings
         self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
-        self.job_id = uuid.uuid4().hex if before is None else before.job_id
+        assigned = options.assigned
+        self.job_id = assigned.job_id if assigned is not None else uuid.uuid4().hex if before is None else before.job_id
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
@@ -134,6 +134,7 @@ class JobMaster:
         self._losses = 0
         self._written = 0.0
         self.abandoned = False
+        self.superseded = False
         self._before = before
         self._dependencies = dependencies
         self._make_runner = runner
@@ -149,8 +150,8 @@ class JobMaster:
         self._restored: dict[str, Any] | None = None
         self._drain = False
         self._stopping: list[Any] = []
-        self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
-        self._cancels: list[Path] = []
+        self._asked: deque[tuple[Place, dict[str, Any]]] = deque()
+        self._cancels: list[Place] = []
         self._cancelled: float | None = None
         self._since: float | None = None
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
@@ -159,7 +160,7 @@ class JobMaster:
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
         self._rests = 0.0
-        self._lock: Any = None
+        self._lock: Lease
         self._specs = {spec.id: spec for _, spec in plan.operators()}
         self.measured = Measured(plan)
         self.executions = Executions(plan.execution_graph)
@@ -173,7 +174,7 @@ class JobMaster:
         if self._before is None and self.options.savepoint is not None:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
             self.plan = restoration.plan
-        self._lock = self.store.lock(self.job_id)
+        self._lock = self.store.lock(self.job_id, 0 if self.options.assigned is None else self.options.assigned.fence)
         try:
             self._take_over(restoration)
             self._ship()
@@ -192,8 +193,9 @@ class JobMaster:
         """Open the store, with what is restored in it."""
         folder = checkpoint_directory(self.plan.options)
         if folder and self._before is None:
-            self.store.place_state(self.job_id, without_scheme(folder))
+            self.store.place_state(self.job_id, folder)
         log = SnapshotLog.create(self.store.state(self.job_id))
+        self._lead(log)
         if restoration is not None:
             restoration.into(log)
             self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
@@ -214,6 +216,12 @@ class JobMaster:
         if self._before is not None:
             self._sweep()
 
+    def _lead(self, log: SnapshotLog) -> None:
+        """Have the log refuse what drivers before this one may yet commit, where the lease does not see to that."""
+        token = self._lock.token or (log.leader + 1 if log.leader else 0)
+        if token:
+            log.lead(token)
+
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         watch = Watch(self._look, f"watch-{self.job_id[:8]}")
@@ -231,11 +239,13 @@ class JobMaster:
             self._loop()
         except _Abandoned:
             pass
+        except Superseded as error:
+            self._give_way(error)
+            if self.options.assigned is None:
+                raise
         except Exception as error:
             if not self.abandoned:
-                self._end(JobStatus.FAILED, str(error))
-                self._tell("failed", error=str(error))
-                raise
+                self._fail(error)
         finally:
             watch.close()
             if self._runner is not None and not self.abandoned:
@@ -243,9 +253,26 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
-                shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
-            self._lock.close()
+                with suppress(OSError):
+                    (self.store.directory(self.job_id) / "shipped").remove()
+            with suppress(OSError):  # it ends by itself
+                self._lock.close()
         return self.status
+
+    def _fail(self, error: Exception) -> None:
+        """End the job with what it failed with, which is raised; unless it is another process's by now."""
+        try:
+            self._end(JobStatus.FAILED, str(error))
+        except Superseded as superseded:
+            self._give_way(superseded)
+            return
+        self._tell("failed", error=str(error))
+        raise error
+
+    def _give_way(self, error: Superseded) -> None:
+        """Do nothing more: another process has the job, and says what becomes of it."""
+        self.superseded = True
+        self._tell("superseded", error=str(error))
 
     def cancel(self) -> None:
         """End the job, without a savepoint: after the present epoch if that takes moments only."""
@@ -271,6 +298,8 @@ class JobMaster:
             failure = None
             try:
                 over = self._step()
+            except Superseded:
+                raise
             except (StoreError, SourceFailure, EpochLost, _Failed) as error:
                 failure = _failure_of(error)
             if failure is not None:  # behind the handler, so that what failed is not kept
@@ -280,6 +309,8 @@ class JobMaster:
         """Do what is to be done next, an epoch at most; True when the job is over."""
         if self.abandoned:
             raise _Abandoned
+        if self._lock.lost:
+            self._lock.prove()
         if self._cancelled is not None:
             with suppress(StoreError):  # it is published when the job goes on
                 self._publish()
@@ -339,7 +370,7 @@ class JobMaster:
                 self.store.answer(answer, {"error": f"{error} The job goes on."})
             self._stopping, self._drain = [], False
             return False
-        self._end(JobStatus.FINISHED)
+        self._end(JobStatus.FINISHED, stopped_with=path)
         for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
@@ -411,6 +442,7 @@ class JobMaster:
         )
         records = sum(report.records for report in reports if report.source is not None)
         self._prove(reports)
+        self._lock.prove()
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self._losses = 0
@@ -430,6 +462,8 @@ class JobMaster:
 
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
+        if self._lock.lost:
+            return  # what is asked for is asked of who has the job now
         for answer, request in self.store.requests(self.job_id):
             if request["action"] == "cancel":
                 self._cancels.append(answer)
@@ -519,11 +553,18 @@ class JobMaster:
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
-        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up."""
+        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
+
+        Raises Superseded where it failed because somebody else drives the job by now.
+        """
+        with suppress(StoreUnsure):
+            self._lock.prove()
         while self._cancelled is None:
             self._wait_to_restart(failure)
             try:
                 self._take_up()
+            except Superseded:
+                raise
             except Exception as error:
                 failure = _failure_of(error)
                 continue
@@ -563,8 +604,10 @@ class JobMaster:
         return self._strategy.next_delay()
 
     def _take_up(self) -> None:
-        """Take up where the last commit is."""
+        """Take up where the last commit is, unless somebody else has. Raises Superseded."""
+        self._lock.prove()
         log = SnapshotLog.open(self.coordinator.log.path)
+        self._lead(log)
         coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         coordinator.restore(exact=True)
         for id, source in self.coordinator.sources.items():
@@ -583,7 +626,9 @@ class JobMaster:
         self.status = next_job_status(self.status, status)
         self._write()
 
-    def _end(self, status: JobStatus, message: str = "") -> None:
+    def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
+        if self.options.assigned is not None:
+            self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
             self.status = next_job_status(self.status, JobStatus.FAILING)
         elif status is JobStatus.CANCELED:
@@ -593,7 +638,20 @@ class JobMaster:
         else:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
-        self._write(ended=time.time(), message=message)
+        self._write(ended=time.time(), message=message, stopped_with=stopped_with)
+
+    def _commit_end(self, status: JobStatus, stopped_with: str | None) -> None:
+        """Have the log say that the job has ended, before anybody else hears it: who takes the job over goes by the log.
+
+        Raises Superseded where somebody has taken it over. A store that cannot be written must not hide why a job fails.
+        """
+        try:
+            self.coordinator.log.end(status.value, stopped_with)
+        except Superseded:
+            raise
+        except StoreError:
+            if status is JobStatus.FINISHED:
+                raise
 
     def _write(self, **changes: Any) -> None:
         entry = JobEntry(
@@ -610,8 +668,11 @@ class JobMaster:
             records=self.records,
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
+            fence=self._lock.token,
         )
         self._written = time.monotonic()
+        if self._lock.lost:
+            return  # whoever drives the job now writes down how it is
         try:
             self.store.write(replace(entry, **changes))
         except OSError as error:

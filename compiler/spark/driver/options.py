@@ -16,11 +16,19 @@ Listener = Callable[[dict[str, Any]], None]
 PlanOf = Callable[[Compilation], dict[str, Any]]
 """Gives the plan of a compiled job as JSON, for the snapshots that it writes."""
 
-Check = Callable[[str, dict[str, Any], dict[str, Any], bool], None]
+Check = Callable[[str, dict[str, Any] | None, dict[str, Any], bool], None]
 """Is called before a restore with a snapshot's path, its plan, the new plan and whether state may be left behind.
 
-It raises an error with its report where the restore is not to be.
+A savepoint of Flink's has no plan. It raises an error with its report where the restore is not to be.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A job that a dispatcher gave to this process: its id, and the fencing token of the attempt, greater than all before."""
+
+    job_id: str
+    fence: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +41,8 @@ class RunOptions:
     where hosts keep local state.
     ``worker_setup`` gives what is called in each Python worker before it loads the plan, when the first job is run; it is
     told whether workers may be on other machines. Modules are in ``worker_folders``.
-    ``flink`` is the version of Flink to follow where it is not the one that the job says.
+    ``flink`` is the version of Flink to follow where it is not the one that the job says. ``assigned`` is the job that a
+    dispatcher gave to this process.
     """
 
     savepoint: str | None = None
@@ -50,6 +59,7 @@ class RunOptions:
     worker_setup: Callable[[bool], Callable[[], None]] = lambda elsewhere: served
     worker_folders: tuple[str, ...] = ()
     flink: str | None = None
+    assigned: Assigned | None = None
 
 
 def source_of(program: str) -> str:

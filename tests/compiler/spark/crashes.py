@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -48,18 +47,19 @@ env.execute("counting")
 
 
 class CrashingJob:
-    """The job in a folder, run by ``compat run`` as often as it takes."""
+    """The job in a folder, run by ``compat run`` as often as it takes. ``place`` is where its sinks write, and its store is."""
 
-    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = (), place: str = "") -> None:
         self.folder, self.end = folder, end
+        self.place = place or str(folder)
         self.starts = 0
         self.program = folder / "job.py"
         self.program.write_text(
-            JOB.replace("{keys}", str(KEYS)).replace("{end}", str(end)).replace("{folder}", str(folder))
+            JOB.replace("{keys}", str(KEYS)).replace("{end}", str(end)).replace("{folder}", self.place)
         )
         self._arguments = [
             *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
-            *("-D", "restart-strategy.fixed-delay.delay=100 ms", *arguments),
+            *("-D", "restart-strategy.fixed-delay.delay=100 ms", "--store", f"{self.place}/.compat", *arguments),
         ]
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -130,23 +130,28 @@ class CrashingJob:
         """Nothing lost, nothing doubled: in both sinks and in the state."""
         from deltalake import DeltaTable
 
+        from compat.compiler.spark.driver.store import JobStore
         from compat.compiler.spark.state.inspection import state_rows
+        from compat.state.stores.options import table_options
+        from compat.state.stores.places import place_of
 
         sizes = Counter(number % KEYS for number in range(1, self.end + 1))
         expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
-        table = DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
+        path = f"{self.place}/table"
+        table = DeltaTable(path, storage_options=table_options(path)).to_pyarrow_table().to_pylist()
         assert Counter((row["key"], row["count"]) for row in table) == expected
         lines = [
             line
-            for file in (self.folder / "files").iterdir()
+            for file in place_of(f"{self.place}/files").walk()
             if not file.name.startswith(".")
-            for line in file.read_text().splitlines()
+            for line in file.read().decode().splitlines()
         ]
         assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
-        (job,) = (self.folder / ".compat" / "jobs").iterdir()
-        found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
-        assert found == dict(sizes)
-        assert json.loads((job / "job.json").read_text())["status"] == "FINISHED"
+        store = JobStore(f"{self.place}/.compat")
+        (job,) = store.jobs()
+        rows = state_rows(store.state(job.job_id), "count")
+        assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
+        assert job.status == "FINISHED"
 
 
 def processes() -> dict[int, tuple[int, str]]:
