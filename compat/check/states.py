@@ -37,8 +37,8 @@ def changes(check: Check) -> Iterator[StateChange]:
     for pair in check.right_pairs:
         dialect = dialect_of(check, pair)
         if pair.old.states is not None and pair.new.states is not None and dialect is not None:
-            # Of records in windows a savepoint has no more than bytes; only PyFlink's are judged by them.
-            with_elements = check.old.kind != "savepoint" or check.old.settings.get(EXECUTION_MODE) == "process"
+            # Of records in windows a savepoint has bytes or serializers; only PyFlink's are judged by them.
+            with_elements = check.old.kind != "savepoint" or check.old.settings.get(EXECUTION_MODE) is not None
             change = _change(pair, dialect, pair.old.states, pair.new.states, with_elements)
             yield replace(change, asked=check.answer(pair) is not None)
 

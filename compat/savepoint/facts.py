@@ -19,7 +19,7 @@ from compat.plan.connectors import Connector
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
 from compat.plan.recorded_states import RecordedState, kept_by_flink
-from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
+from compat.plan.shapes import BYTES, LEGACY_WINDOWS, Shape, of_type
 from compat.savepoint.connectors import KafkaSplits, KafkaWriters
 from compat.savepoint.evidence import Evidence, judge
 from compat.savepoint.kinds import is_python, kind_of, served
@@ -32,6 +32,8 @@ EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
 _COMBINING = ("reduce", "aggregate")
 """Calls of windows that keep one value for each, in the place of its records."""
+_COLLECTING = ("process", "apply")
+"""Calls of windows that keep the records."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
 
@@ -164,6 +166,11 @@ class _Translation:
             detail["recorded"] = True
             if unnamed:
                 detail["unnamed"] = True
+            contents = next((state for state in recorded.states if state.name == framework.WINDOW_CONTENTS), None)
+            if self.mode == THREAD and contents is not None:
+                now = None if partner is None else partner.detail.get("window_function")
+                told = _COMBINING if _keeps_one(contents) else _COLLECTING
+                detail["window_function"] = now if now in told else told[0]
             if window is not None:
                 text = self.namespace(window)
                 same = partner is not None and _namespaces(partner) <= {text}
@@ -226,6 +233,18 @@ class _Translation:
         twin = next((one for one in states if one.built_in and one.name == framework.WINDOW_CONTENTS), None)
         return twin.type if twin is not None and self.evidence(state, twin).told else None
 
+    def in_windows(self, state: RecordedState) -> State | None:
+        """What windows hold in thread mode, where the operator declares a function that keeps it in the same way.
+
+        Flink keeps one value of a reduce or aggregate, and a list for the others. Pickled bytes may be of any type that is
+        not a basic one.
+        """
+        writer = self.known or self.partner
+        states = () if writer is None else writer.states or ()
+        twin = next((one for one in states if one.built_in and one.name == framework.WINDOW_CONTENTS), None)
+        function = None if writer is None else writer.detail.get("window_function")
+        return twin if function is not None and (function in _COMBINING) == _keeps_one(state) else None
+
     def states(self) -> tuple[State, ...]:
         """The states, each with the kind and type of a declared one that is stored in the same way, if there is one."""
         declared = self.declared()
@@ -234,6 +253,8 @@ class _Translation:
         for state in self.recorded.states:
             key = (self.declared_name(state), state.scope is StateScope.KEYED)
             twins[state.name] = left.pop(key, None)
+            if self.mode == THREAD and state.name == framework.WINDOW_CONTENTS:
+                twins[state.name] = self.in_windows(state)
         for state in self.recorded.states:
             if twins[state.name] is None and not self.is_built_in(state):
                 # What only has another name is a renamed state; the rules look for one of the same kind.
@@ -261,7 +282,8 @@ class _Translation:
         return {(state.name, state.scope is StateScope.KEYED): state for state in states if not state.built_in}
 
     def state(self, recorded: RecordedState, twin: State | None, key_text: str | None) -> State:
-        alike = twin is not None and self.stored_alike(recorded, twin)
+        in_windows = self.mode == THREAD and recorded.name == framework.WINDOW_CONTENTS
+        alike = twin is not None and (in_windows or self.stored_alike(recorded, twin))
         kind = twin.kind if twin is not None and alike else recorded.kind or StateKind.VALUE
         return State(
             name=self.declared_name(recorded),
@@ -316,6 +338,8 @@ class _Translation:
             elements = recorded.value.parts[0] if recorded.value.name == "List" and recorded.value.parts else None
             if declared is None or declared in (recorded.value, elements):
                 return twin.type
+            if self.mode == THREAD and _pickled(declared, recorded.value, elements):
+                return twin.type
         return str(recorded.value)
 
     def ttl(self, recorded: RecordedState, twin: State | None) -> int | None:
@@ -356,6 +380,18 @@ def _container(kind: StateKind, mode: str | None) -> StateKind:
     if mode == THREAD and kind in (StateKind.REDUCING, StateKind.AGGREGATING):
         return StateKind.VALUE
     return kind
+
+
+def _keeps_one(state: RecordedState) -> bool:
+    """Whether windows hold one value, and not a list."""
+    return state.kind is StateKind.VALUE
+
+
+def _pickled(declared: Shape, stored: Shape, elements: Shape | None) -> bool:
+    """Whether bytes are what thread mode keeps for a declared type: it pickles all that is composed of others."""
+    if stored == BYTES:
+        return bool(declared.parts)
+    return elements == BYTES and declared.name == "List" and bool(declared.parts and declared.parts[0].parts)
 
 
 def _key_type(operator: Operator) -> str | None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.keeping import dialect_of
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.state.compatibility import THREAD
 
 _SILENT = "Flink restores this without an error"
 _INCREMENTAL = frozenset({"reduce", "aggregate"})
@@ -18,7 +20,10 @@ def _find(check: Check) -> Iterator[Finding]:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
         if before is None or after is None:
             continue
-        became = _in_java(before, after) if check.new.built_by_flink else _in_python(before, after)
+        if check.new.built_by_flink:
+            became = _in_java(before, after)
+        else:
+            became = _in_thread_mode(before, after) if dialect_of(check, pair) is THREAD else _in_python(before, after)
         if became is None:
             continue
         level, consequence = became
@@ -41,12 +46,19 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _in_python(before: str, after: str) -> tuple[Level, str] | None:
-    """What PyFlink makes of it, which keeps both under one name as lists."""
+    """What PyFlink makes of it in process mode, where it keeps both under one name as lists."""
     if (before in _INCREMENTAL) == (after in _INCREMENTAL):
         return None
     if after in _INCREMENTAL:
         return Level.ERROR, f"{_SILENT}; of each open window the first element is kept, the others are lost."
     return Level.WARNING, f"{_SILENT}; what an open window held counts as one element of it."
+
+
+def _in_thread_mode(before: str, after: str) -> tuple[Level, str] | None:
+    """What PyFlink makes of it in thread mode, where Flink keeps one as a value and the other as a list."""
+    if (before in _INCREMENTAL) == (after in _INCREMENTAL):
+        return None
+    return Level.ERROR, "The task fails at the first record: the windows in the state hold another kind of state."
 
 
 def _in_java(before: str, after: str) -> tuple[Level, str] | None:
@@ -61,8 +73,8 @@ RULE = Rule(
     name="window-function-kind",
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
-    when="error from process or apply to reduce or aggregate: of each open window only the first element is kept; in Java, "
-    "where the task fails, error for any change of reduce, aggregate and process",
+    when="error from process or apply to reduce or aggregate: of each open window only the first element is kept. Where the "
+    "task fails it is an error: in thread mode both ways, in Java for any change of reduce, aggregate and process",
     fate=Fate.REFUSED,
     summary="A window's reduce or aggregate became process or apply, or the other way.",
     why="The first keeps one element a window, the second all of them, under the same name. After the restore "

@@ -9,6 +9,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.keeping import is_kept_by_store
 from compat.check.mapping import Pair
+from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 from compat.plan.recorded_states import has_kryo
@@ -27,6 +28,7 @@ def _find(check: Check) -> Iterator[Finding]:
     if old[0] < new[0] == 2:
         yield from _kryo(check)
         yield from _removed(check)
+        yield from _global_windows(check)
     format = check.old.snapshot.format_version if check.old.snapshot is not None else _writes(old)
     if format > _writes(new) and any(operator.has_state for operator in check.old.operators):
         yield _unread(check, format)
@@ -64,6 +66,28 @@ def _kryo(check: Check) -> Iterator[Finding]:
             old=pair.old,
             new=pair.new,
             fixes=(_rewrite(pair, names),),
+        )
+
+
+def _global_windows(check: Check) -> Iterator[Finding]:
+    """PyFlink's global windows, whose serializer is another class since Flink 2."""
+    for pair in check.right_pairs:
+        told = {(state.namespace_type or "").rpartition(".")[2] for state in pair.new.states or ()}
+        if "python" not in pair.new.detail or "GlobalWindow" not in told:
+            continue
+        yield check.finding(
+            RULE,
+            f"{pair.new.label} keeps global windows, which Flink 2 writes in another way",
+            consequence="The task fails when it starts: the new serializer of its timers must not be incompatible.",
+            reason="PyFlink's global windows have a serializer of another class in Flink 2.",
+            old=pair.old,
+            new=pair.new,
+            fixes=(
+                Fix(
+                    text="Give the windows an operator with a uid of its own, and restore with -n if the open ones may go.",
+                    code=uid_call(pair.new, check),
+                ),
+            ),
         )
 
 

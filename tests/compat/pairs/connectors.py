@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.compat.pairs.model import BROKEN, OK, pair, under
-from tests.compat.pairs.programs import value
+from tests.compat.pairs.programs import DAY, value, window
 
 _NO_CLUSTER = "it needs a Kafka cluster; what the connector's own classes do is in test_kafka_rules.py"
 _IMPORTS = """import time
@@ -146,6 +146,7 @@ OF_THE_OLD_KIND = (
 
 _NO_CLASS = "the class is in flink-connector-kafka 3.4.0, and not in 4.0.1"
 _ONLY_1_20 = "PyFlink 1.20 was not at hand; the graphs of such programs are in tests/golden/pyflink_api"
+_RECORDED = "restores from 1.20 in 2.3 are in tests/golden/random_restores"
 _UPGRADES = "PyFlink 1.20 was not at hand; Java's restores across versions are in the tests of the engine"
 
 
@@ -177,7 +178,22 @@ CONNECTORS = [
         old_flink="1.20",
     ),
     under(pair("consumer_in_flink_1", OF_THE_OLD_KIND, OF_THE_OLD_KIND, OK, unrecorded=_NO_CLUSTER), flink="1.20"),
-    under(pair("on_to_flink_2", value("L"), value("L"), OK, unrecorded=_UPGRADES), old_flink="1.20"),
+    under(pair("on_to_flink_2", value("L"), value("L"), OK, unrecorded=_RECORDED), old_flink="1.20"),
+    under(
+        pair(
+            "global_windows_into_flink_2",
+            window("GlobalWindows.create()"),
+            window("GlobalWindows.create()"),
+            BROKEN,
+            "CMP604",
+            unrecorded=_RECORDED,
+        ),
+        old_flink="1.20",
+    ),
+    under(
+        pair("days_into_flink_2", window(DAY), window(DAY), OK, unrecorded=_RECORDED),
+        old_flink="1.20",
+    ),
     under(
         pair("back_to_flink_1", value("L"), value("L"), BROKEN, "CMP604", unrecorded=_UPGRADES),
         flink="1.20",

@@ -63,5 +63,19 @@ MODES = [
     pair("thread_pickled_to_long", value("P", settings=THREAD), value("L", settings=THREAD), BROKEN, "CMP404"),
     pair("thread_state_renamed", value("L", settings=THREAD), value("L", state="t", settings=THREAD), BROKEN, "CMP402"),
     pair("thread_window_same", window(DAY, settings=THREAD), window(DAY, settings=THREAD), OK),
+    pair(
+        "thread_window_process_to_reduce",
+        window(DAY, settings=THREAD),
+        window(DAY, "REDUCE", settings=THREAD),
+        BROKEN,
+        "CMP414",
+    ),
+    pair(
+        "thread_window_reduce_to_process",
+        window(DAY, "REDUCE", settings=THREAD),
+        window(DAY, settings=THREAD),
+        BROKEN,
+        "CMP414",
+    ),
     pair("thread_reduce_unchanged", job(SUM, settings=THREAD), job(SUM, settings=THREAD), BROKEN, "CMP413"),
 ]

@@ -1,0 +1,249 @@
+"""Restores pairs of programs in PyFlink, in whose interpreter this runs: ``python restore.py < PAIRS > RECORDS``.
+
+Each line of the standard input is a pair as JSON, ``{"old": PROGRAM, "new": PROGRAM, "told": [LABEL…]}``, and each line of
+the output what became of it. OLD runs in a local cluster until all its states were printed, and is stopped with a canonical
+savepoint; NEW starts from it, and runs until the same lines came. The work is done in a child: PyFlink's coders may end a
+process on bytes that are not theirs.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+_LINE = re.compile(r"^(?:\d+> )?([a-z]\.\w+\.[^|]*)\|([^|]*)\|([^|]*)\|(-?\d+)$")
+_PATIENCE = 60.0
+"""Seconds until a program that prints nothing is not waited for any longer."""
+_HUNG = 300.0
+"""Seconds after which a pair is given up."""
+_QUIET = 12.0
+"""Seconds in which nothing new was printed, after which there is nothing to wait for."""
+
+
+def main() -> None:
+    """Restore the pairs one by one, in a process that serves until it dies."""
+    server: Server | None = None
+    for line in sys.stdin:
+        server = server or Server()
+        record = server.asked(line)
+        if "outcome" not in record:
+            code = server.end()
+            server = None
+            dead = code < 0 and code != -signal.SIGKILL and "savepoint" in record
+            record |= {"outcome": "failed" if dead else "no answer", "errors": [f"the process ended with {code}"]}
+        print(json.dumps(record), flush=True)
+    if server is not None:
+        server.end()
+
+
+class Server:
+    """A process that restores pairs, with one JVM for all of them."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        verbose = None if os.environ.get("VERBOSE") else subprocess.DEVNULL
+        with open(Path(self._folder.name) / "out", "w") as out:
+            command = [sys.executable, __file__, "--serve", self._folder.name]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=out, stderr=verbose, text=True, start_new_session=True
+            )
+
+    def asked(self, pair: str) -> dict[str, Any]:
+        """What became of a pair; without an outcome if the process died of it or hung."""
+        record = Path(self._folder.name) / "record"
+        record.unlink(missing_ok=True)
+        assert self._process.stdin is not None
+        self._process.stdin.write(pair)
+        self._process.stdin.flush()
+        known: dict[str, Any] = {}
+        until = time.time() + _HUNG
+        while self._process.poll() is None and time.time() < until and "outcome" not in known:
+            time.sleep(0.3)
+            if record.exists():
+                known = json.loads(record.read_text())
+        return known
+
+    def end(self) -> int:
+        """End the process and all that it started; gives what it ended with."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        code = self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._folder.cleanup()
+        return code
+
+
+def serve(folder: str) -> None:
+    """Restore the pairs of the standard input."""
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in sys.stdin:
+        pair = json.loads(line)
+        restore = Restore(folder, pair.get("settings", {}))
+        restore.keep(restore.restore(pair["old"], pair["new"], pair["told"]))
+
+
+def _text(folder: str, name: str, otherwise: str = "") -> str:
+    path = Path(folder) / name
+    return path.read_text("utf-8", "replace") if path.exists() else otherwise
+
+
+class Submission(Exception):
+    """Flink refused the job before it ran."""
+
+
+class Restore:
+    """The restore of one pair, in a folder."""
+
+    def __init__(self, folder: str, settings: dict[str, str]) -> None:
+        self.folder, self.settings = folder, settings
+        self._mark = len(_text(folder, "out"))
+
+    def lines(self) -> list[tuple[str, str, str, int]]:
+        """What was printed since the last mark."""
+        text = _text(self.folder, "out")[self._mark :]
+        found = (_LINE.match(each) for each in text.split("\n")[:-1])
+        return [(match[1], match[2], match[3], int(match[4])) for match in found if match]
+
+    def keep(self, record: dict[str, Any]) -> None:
+        """Write down what is known, for the case that this process dies."""
+        path = Path(self.folder) / "record"
+        path.with_suffix(".new").write_text(json.dumps(record))
+        path.with_suffix(".new").replace(path)
+
+    def restore(self, old: str, new: str, told: list[str]) -> dict[str, Any]:
+        """What becomes of OLD's state in NEW, whose lines begin with one of ``told``."""
+        try:
+            savepoint, errors = self.run(old, None, set())
+        except Submission as refusal:
+            savepoint, errors = None, refusal.args[0]
+        before = self.lines()
+        if savepoint is None:
+            return {"outcome": "no savepoint", "errors": errors}
+        metadata = Path(savepoint.removeprefix("file:")) / "_metadata"
+        record = {
+            "savepoint": base64.b64encode(metadata.read_bytes()).decode(),
+            "files": sorted(path.name for path in metadata.parent.iterdir()),
+            "before": {label: after for label, _, after, _ in before},
+            "read": _read(before, max),
+        }
+        self.keep(record)
+        self._mark = len(_text(self.folder, "out"))
+        when = ""
+        try:
+            _, errors = self.run(new, savepoint, {label for label, *_ in before if label.rpartition(".")[0] in told})
+            when = "running" if errors else ""
+        except Submission as refusal:
+            errors, when = refusal.args[0], "submission"
+        first: dict[str, str] = {}
+        for label, held, _, _ in self.lines():
+            first.setdefault(label, held)
+        return record | {
+            "outcome": "failed" if errors else "restored",
+            "when": when,
+            "errors": [each[:400] for each in errors[-3:]],
+            "after": first,
+            "read_after": _read(self.lines(), min),
+        }
+
+    def run(self, program: str, savepoint: str | None, awaited: set[str]) -> tuple[str | None, list[str]]:
+        """Run a program until it printed enough; gives the savepoint that OLD was stopped with, and what failed."""
+        from py4j.protocol import Py4JJavaError
+        from pyflink.common import Configuration
+        from pyflink.datastream import StreamExecutionEnvironment
+        from pyflink.java_gateway import get_gateway
+
+        result: list[Any] = [None, []]
+
+        def execute(env: Any, job_name: str | None = None) -> None:
+            settings = Configuration().set_string("python.fn-execution.bundle.size", "10")
+            for key, value in self.settings.items():
+                settings.set_string(key, value)
+            if savepoint is not None:
+                settings.set_string("execution.state-recovery.path", savepoint)
+                settings.set_string("execution.savepoint.path", savepoint)
+            env.configure(settings)
+            try:
+                client = env.execute_async(job_name)
+            except Py4JJavaError as error:
+                raise Submission(_causes(error.java_exception)) from None
+            job = client._j_job_client
+            ended = job.getJobExecutionResult()
+            self.wait(ended, awaited)
+            if savepoint is None and not ended.isDone():
+                form = get_gateway().jvm.org.apache.flink.core.execution.SavepointFormatType.CANONICAL
+                result[0] = job.stopWithSavepoint(False, self.folder, form).get()
+            elif ended.isDone():
+                result[1] = _failure(ended)
+            else:
+                job.cancel().get()
+
+        original = StreamExecutionEnvironment.execute
+        StreamExecutionEnvironment.execute = execute
+        path = os.path.join(self.folder, "program.py")
+        Path(path).write_text(program, encoding="utf-8")
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except Py4JJavaError as error:
+            raise Submission(_causes(error.java_exception)) from None
+        finally:
+            StreamExecutionEnvironment.execute = original
+        return result[0], result[1]
+
+    def wait(self, ended: Any, awaited: set[str]) -> None:
+        """Wait until all that is awaited came and nothing new comes, or the job ended."""
+        begun = changed = time.time()
+        labels: set[str] = set()
+        while not ended.isDone() and time.time() < begun + _PATIENCE:
+            time.sleep(0.3)
+            now = {label for label, *_ in self.lines()}
+            if now - labels:
+                labels, changed = now, time.time()
+            quiet = 3.0 if awaited and awaited <= labels else _QUIET if awaited else 5.0
+            if labels and time.time() > changed + quiet:
+                return
+
+
+def _read(lines: list[tuple[str, str, str, int]], which: Any) -> dict[str, int]:
+    """By part of a source, the last number that was read, or the first."""
+    found: dict[str, int] = {}
+    for _, _, _, n in lines:
+        part = str(abs(n) // 1_250_000) if n >= 0 else "another source's"
+        found[part] = which(found.get(part, n), n)
+    return found
+
+
+def _failure(ended: Any) -> list[str]:
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        ended.get()
+    except Py4JJavaError as error:
+        return _causes(error.java_exception)
+    return ["the job ended by itself"]
+
+
+def _causes(error: Any) -> list[str]:
+    texts = []
+    while error is not None and len(texts) < 20:
+        texts.append(str(error.toString()).strip())
+        error = error.getCause()
+    return texts
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        serve(sys.argv[2])
+    else:
+        main()
