@@ -24,6 +24,10 @@ from compat.plan.queries import of_query
 WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
 """Kinds of operators that a program cannot give a user hash."""
 
+WITHOUT_CALL = frozenset({"file_monitor"})
+"""Kinds of operators that a call makes besides the one that it returns: no other call reaches them. ``read_text_file`` returns
+what reads the file, and not what watches it (Flink: ``createFileInput``)."""
+
 _LOOK_AT = 16
 
 
@@ -34,7 +38,7 @@ def hidden(operator: Operator) -> bool:
 
 def takes_user_hash(operator: Operator) -> bool:
     """True for an operator that a call of the program can tie to a recorded id."""
-    return not hidden(operator) and operator.kind not in WITHOUT_USER_HASH
+    return not hidden(operator) and operator.kind not in WITHOUT_USER_HASH | WITHOUT_CALL
 
 
 def named_before(operator: Operator, program: Program) -> Operator | None:

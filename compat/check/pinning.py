@@ -5,8 +5,14 @@ from __future__ import annotations
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fix
-from compat.check.identity import WITHOUT_USER_HASH, hidden, named_before
+from compat.check.identity import WITHOUT_CALL, WITHOUT_USER_HASH, hidden, named_before
 from compat.plan.facts import Operator
+
+OTHER_SOURCE = (
+    "read with env.from_source(FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build(), "
+    'WatermarkStrategy.no_watermarks(), "lines").uid("lines")'
+)
+"""What stands for ``read_text_file`` and takes a uid; it begins with the files anew."""
 
 _PART_OF_SINK = "Sink Committer: "
 
@@ -77,6 +83,15 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
         )
     if old.uid is not None and new.uid is None and uid_is_free:
         return (edit(new, "uid", old.uid.removeprefix(_PART_OF_SINK) if new.kind == "sink_committer" else old.uid),)
+    if new.kind in WITHOUT_CALL:
+        return (
+            Fix(
+                text=f"No call of the program reaches {new.label}: give its state the new id in the savepoint, by the report "
+                "of this check (--output json=REPORT), or undo the edit that moved its id.",
+                code=writing.REMAP,
+            ),
+            Fix(text=f"Or {OTHER_SOURCE}, and let this state go with -n.", code=writing.NON_RESTORED),
+        )
     if new.kind in WITHOUT_USER_HASH:
         return (
             Fix(

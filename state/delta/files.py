@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -47,6 +49,26 @@ def prove_files(files: Iterable[tuple[str, int]]) -> None:
     for folder in folders:
         if place_of(folder).local:
             sync(folder)
+
+
+def named_files(table: Place) -> set[str]:
+    """The data files that the commits of a table add or remove, as far back as they are kept: older versions need these.
+
+    Raises StoreError where a commit cannot be read.
+    """
+    found: set[str] = set()
+    log = table / "_delta_log"
+    try:
+        for entry in log.list():
+            if entry.name.endswith(".json"):
+                for line in (log / entry.name).read().splitlines():
+                    action = json.loads(line)
+                    found.update(unquote(action[kind]["path"]) for kind in ("add", "remove") if kind in action)
+    except FileNotFoundError:
+        return found  # no table yet
+    except (OSError, ValueError) as error:
+        raise StoreError(f"The store {table} cannot be read: {error}.") from error
+    return found
 
 
 def sync_commit(table: Place, version: int) -> None:

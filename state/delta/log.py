@@ -26,7 +26,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
-from compat.state.delta.files import parquet_source, prove_files, sync_commit
+from compat.state.delta.files import named_files, parquet_source, prove_files, sync_commit
 from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
 from compat.state.stores.local import make_folder
 from compat.state.stores.options import table_options
@@ -137,7 +137,8 @@ class SnapshotLog:
     def _highest(self) -> int:
         """The highest epoch that was ever committed; read once for each version, which takes a while."""
         if self._top is None or self._top[0] != self.version:
-            self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
+            with self._reading():
+                self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
         return self._top[1]
 
     def _was_rolled_back(self) -> bool:
@@ -287,7 +288,7 @@ class SnapshotLog:
         sync_commit(self.place, self.version)
 
     def clean(self, retained: int) -> None:
-        """Remove what none of the last ``retained`` checkpoints needs: data files, of failed attempts too, and commits."""
+        """Remove what none of the last ``retained`` checkpoints needs: data files that were replaced, and commits."""
         keep = sorted(int(entry["version"]) for entry in self.checkpoints()[: max(retained, 1)])
         try:
             self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
@@ -295,6 +296,23 @@ class SnapshotLog:
             self._remove_commits(keep[0] if keep else self.version)
         except (OSError, DeltaError) as error:
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def sweep(self) -> None:
+        """Remove data files that no commit names: attempts left them that failed. Not to be called while tasks write.
+
+        Raises StoreError.
+        """
+        with self._reading():
+            there = [entry.name for entry in self.place.list() if entry.name.endswith(".parquet")]
+        if not there:
+            return
+        self.refresh()  # behind the look: what was committed until now has its name
+        named = {file.path for file in self.files()}
+        with self._reading():
+            named |= named_files(self.place)
+            for name in there:
+                if name not in named:
+                    (self.place / name).delete()
 
     def _remove_commits(self, oldest: int) -> None:
         """Remove what tells of versions before the oldest one, but for what that one is read from."""

@@ -201,11 +201,23 @@ def decoded_all(read: Read, chunks: Iterable[bytes]) -> list[Any]:
 
 
 def as_declared(type: TypeInformation, unpickle: Unpickle) -> Callable[[Any], Any]:
-    """From what Flink's serializers wrote (thread mode, keys) to the program's: pickles as objects, rows with names."""
+    """From what Flink's serializers wrote (thread mode, keys) to the program's: pickles as objects, rows with names.
+
+    Thread mode pickles some values of compound types whole, such as the tuples in windows.
+    """
+    convert = _converter(type, unpickle)
+    if _is_bytes(type):
+        return convert
+    return lambda value: unpickle(value) if isinstance(value, bytes) else convert(value)
+
+
+def _is_bytes(type: TypeInformation) -> bool:
+    return type.kind == "PRIMITIVE_ARRAY" and type.element_type.kind == "BYTE"  # type: ignore[attr-defined]
+
+
+def _converter(type: TypeInformation, unpickle: Unpickle) -> Callable[[Any], Any]:
     if isinstance(type, ExternalTypeInfo):
         return as_declared(type.type_info, unpickle)
-    if type.kind == _PICKLED:
-        return lambda value: unpickle(value) if isinstance(value, bytes) else value
     if isinstance(type, RowTypeInfo):
         return _as_row(type.field_names, [as_declared(field, unpickle) for field in type.field_types])
     if isinstance(type, TupleTypeInfo):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import uuid
@@ -12,6 +13,13 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import confluent_kafka
+import confluent_kafka.admin
+from confluent_kafka import KafkaError, KafkaException
+
+from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
+from compat.compiler.spark.connectors.kafka import sink as kafka_sink
+from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.driver import checkpoints, executor, master, restarts, runner
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import SparkExecutor
@@ -24,10 +32,11 @@ from compat.compiler.spark.task.epochs import EpochRunner
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
 from compat.state.stores.local import LocalFiles
+from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
-COMPACT_AFTER = 8
+COMPACT_AFTER = 6
 INLINE_ROWS = 2
 SAVE_AFTER = 6
 
@@ -79,6 +88,14 @@ class _Nobody:
         """Nothing to close."""
 
 
+class _Leased(_Nobody):
+    """A lease whose driver does not find out that it is up: the log has to."""
+
+    def __init__(self, token: int) -> None:
+        super().__init__()
+        self.token = token
+
+
 class _Anywhere(_Nobody):
     """In the place of ``Places``: the world decides where tasks run."""
 
@@ -87,11 +104,20 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World) -> Iterator[None]:
-    """While this is entered, the execution takes all from the world."""
+def simulated(world: World, brokers: Brokers, *, leases: bool) -> Iterator[None]:
+    """While this is entered, the execution takes all from the world.
+
+    With ``leases`` the store is as one without locks, whose lease is up when another driver takes the job over.
+    """
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
     replacements: list[tuple[Any, str, Any]] = [
         (uuid, "uuid4", world.uuid),
+        (confluent_kafka, "Producer", brokers.producer),
+        (confluent_kafka, "Consumer", brokers.consumer),
+        (confluent_kafka.admin, "AdminClient", brokers.admin),
+        (kafka_source, "time", clock),
+        (kafka_sink, "time", clock),
+        (kafka_cluster, "time", clock),
         (master, "time", clock),
         (restarts, "time", clock),
         (master, "Watch", _Nobody),
@@ -115,7 +141,11 @@ def simulated(world: World) -> Iterator[None]:
         (JobStore, "_held", lambda *_, **__: False),
         (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
+        (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
     ]
+    if leases:
+        tokens = itertools.count(1)
+        replacements.append((JobStore, "lock", lambda *_: _Leased(next(tokens))))
     patches = [patch.object(owner, name, new) for owner, name, new in replacements]
     for one in patches:
         one.start()
@@ -138,6 +168,25 @@ def _pointed(world: World, real: Callable[..., Any], where: str) -> Callable[...
     return call
 
 
+def _stands_still(world: World, real: Callable[[JobMaster], None]) -> Callable[[JobMaster], None]:
+    def sweep(self: JobMaster) -> None:
+        if not world.dying:  # who is killed tidies up nothing
+            world.paused("before it sweeps")
+            real(self)
+
+    return sweep
+
+
+def broker_point(world: World, where: str) -> None:
+    """A request to the brokers: whoever makes it may be killed, and a driver may get no answer."""
+    if world.dying:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))  # who is killed ends no transaction
+    if world.in_task:
+        world.task_point(f"brokers, {where}")
+        return
+    world.driver_point(f"brokers, {where}", KafkaException(KafkaError(KafkaError._TRANSPORT)))
+
+
 def _task_pointed(world: World, real: Callable[..., Any], where: str) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
         world.task_point(f"before {where}")
@@ -150,7 +199,7 @@ def _task_pointed(world: World, real: Callable[..., Any], where: str) -> Callabl
 
 def _stepped(world: World, real: Callable[[JobMaster], bool]) -> Callable[[JobMaster], bool]:
     def step(self: JobMaster) -> bool:
-        world.between()
+        world.between(self)
         return real(self)
 
     return step

@@ -14,19 +14,30 @@ from unittest.mock import patch
 from deltalake import CommitProperties
 
 from compat.compiler.spark.connectors.files.sink import FileCommitter
+from compat.compiler.spark.connectors.kafka import sink as kafka_sink
+from compat.compiler.spark.connectors.kafka import source as kafka_source
+from compat.compiler.spark.connectors.kafka.sink import TransactionCommitter
+from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
+from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.published import Written
 from compat.state.delta import log
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Kind, Row, table_of
 
 Patch = tuple[Any, str, Any]
 _restore = CheckpointCoordinator.restore
 _commit = CheckpointCoordinator.commit
 _sweep = FileCommitter.sweep
 _follow = epochs.follow
+_groups = epochs.key_groups_of_subtask
+_import = restore.import_snapshot
+_consumer_settings = kafka_source.consumer_settings
+_publish_transaction = TransactionCommitter._publish
 _save = Memory.save
 
 
@@ -64,6 +75,45 @@ def _without_transaction(custom_metadata: Any, app_transactions: Any) -> CommitP
     return CommitProperties(custom_metadata=custom_metadata)
 
 
+class _WithFiredTimers(Changes):
+    """Changes that forget which timers fired."""
+
+    def all_rows(self) -> list[Row]:
+        return [row for row in super().all_rows() if row.kind != Kind.EVENT_TIMER or row.value is not None]
+
+    def table(self, epoch: int) -> Any:
+        return table_of(self.all_rows(), epoch)
+
+
+def _follow_without_windows(replica: Any, wanted: Any, changes: Any, *rest: Any) -> str:
+    def some(after: int) -> Iterator[tuple[int, Row]]:
+        return ((epoch, row) for epoch, row in changes(after) if not row.namespace)
+
+    return str(_follow(replica, wanted, some, *rest))
+
+
+def _import_without_timers(source: Any, target: Any, operators: Any, keep: Any, migrations: Any) -> int:
+    return _import(source, target, operators, lambda kind: keep(kind) and kind != Kind.EVENT_TIMER, migrations)
+
+
+def _publish_without_a_mark(
+    self: TransactionCommitter, producer: Any, group: Any, marker: Any, paths: list[str]
+) -> None:
+    producer.begin_transaction()
+    for message in (message for path in paths for message in kafka_sink._messages(path)):
+        kafka_sink._produce(producer, *message)
+    producer.commit_transaction()
+
+
+def _publish_in_parts(self: TransactionCommitter, producer: Any, group: Any, marker: Any, paths: list[str]) -> None:
+    for path in paths:
+        _publish_transaction(self, producer, group, marker, [path])
+
+
+def _uncommitted_settings(properties: Any) -> dict[str, Any]:
+    return {**_consumer_settings(properties), "isolation.level": "read_uncommitted"}
+
+
 def _nothing(*_: Any, **__: Any) -> None:
     """Does nothing."""
 
@@ -79,6 +129,7 @@ MUTATIONS: dict[str, list[Patch]] = {
         (FileCommitter, "sweep", lambda self, job_id, epoch, pending: _sweep(self, job_id, epoch, ()))
     ],
     "nothing is swept": [(FileCommitter, "sweep", _nothing)],
+    "nothing of the state is swept": [(SnapshotLog, "sweep", _nothing)],
     "sources start over after a crash": [(SourceCoordinator, "restore", _nothing)],
     "what tasks sent is not held against what arrived": [(epochs, "why_not_whole", _nothing)],
     "runs of a task are not told apart, and see what came later": [
@@ -88,8 +139,23 @@ MUTATIONS: dict[str, list[Patch]] = {
     "memory is used wherever it stands": [(epochs, "_goes_on", lambda *_: True)],
     "a replica is said to have what is only in memory": [(Memory, "save", _save_nothing)],
     "replicas are believed wherever they stand": [(epochs, "follow", _follow_anything)],
+    "key groups are those of another parallelism": [
+        (epochs, "key_groups_of_subtask", lambda most, parallelism, subtask: _groups(most, parallelism + 1, subtask))
+    ],
+    "a savepoint is restored without its timers": [(restore, "import_snapshot", _import_without_timers)],
+    "timers that fired are not removed": [(epochs, "Changes", _WithFiredTimers)],
+    "a replica is made anew without its windows": [(epochs, "follow", _follow_without_windows)],
+    "Kafka is not told which epochs it has": [(TransactionCommitter, "_publish", _publish_without_a_mark)],
+    "an epoch is produced in several transactions": [(TransactionCommitter, "_publish", _publish_in_parts)],
+    "what is not committed is read from Kafka": [(kafka_source, "consumer_settings", _uncommitted_settings)],
+    "a driver that takes a job over fences nobody": [(SnapshotLog, "lead", _nothing)],
+    "a driver that was held to be dead sweeps": [(JobMaster, "_is_behind", lambda self: False)],
 }
 """What is replaced by what."""
+
+
+OF_TWO_DRIVERS = {"a driver that was held to be dead sweeps"}
+"""Faults that need two drivers at once."""
 
 
 @contextmanager

@@ -5,73 +5,33 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from deltalake import DeltaTable
+import deltalake
 
 from compat.compiler.datastream import program
-from compat.compiler.datastream.common.configuration import Configuration
-from compat.compiler.datastream.common.serialization import Encoder
-from compat.compiler.datastream.connectors.delta import DeltaSink
-from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
-from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.connectors.kafka.clients import Pool
+from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.options import RunOptions
+from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
-from compat.compiler.spark.state.memory import MANAGED_MEMORY
-from compat.state.delta.log import SnapshotLog
-from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
-from compat.state.types import Types
-from tests.simulation.hooks import SimulatedExecutor, simulated
+from compat.state.delta.errors import StoreError
+from compat.state.delta.savepoint import read_description
+from tests.simulation.doubles.kafka import Brokers
+from tests.simulation.doubles.libraries import doubled
+from tests.simulation.hooks import SimulatedExecutor, broker_point, simulated
+from tests.simulation.programs import PARTITIONS, Job, Shape, build, expected, fill, sizes, worlds
 from tests.simulation.world import Killed, World
 
-KEYS = 5
-PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
-COUNTS = Types.ROW_NAMED(["key", "count"], [Types.INT(), Types.LONG()])
 STARTS = 60
 """More starts of the driver than a schedule has faults: a job that needs them makes no progress."""
-_LAST = 10**12
-_worlds: list[World] = []
-
-
-class Scatter(MapFunction):
-    """Sends each record to any lane: another run of the task sends it elsewhere."""
-
-    def map(self, value: Any) -> Any:
-        return _worlds[-1].random.randrange(4), value
-
-
-class Count(KeyedProcessFunction):
-    """Counts the records of a key, remembers them, and tells the number of those that it remembers at the end."""
-
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-        self.seen = runtime_context.get_map_state(MapStateDescriptor("seen", Types.INT(), Types.BOOLEAN()))
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        _worlds[-1].task_point("a record")
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        self.seen.put(value, True)
-        ctx.timer_service().register_event_time_timer(_LAST)
-        yield value % KEYS, count
-
-    def on_timer(self, timestamp: int, ctx: Any) -> Any:
-        yield ctx.get_current_key(), -len(list(self.seen.keys()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """The job of a schedule."""
-
-    records: int
-    parallelism: int
-    epoch_records: int
-    table: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +44,17 @@ class Result:
     starts: int
 
 
-def run(seed: int) -> Result:
-    """Run a schedule."""
-    with tempfile.TemporaryDirectory(prefix="simulation-", dir=_memory()) as folder:
-        return Schedule(seed, Path(folder)).run()
+def run(seed: int, *, real: bool = False, pauses: bool = False, script: Sequence[str] | None = None) -> Result:
+    """Run a schedule, with ``real`` on the libraries themselves: on doubles of them it comes to the same.
+
+    With ``pauses`` a driver may stand still anywhere, and go on once another one has taken its job over. With a ``script``
+    its faults happen, in that order, and no others.
+    """
+    libraries = nullcontext() if real else doubled()
+    with tempfile.TemporaryDirectory(prefix="simulation-", dir=_memory()) as folder, libraries:
+        schedule = Schedule(seed, Path(folder), pauses=pauses or script is not None)
+        schedule.world.script = None if script is None else list(script)
+        return schedule.run()
 
 
 def _memory() -> str | None:
@@ -98,28 +65,41 @@ def _memory() -> str | None:
 class Schedule:
     """The job, its drivers one after the other, and those who meddle."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, seed: int, folder: Path, *, pauses: bool) -> None:
         faults = 1 + seed % 8
-        self.world = World(seed, folder, faults=faults, rate=0.03)
+        self.world = World(seed, folder, faults=faults, rate=0.08)
         draw = self.world.random
+        job = draw.choice((Job.COUNTS, Job.COUNTS, Job.WINDOWS, Job.TOPICS, Job.TOPICS))
         self.shape = Shape(
-            records=draw.randrange(15, 45),
+            job=job,
+            records=draw.randrange(6, 24),
             parallelism=draw.choice((1, 2, 2, 3)),
-            epoch_records=draw.choice((3, 5, 9)),
-            table=draw.random() < 0.15,
+            epoch_records=draw.choice((2, 3, 5)),
+            table=job is Job.COUNTS and draw.random() < 0.2,
+            rescaled=draw.choice((None, None, 1, 2, 3)),
+            stop=draw.randrange(1, 6),
+            tight=seed % 3 == 0,
         )
         self.folder = folder
+        self.store = JobStore(folder / "store")
+        self.brokers = Brokers(("numbers", "lines"), PARTITIONS, lambda where: broker_point(self.world, where))
         self.starts = 0
         self._depth = 0
         self._finished = False
+        self._savepoint: str | None = None
         self.world.between = self._between
+        self._pauses = pauses
+        if pauses:
+            self.world.paused = self._paused
 
     def run(self) -> Result:
         """Run to the end, starting the driver as often as it is missing."""
-        with simulated(self.world), _current(self.world):
+        if self.shape.job is Job.TOPICS:
+            fill(self.brokers, self.shape)
+        with simulated(self.world, self.brokers, leases=self._pauses), _current(self.world):
             while not self._finished and self.starts < STARTS:
                 self._driver()
-            left = [file.name for file in self.folder.glob("files/.*.inprogress")]
+            left = [file.name for file in (*self.folder.glob("files/.*.inprogress"), *self._unnamed())]
             self._late()  # nobody can tidy up behind these
         wrong = (
             tuple(self._wrong(left))
@@ -133,40 +113,50 @@ class Schedule:
         self.starts += 1
         self._depth += 1
         try:
-            self._program()
-            self._finished = True
+            with patch.object(Pool, "_free", {}):  # a process has its own clients
+                self._program()
         except Killed:
             self.world.dying = False
         except Exception as error:
             self.world.trace.append(f"the program failed: {type(error).__name__}: {str(error)[:80]}")
         finally:
             self._depth -= 1
+        self._look()
+
+    def _look(self) -> None:
+        """See whether the job has ended: it is over, or goes on from its savepoint."""
+        ended = next((job for job in self._jobs() if job.savepoint == self._savepoint), None)
+        if ended is None or ended.status != JobStatus.FINISHED.value:
+            return
+        savepoints = []
+        for path in self.folder.glob(f"store/savepoints/savepoint-{ended.job_id[:6]}-*"):
+            with suppress(StoreError):  # one that was not finished
+                savepoints.append((read_description(path)["epoch"], str(path)))
+        if savepoints and self._savepoint is None:
+            self._savepoint = max(savepoints)[1]
+        else:
+            self._finished = True
+
+    def _jobs(self) -> list[JobEntry]:
+        return self.store.jobs()
 
     def _program(self) -> None:
         shape = self.shape
-        options = RunOptions(program="job.py", epoch_records=shape.epoch_records, replicas="/replicas")
-        executor = SimulatedExecutor(self.world, str(self.folder / "store"), options=options, printer=lambda line: None)
+        options = RunOptions(
+            program="job.py", epoch_records=shape.epoch_records, replicas="/replicas", savepoint=self._savepoint
+        )
+        executor = SimulatedExecutor(self.world, str(self.store.root), options=options, printer=lambda line: None)
         program.start(program.Program(executor))
         env = StreamExecutionEnvironment.get_execution_environment()
-        env.set_parallelism(shape.parallelism)
-        env.enable_checkpointing(100)
-        env.configure(_settings(self.world.seed))
-        numbers = env.from_collection(list(range(shape.records)), Types.INT())
-        lanes = numbers.map(Scatter(), Types.TUPLE([Types.INT(), Types.INT()])).key_by(lambda p: p[0], Types.INT())
-        numbers = lanes.map(lambda p: p[1], Types.INT())
-        counted = numbers.key_by(lambda n: n % KEYS, Types.INT()).process(Count(), PAIR).uid("count")
-        files = FileSink.for_row_format(str(self.folder / "files"), Encoder.simple_string_encoder())
-        files = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
-        counted.map(lambda p: f"{p[0]}:{p[1]}", Types.STRING()).sink_to(files.build())
-        if shape.table:
-            counted.sink_to(DeltaSink.for_row_data(str(self.folder / "table"), COUNTS).build())
+        env.set_parallelism(shape.parallelism if self._savepoint is None else shape.rescaled)
+        build(env, shape, self.folder)
         env.execute("counting")
 
     # Those who meddle
 
-    def _between(self) -> None:
+    def _between(self, master: JobMaster) -> None:
         """What may happen between two steps of a driver."""
-        world = self.world
+        world, shape = self.world, self.shape
         if world.zombies and world.random.random() < 0.5:
             self._late()
         if world.chance("the clock is set"):
@@ -181,6 +171,17 @@ class Schedule:
             self._optimize()
         if self._depth == 1 and world.chance("the driver is held to be dead"):
             self._driver()
+        if shape.rescaled and master.options.savepoint is None and master.coordinator.epoch >= shape.stop:
+            master.stop()
+
+    def _paused(self, where: str) -> None:
+        """A driver stands still in the midst of its work, and another one takes its job over."""
+        if self._depth == 1 and self._begun() and self.world.chance(f"the driver is paused: {where}"):
+            self._driver()
+
+    def _begun(self) -> bool:
+        """Whether there is a job to take over."""
+        return any(job.savepoint == self._savepoint and job.ended is None for job in self._jobs())
 
     def _late(self) -> None:
         """Attempts that nobody waits for come to their end."""
@@ -197,39 +198,53 @@ class Schedule:
     def _optimize(self) -> None:
         for state in sorted(self.folder.glob("store/jobs/*/state")):
             with suppress(Exception):  # a table that is not there yet, or is written at the same time
-                DeltaTable(str(state)).optimize.compact()
+                deltalake.DeltaTable(str(state)).optimize.compact()
+
+    def _unnamed(self) -> Iterator[Path]:
+        """Data files that no commit of their table names."""
+        for table in (*self.folder.glob("store/jobs/*/state"), self.folder / "table"):
+            commits = "".join(file.read_text() for file in sorted(table.glob("_delta_log/*.json")))
+            yield from (file for file in table.glob("*.parquet") if file.name not in commits)
 
     # The results
 
     def _wrong(self, left: list[str]) -> Iterator[str]:
         """What is not as it has to be."""
-        sizes = Counter(number % KEYS for number in range(self.shape.records))
-        expected = Counter((key, count) for key, size in sizes.items() for count in (*range(1, size + 1), -size))
-        files = [file for folder in ("files", "aside") for file in sorted((self.folder / folder).glob("part-*"))]
-        lines = Counter(
-            (int(key), int(count))
-            for file in files
-            for key, count in (line.split(":") for line in file.read_text().split())
-        )
-        yield from _compared("files", expected, lines)
+        wanted = expected(self.shape)
+        yield from _compared("lines", wanted, Counter(self._lines()))
         if self.shape.table:
-            rows = DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
-            yield from _compared("table", expected, Counter((row["key"], row["count"]) for row in rows))
-        jobs = list((self.folder / "store" / "jobs").iterdir())
-        begun = [
-            job
-            for job in jobs
-            if DeltaTable.is_deltatable(str(job / "state")) and SnapshotLog.open(job / "state").epoch
-        ]
-        if len(begun) != 1:
-            yield f"{len(begun)} jobs have state"
+            try:
+                rows = deltalake.DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
+            except (OSError, deltalake.exceptions.DeltaError) as error:
+                yield f"table: cannot be read: {error}"
+            else:
+                yield from _compared("table", wanted, Counter(f"{row['key']}:{row['count']}" for row in rows))
+        jobs = self._jobs()
+        if len(jobs) != (1 if self._savepoint is None else 2):
+            yield f"there are {len(jobs)} jobs"
             return
-        (job,) = begun
-        found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
-        if found != dict(sizes):
-            yield f"state: {found} in place of {dict(sizes)}"
+        (last,) = (job for job in jobs if job.savepoint == self._savepoint)
+        if self.shape.job is Job.WINDOWS:
+            rows = [row for uid in ("windows", "reminders") for row in state_rows(str(self._directory(last)), uid)]
+            if rows:
+                yield f"state is left: {rows}"
+        else:
+            rows = state_rows(str(self._directory(last)), "count")
+            found = {row["key"]: row["value"] for row in rows if row["state"] == "count"}
+            if found != dict(sizes(self.shape)):
+                yield f"state: {found} in place of {dict(sizes(self.shape))}"
         if left:
             yield f"left behind: {left}"
+
+    def _directory(self, job: JobEntry) -> Path:
+        return self.store.directory(job.job_id)
+
+    def _lines(self) -> Iterator[str]:
+        if self.shape.job is Job.TOPICS:
+            yield from (value.decode() for value in self.brokers.committed("lines"))
+        for folder in ("files", "aside"):
+            for file in sorted((self.folder / folder).glob("part-*")):
+                yield from file.read_text().split()
 
 
 def _compared(what: str, expected: Counter[Any], found: Counter[Any]) -> Iterator[str]:
@@ -241,20 +256,9 @@ def _compared(what: str, expected: Counter[Any], found: Counter[Any]) -> Iterato
 
 @contextmanager
 def _current(world: World) -> Iterator[None]:
-    _worlds.append(world)
+    worlds.append(world)
     try:
         yield
     finally:
-        _worlds.pop()
+        worlds.pop()
         program.start(program.Program())
-
-
-def _settings(seed: int) -> Configuration:
-    """Restarts for ever; in every third schedule memory is too small for any state."""
-    configuration = Configuration()
-    if seed % 3 == 0:
-        configuration.set_string(MANAGED_MEMORY, "0 b")
-    configuration.set_string("restart-strategy.type", "fixed-delay")
-    configuration.set_string("restart-strategy.fixed-delay.attempts", "100")
-    configuration.set_string("restart-strategy.fixed-delay.delay", "1 ms")
-    return configuration

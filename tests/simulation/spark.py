@@ -126,7 +126,7 @@ class Data:
                 results[partition] = self._task(number, work, partition, given[partition])
                 if world.chance("result lost, task repeated"):
                     results[partition] = self._task(number, work, partition, given[partition])
-            if number + 1 < len(self.stages) and world.chance("output lost between two fetches", 4 * world.rate):
+            if number + 1 < len(self.stages) and world.chance("output lost between two fetches", 4):
                 return self._mixed(number, work, given, results)
             made = [results[partition] for partition in range(partitions)]
         if world.chance("reply lost"):
@@ -169,7 +169,7 @@ class Data:
     def _task(self, stage: int, work: Work, partition: int, pairs: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         """Run a task on some machine, mostly on the one that it ran on before."""
         world = self.world
-        if world.chance("an attempt goes on for long", world.rate / 2):
+        if world.chance("an attempt goes on for long", 0.5):
             machine = world.random.choice(world.machines)
             world.zombies.append(lambda: self._late(work, partition, pairs, machine))
         machine = world.machines[partition % len(world.machines)]

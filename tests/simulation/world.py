@@ -13,6 +13,9 @@ from typing import Any
 
 from compat.state.delta.errors import StoreError
 
+_SHARE = 0.3
+"""The share of all kinds of faults that a seed has."""
+
 
 class Killed(BaseException):
     """The driver is gone: kill -9."""
@@ -33,7 +36,10 @@ class Machine:
 class World:
     """What happens is drawn from ``random`` alone; ``trace`` tells it in order.
 
-    ``faults`` may still happen, each with the probability ``rate`` at each point: when they are used up the job has to end.
+    A seed has some kinds of faults only, so that those are many of its own that need each other. ``faults`` may still happen,
+    each with the probability ``rate`` at each point: when they are used up the job has to end.
+    With a ``script`` there are those of its faults only, one after the other.
+
     While ``dying`` is set a process is being killed, and nothing of it may be tidied up.
     """
 
@@ -41,6 +47,8 @@ class World:
         self.seed = seed
         self.random = random.Random(seed)
         self._ids = random.Random(-1 - seed)
+        self._kinds: dict[str, bool] = {}
+        self.script: list[str] | None = None
         self.folder = folder
         self.faults, self.rate = faults, rate
         self.trace: list[str] = []
@@ -49,7 +57,8 @@ class World:
         self.dying = False
         self.in_task = False
         self.zombies: list[Callable[[], None]] = []
-        self.between: Callable[[], None] = lambda: None
+        self.between: Callable[[Any], None] = lambda master: None
+        self.paused: Callable[[str], None] = lambda where: None
         self._now = 1_700_000_000.0
         self._uptime = 1000.0
 
@@ -79,22 +88,38 @@ class World:
         """What ``uuid.uuid4`` gives."""
         return uuid.UUID(int=self._ids.getrandbits(128), version=4)
 
-    def chance(self, what: str, rate: float | None = None) -> bool:
-        """Whether a fault happens here."""
-        if self.faults <= 0 or self.dying or self.random.random() >= (self.rate if rate is None else rate):
+    def chance(self, what: str, factor: float = 1.0) -> bool:
+        """Whether a fault happens here; ``factor`` is how much oftener than others it does."""
+        if self.script is not None:
+            return self._next_of_script(what)
+        if self.faults <= 0 or self.dying or not self._has(what) or self.random.random() >= self.rate * factor:
             return False
         self.faults -= 1
         self.trace.append(what)
         return True
 
-    def driver_point(self, where: str) -> None:
-        """A place where the driver may be killed, or its store may refuse."""
+    def _next_of_script(self, what: str) -> bool:
+        """Whether it is the turn of a fault, where they do not happen by chance."""
+        if not self.script or self.dying or self.script[0] != what:
+            return False
+        self.trace.append(self.script.pop(0))
+        return True
+
+    def _has(self, what: str) -> bool:
+        """Whether this seed has a kind of fault."""
+        if what not in self._kinds:
+            self._kinds[what] = random.Random(f"{self.seed} {what}").random() < _SHARE
+        return self._kinds[what]
+
+    def driver_point(self, where: str, failure: Exception | None = None) -> None:
+        """A place where the driver may be killed or stand still, or what it asks may refuse, with ``failure``."""
         if self.in_task:
             return
         if self.chance(f"driver killed: {where}"):
             self.kill_driver()
-        if self.chance(f"store fails: {where}"):
-            raise StoreError(f"The store is away ({where}).")
+        self.paused(where)
+        if self.chance(f"{'store' if failure is None else 'request'} fails: {where}"):
+            raise failure or StoreError(f"The store is away ({where}).")
 
     def kill_driver(self) -> None:
         """The driver's process ends, here."""

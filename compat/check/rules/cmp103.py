@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
@@ -34,7 +36,10 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
         fixes = tie(old, rightful, check, uid_is_free=False)
         if new.id not in pinned:
             # Two operators that claim one state would leave it to chance which of them gets it.
-            fixes += free_id(new, old, check)
+            freed = free_id(new, old, check)
+            remapped = any(fix.code == writing.REMAP for fix in fixes)
+            # An edit alone would leave the state to nobody: it is for whoever changes the savepoint, too.
+            fixes += tuple(replace(fix, call=None, code=fix.call or fix.code) for fix in freed) if remapped else freed
     elif pair.by == BY_GENERATED_ID:
         starts = "its id is free" if new.id in pinned else "it starts empty"
         fixes = (

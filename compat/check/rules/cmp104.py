@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from compat.check.amounts import only_timers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.identity import WITHOUT_USER_HASH, hidden
-from compat.check.pinning import edit
+from compat.check.identity import WITHOUT_CALL, WITHOUT_USER_HASH, hidden
+from compat.check.pinning import OTHER_SOURCE, edit
 from compat.check.rule import Rule
 from compat.plan.facts import Operator
 
@@ -17,6 +17,8 @@ def _find(check: Check) -> Iterator[Finding]:
     unpinned = [operator for operator in check.new.operators if _at_risk(operator)]
     if not unpinned:
         return
+    out_of_reach = [operator for operator in unpinned if operator.kind in WITHOUT_CALL]
+    within_reach = [operator for operator in unpinned if operator.kind not in WITHOUT_CALL]
     first = unpinned[0]
     names = ", ".join(repr(operator.name) for operator in unpinned[:5])
     more = f" and {len(unpinned) - 5} more" if len(unpinned) > 5 else ""
@@ -27,14 +29,23 @@ def _find(check: Check) -> Iterator[Finding]:
         reason="A generated id depends on the position in the graph, on what is chained behind and on what comes before.",
         new=first,
         fixes=(
-            Fix(
-                text="Give each of them a uid when the job next starts without old state; on a job that has state, add the "
-                "uid together with .set_uid_hash of the present id."
-            ),
-            *_edits(unpinned, check),
+            *([_GIVE_UIDS] if within_reach else []),
+            *([_out_of_reach(out_of_reach)] if out_of_reach else []),
+            *_edits(within_reach, check),
         ),
         related=tuple((operator.label, operator.source) for operator in unpinned[1:] if operator.source is not None),
     )
+
+
+_GIVE_UIDS = Fix(
+    text="Give each of them a uid when the job next starts without old state; on a job that has state, add the uid together "
+    "with .set_uid_hash of the present id."
+)
+
+
+def _out_of_reach(operators: list[Operator]) -> Fix:
+    labels = ", ".join(operator.label for operator in operators)
+    return Fix(text=f"No call gives {labels} a uid: when the job next starts without old state, {OTHER_SOURCE}.")
 
 
 def _edits(unpinned: list[Operator], check: Check) -> Iterator[Fix]:

@@ -8,7 +8,6 @@ crash the committables of the last checkpoint are committed again. ``transaction
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from copy import copy
@@ -61,12 +60,6 @@ class Committer(Protocol):
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Publish; again with the same arguments changes nothing."""
-
-
-def is_of_later_epoch(name: str, job_id: str, epoch: int) -> bool:
-    """True for the name of a file with the mark of a job's epoch after the given one: of an attempt that failed."""
-    found = re.search(rf"{re.escape(job_id)}-(\d+)\b", name)
-    return found is not None and int(found[1]) > epoch
 
 
 class ProvingCommitter(ABC):

@@ -155,7 +155,7 @@ class JobMaster:
         self._cancelled: float | None = None
         self._since: float | None = None
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
-        self._started = time.time() if before is None else before.started
+        self._started = store.start_time(time.time()) if before is None else before.started
         self._next_timer: int | None = None
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
@@ -270,9 +270,23 @@ class JobMaster:
         raise error
 
     def _give_way(self, error: Superseded) -> None:
-        """Do nothing more: another process has the job, and says what becomes of it."""
+        """Do nothing more: another process has the job, and says what becomes of it.
+
+        If it has ended the job already, this one tidies up what it wrote behind its back: nobody else will.
+        """
         self.superseded = True
         self._tell("superseded", error=str(error))
+        with suppress(StoreError, OSError):
+            log = SnapshotLog.open(self.coordinator.log.path)
+            ended = log.ended
+            if ended is None or ended.status == JobStatus.FAILED.value:
+                return
+            self._follow(log)
+            self._sweep()
+            entry = self.store.read(self.job_id)
+            if entry is not None and not entry.over:
+                end = replace(entry, status=ended.status, stopped_with=ended.savepoint, epoch=log.epoch)
+                self.store.write(replace(end, ended=time.time()))
 
     def cancel(self) -> None:
         """End the job, without a savepoint: after the present epoch if that takes moments only."""
@@ -496,7 +510,14 @@ class JobMaster:
                 prove_output(operator.function, each.committables)
 
     def _sweep(self) -> None:
-        """Remove what attempts left that failed, or whose driver died: only what is still to be published counts."""
+        """Remove what attempts left that failed, or whose driver died: only what is still to be published counts.
+
+        A driver that was held to be dead removes nothing: what it does not know of is of the one that has the job now.
+        """
+        if self._is_behind():
+            return
+        with suppress(StoreError):
+            self.coordinator.log.sweep()
         pending = {
             path
             for each in self.coordinator.pending
@@ -509,6 +530,14 @@ class JobMaster:
                 if isinstance(committer, ProvingCommitter):
                     with suppress(OSError):
                         committer.sweep(self.job_id, self.coordinator.epoch, pending)
+
+    def _is_behind(self) -> bool:
+        """True where somebody else committed an epoch of the job since this driver did, or it cannot be told."""
+        try:
+            log = SnapshotLog.open(self.coordinator.log.path)
+            return log.epoch != self.coordinator.epoch or log.next_epoch != self.coordinator.log.next_epoch
+        except StoreError:
+            return True
 
     def _committer(self, operator_id: str) -> Committer | None:
         """What publishes the output of an operator."""
@@ -608,12 +637,16 @@ class JobMaster:
         self._lock.prove()
         log = SnapshotLog.open(self.coordinator.log.path)
         self._lead(log)
+        self._follow(log)
+        self._sweep()
+
+    def _follow(self, log: SnapshotLog) -> None:
+        """Know what the log has of the job."""
         coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         coordinator.restore(exact=True)
         for id, source in self.coordinator.sources.items():
             coordinator.sources[id].pace = source.pace
         self.coordinator = coordinator
-        self._sweep()
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -627,7 +660,7 @@ class JobMaster:
         self._write()
 
     def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
-        if self.options.assigned is not None:
+        if self._lock.token:
             self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
             self.status = next_job_status(self.status, JobStatus.FAILING)

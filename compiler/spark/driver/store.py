@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 import uuid
@@ -51,6 +52,11 @@ class JobEntry:
     vertices: list[VertexStatus] = field(default_factory=list)
     fence: int = 0
     stopped_with: str | None = None
+
+    @property
+    def over(self) -> bool:
+        """True for a job that never goes on."""
+        return self.status not in _TO_GO_ON
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
@@ -188,7 +194,7 @@ class JobStore:
         """
         with closing(self.lock(job_id)):
             entry = self._read_now(job_id)
-            if entry.status in _TO_GO_ON:
+            if not entry.over:
                 entry = replace(entry, status=JobStatus.CANCELED.value, ended=time.time())
                 self.write(entry)
             return entry
@@ -248,6 +254,10 @@ class JobStore:
         """All jobs whose entries can be read, the newest first."""
         return self._entries()[0]
 
+    def start_time(self, now: float) -> float:
+        """When a job starts that starts now: later than all that started before it, also where the clock was set back."""
+        return max([now, *(math.nextafter(entry.started, math.inf) for entry in self.jobs())])
+
     def _entries(self) -> tuple[list[JobEntry], list[Place]]:
         """The jobs, the newest first, and the directories whose entry is damaged. Raises StoreError."""
         entries, damaged = [], []
@@ -278,7 +288,7 @@ class JobStore:
         for entry in entries:
             if (entry.program, entry.name) == (program, name):
                 same = entry.savepoint == savepoint or savepoint is None
-                if not same or entry.status not in _TO_GO_ON:
+                if not same or entry.over:
                     return None
                 return None if entry.status in _NOT_ENDED and self._held(entry.job_id, patient=True) else entry
         if damaged and savepoint is None:

@@ -11,6 +11,7 @@ from compat.compiler.spark.driver.checkpoints import STATES
 from compat.compiler.spark.flink.declared import Declarations, broadcast_states, keyed_states
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
+from compat.compiler.spark.flink.sinks import OF_SINKS, require_nothing_to_publish
 from compat.compiler.spark.flink.states import BroadcastStates, KeyedStates, name_of
 from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.streamgraph.model import Task
@@ -26,7 +27,6 @@ from compat.state.stores.places import Place
 _ROWS = 100_000
 """Rows that are written into one file."""
 _EPOCH = 1
-_OF_SINKS = frozenset({names.SINK_WRITER, names.SINK_COMMITTER})
 
 
 class NotTranslated(Exception):
@@ -135,11 +135,10 @@ class _Translation:
         if state.name == names.SOURCE_READER:
             self._elements[state.operator_id].append(entry.value)
             return ()
-        if state.name in _OF_SINKS:
-            raise Untranslatable(
-                f"state {state.name!r} has what a sink has written and not published; stop the job with flink stop --drain, or "
-                "give the sink another uid and allow its state to be left behind with -n"
-            )
+        if state.name in OF_SINKS:
+            operator = self._partners[state.operator_id].operator
+            require_nothing_to_publish(state.name, entry.value, operator and operator.function)
+            return ()
         raise Untranslatable(f"operator state {state.declared_name!r} of Flink's own is none that jobs on Spark have")
 
     def _only_once(self, state: StoredState, rows: Iterable[Row]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.check.findings import Level
+from compat.check.writing import NON_RESTORED, REMAP
 from compat.cli import main
 from compat.fix.edits import SAFE, has_edit
 from tests.compat.pairs.judging import CLUSTER, Judged, comparison_of
@@ -34,9 +35,6 @@ REPAIRED_TO_THE_LAST_WARNING = {
 }
 """The pairs whose warnings all have one too."""
 
-OUT_OF_REACH = {"text_file_moved", "text_file_kept"}
-"""Pairs with an operator that a call makes besides the one that it gives: no edit reaches it, and ``--fix`` writes none."""
-
 
 @CASES
 def test_every_error_names_the_code_to_write(pair: Pair, judged: dict[str, Judged]) -> None:
@@ -50,13 +48,22 @@ def _repairable(level: str, judged: dict[str, Judged]) -> set[str]:
         name: [finding for finding in found.findings if finding.level in FAILING[level]]
         for name, found in judged.items()
     }
-    found = {name for name, findings in failing.items() if findings and all(map(has_edit, findings))}
-    return found - OUT_OF_REACH
+    return {name for name, findings in failing.items() if findings and all(map(has_edit, findings))}
 
 
 def test_no_pair_that_can_be_repaired_is_left_out(judged: dict[str, Judged]) -> None:
     assert _repairable("error", judged) == REPAIRED.keys()
     assert _repairable("warning", judged) - REPAIRED.keys() == REPAIRED_TO_THE_LAST_WARNING.keys()
+
+
+def test_what_no_call_reaches_is_moved_in_the_savepoint_or_read_by_another_source(judged: dict[str, Judged]) -> None:
+    moved, kept = judged["text_file_moved"].findings, judged["text_file_kept"].findings
+    (wrong,) = (finding for finding in moved if finding.rule == "CMP103")
+    assert [fix.code for fix in wrong.fixes[:2]] == [REMAP, NON_RESTORED]
+    for findings in (moved, kept):
+        (unpinned,) = (finding for finding in findings if finding.rule == "CMP104")
+        assert "FileSource" in unpinned.fixes[0].text
+        assert not has_edit(unpinned)
 
 
 @pytest.mark.parametrize(

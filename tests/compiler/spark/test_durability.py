@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
+from compat.compiler.spark.connectors.delta.sink import DeltaCommitter, DeltaWriter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
+from compat.compiler.spark.connectors.sinks import WriterContext
 from compat.compiler.spark.driver.restore import find_snapshot
 from compat.compiler.spark.task import epochs
 from compat.state.delta.log import SnapshotLog
+from compat.state.types import Types
 from tests.compiler.spark.test_faults import run
 
 
@@ -86,3 +88,24 @@ def test_a_savepoint_survives_a_power_cut(cluster: Any, tmp_path: Path, monkeypa
     assert all(
         disk.keeps(snapshot.directory / name) for name in os.listdir(snapshot.directory) if name.endswith(".json")
     )
+
+
+def test_what_late_attempts_wrote_into_a_table_is_swept(tmp_path: Path) -> None:
+    """Also of epochs that are committed since; files of others, those of the table and those still to be published stay."""
+    path = tmp_path / "table"
+    settings = {"path": str(path), "row_type": Types.ROW_NAMED(["n"], [Types.INT()])}
+
+    def written(job: str, epoch: int) -> list[Any]:
+        writer = DeltaWriter(settings, WriterContext("op", 0, epoch, "a", "", job))
+        writer.write((epoch,), None)
+        return writer.prepare_commit()
+
+    committer = DeltaCommitter(settings)
+    committer.commit(written("job", 1), ("job-op", 1))
+    written("job", 1)
+    written("other", 1)
+    waiting = written("job", 2)
+    committer.sweep("job", 2, {file for file, _ in committer.files(waiting)})
+    assert len(list(path.glob("*.parquet"))) == 3
+    committer.commit(waiting, ("job-op", 2))
+    assert sorted(row["n"] for row in DeltaTable(str(path)).to_pyarrow_table().to_pylist()) == [1, 2]

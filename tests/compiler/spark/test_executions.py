@@ -149,6 +149,19 @@ def test_an_entry_that_knows_no_tasks_is_read(tmp_path: Path) -> None:
     assert (entry.name, entry.vertices, entry.tasks) == ("n", [], Counter())
 
 
+def test_the_newest_job_is_the_one_that_started_last_whatever_the_clock_says(tmp_path: Path) -> None:
+    """Else a job that began behind a clock that was set back would be taken for older than the one before it."""
+    store = JobStore(tmp_path)
+    now = 1_700_000_000.0
+    for name, clock in (("first", now), ("second", now - 3600), ("third", now - 3600), ("fourth", now + 1)):
+        started = store.start_time(clock)
+        store.write(
+            JobEntry(job_id=name, name="n", status="FAILED", pid=1, program="p", savepoint=name, started=started)
+        )
+        assert store.jobs()[0].job_id == name
+        assert store.unfinished("p", "n", name) == store.jobs()[0]
+
+
 @pytest.mark.spark
 def test_slots_on_spark(tmp_path: Path) -> None:
     """Stages of different slots: buffers find their subtasks, and every slot keeps its functions."""

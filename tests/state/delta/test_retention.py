@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Kind, Row, write_rows
 from tests.state.delta.test_rewrites import contents, write
 
 
@@ -48,3 +50,23 @@ def test_commits_that_no_checkpoint_needs_are_removed(tmp_path: Path) -> None:
     assert write(again, {1: 1}) == 161
     with pytest.raises(StoreError):
         again.version_of_epoch(20)
+
+
+def test_files_of_attempts_that_failed_are_swept(tmp_path: Path) -> None:
+    """Files that an older version has, or that an OPTIMIZE replaced, stay; those that no commit names go."""
+    log = SnapshotLog.create(tmp_path)
+    expected = {}
+    for number in range(6):
+        write_rows(
+            str(tmp_path), [Row("op", Kind.VALUE, 0, "state", b"k", b"", b"", b"v")], number
+        )  # nobody commits it
+        epoch = write(log, {number % 7: number})
+        expected[epoch] = contents(log)
+        if number == 3:
+            DeltaTable(str(tmp_path)).optimize.compact()
+            log.refresh()
+    log.sweep()
+    assert len(list(tmp_path.glob("*.parquet"))) == 6 + 1
+    again = SnapshotLog.open(tmp_path)
+    for epoch, kept in expected.items():
+        assert contents(SnapshotLog.open(tmp_path, again.version_of_epoch(epoch))) == kept

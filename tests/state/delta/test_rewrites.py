@@ -125,3 +125,22 @@ def test_a_copy_without_history_stands_where_its_rows_say(tmp_path: Path) -> Non
     write_deltalake(str(tmp_path / "copy"), copy)
     log = SnapshotLog.open(tmp_path / "copy")
     assert (log.epoch, log.next_epoch, contents(log)) == (3, 4, {b"1": b"3"})
+
+
+@pytest.mark.parametrize("epochs", [0, 1, 3])
+def test_behind_a_fence_who_saw_the_table_before_commits_nothing(tmp_path: Path, epochs: int) -> None:
+    """Also before the first epoch: it may be on its way."""
+    before, now = SnapshotLog.create(tmp_path), SnapshotLog.create(tmp_path)
+    for number in range(epochs):
+        write(before, {number: number})
+    kept = contents(before)
+    now.lead(1)
+    rows = [Row("op", Kind.VALUE, 1, "count", b"9", b"", b"", b"9")]
+    with pytest.raises(StoreError):
+        before.commit(epochs + 1, [write_rows(before.path, rows, epochs + 1)], {"token": "late"})
+    again = SnapshotLog.open(tmp_path)
+    assert (again.epoch, again.next_epoch, contents(again)) == (epochs, epochs + 1, kept)
+    assert [entry["epoch"] for entry in again.checkpoints()] == list(range(epochs, 0, -1))
+    assert again.tokens().keys() == {entry["epoch"] for entry in again.checkpoints()}
+    again.lead(1)
+    assert write(again, {5: 5}) == epochs + 1

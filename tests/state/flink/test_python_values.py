@@ -99,3 +99,9 @@ def test_what_java_wrote_becomes_what_the_program_declares():
     made = as_declared(nested, pickle.loads)({"k": [(found, 5), None], "none": None})
     expected = make_row(("name", "any"), RowKind.DELETE.value, ["a", {1}])
     assert made == {"k": [(expected, 5), None], "none": None}
+
+
+def test_thread_mode_pickles_some_values_whole():
+    pair = Types.TUPLE([Types.LONG(), Types.STRING()])
+    assert as_declared(pair, pickle.loads)(pickle.dumps((5, "x"))) == (5, "x")
+    assert as_declared(Types.PRIMITIVE_ARRAY(Types.BYTE()), pickle.loads)(b"abc") == b"abc"

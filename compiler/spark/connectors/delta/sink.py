@@ -9,11 +9,12 @@ import time
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
-from compat.state.delta.files import sync_commit
+from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
+from compat.state.delta.errors import StoreError
+from compat.state.delta.files import named_files, sync_commit
 from compat.state.stores.local import make_folder, sync
 from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
@@ -117,6 +118,17 @@ class DeltaWriter:
         return name, size, table.num_rows, texts, schema.serialize().to_pybytes()
 
 
+def _files_of(folder: Place) -> list[str]:
+    """The data files of a table as it is now, if there is one: a checkpoint may have those whose commits are gone."""
+    from deltalake import DeltaTable
+
+    options = table_options(folder.path)
+    if not DeltaTable.is_deltatable(folder.path, storage_options=options):
+        return []
+    actions = DeltaTable(folder.path, storage_options=options).get_add_actions()
+    return [unquote(str(name)) for name in actions.column(actions.schema.names.index("path")).to_pylist()]
+
+
 class DeltaCommitter(ProvingCommitter):
     """Commits the files of an epoch, unless Delta's transaction id says that it was done before."""
 
@@ -124,8 +136,22 @@ class DeltaCommitter(ProvingCommitter):
         self._settings = settings
 
     def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
-        for file in _place(self._settings).walk():
-            if file.name.endswith(".parquet") and is_of_later_epoch(file.name, job_id, epoch):
+        from deltalake.exceptions import DeltaError
+
+        folder = _place(self._settings)
+        own = [
+            file
+            for file in folder.walk()
+            if file.name.endswith(".parquet") and f"-{job_id}-" in file.name and str(file) not in pending
+        ]
+        if not own:
+            return
+        try:  # behind that look: what has been committed until now is not removed
+            named = {str(folder / name) for name in (*named_files(folder), *_files_of(folder))}
+        except (DeltaError, StoreError):
+            return  # a table that cannot be read
+        for file in own:
+            if str(file) not in named:
                 file.delete()
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:

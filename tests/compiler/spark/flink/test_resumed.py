@@ -5,6 +5,7 @@ See `tests/golden/flink_resumed`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "flink_resumed"
 RECORDED = sorted(file.stem for file in GOLDEN.glob("*.json"))
-SAMPLE = ["states-process-hashmap-canonical", "states-process-rocksdb-native"]
+SAMPLE = ["states-process-rocksdb-native", "windows-thread-hashmap-native", "sessions-process-hashmap-canonical"]
 
 
 def resumed(store, cases, parallelism):
@@ -32,10 +33,16 @@ def resumed(store, cases, parallelism):
     return dict(zip(cases, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
+def shortened(line):
+    """As the recorder keeps it: a line, or its beginning and a digest of all of it."""
+    return line if len(line) < 300 else f"{line[:100]}… {hashlib.sha256(line.encode()).hexdigest()[:32]}"
+
+
 def check(found):
-    for case, lines in found.items():
+    for case, whole in found.items():
+        lines = list(map(shortened, whole))
         recorded = json.loads((GOLDEN / f"{case}.json").read_text())["lines"]
-        assert len(recorded) > 50
+        assert len(recorded) > 10
         assert Counter(lines) - Counter(recorded) == Counter(), case
         assert Counter(recorded) - Counter(lines) == Counter(), case
 

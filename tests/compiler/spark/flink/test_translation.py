@@ -14,6 +14,7 @@ import pytest
 from compat.compiler.spark.driver.restore import is_of_flink, saved_operators
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
+from compat.compiler.spark.flink.sinks import require_nothing_to_publish
 from compat.compiler.spark.state.inspection import state_rows
 from compat.state.delta.log import SnapshotLog
 from compat.state.flink import entries, read_metadata
@@ -107,6 +108,13 @@ def test_what_the_check_refuses_is_not_converted(tmp_path):
     assert done.returncode == 2
     assert "CMP" in done.stderr
     assert not out.exists()
+
+
+def test_state_is_left_behind_where_that_is_allowed(tmp_path):
+    done, out = convert("small_uid_p2_canonical", tmp_path, ('.uid("count")', '.uid("other")'), options=["-n"])
+    assert done.returncode == 0, done.stderr
+    saved = saved_operators(SnapshotLog.open(out))
+    assert {one.name for one in saved.values() if one.stateful} == {"Source: n"}
 
 
 def test_values_that_are_not_of_the_declared_type_are_refused_by_name(tmp_path):
@@ -203,6 +211,40 @@ def test_partitions_go_on_at_their_offsets():
 def test_positions_that_cannot_be_taken_over_are_named(connector, elements, word):
     with pytest.raises(Untranslatable, match=word):
         splits(connector, *elements)
+
+
+MAGIC = 0xB91F252C - (1 << 32)
+EMPTY = integer(2, 12) + integer(MAGIC, 1, 0)
+FULL = integer(2, 17) + integer(MAGIC, 1, 1) + integer(1) + b"x"
+
+
+def test_sinks_that_have_nothing_to_publish_are_passed_over():
+    require_nothing_to_publish("writer_raw_states", b"whatever", Source("kafka"))
+    require_nothing_to_publish("streaming_committer_raw_states", EMPTY, None)
+
+
+@pytest.mark.parametrize(
+    ("state", "element", "connector"),
+    [
+        ("writer_raw_states", b"bucket", "filesystem"),
+        ("streaming_committer_raw_states", FULL, "kafka"),
+        ("streaming_committer_raw_states", EMPTY[:-1], "kafka"),
+        ("streaming_committer_raw_states", EMPTY + b"x", "kafka"),
+        ("streaming_committer_raw_states", integer(1) + EMPTY[4:], "filesystem"),
+    ],
+)
+def test_output_that_was_not_published_is_refused(state, element, connector):
+    with pytest.raises(Untranslatable, match=state):
+        require_nothing_to_publish(state, element, Source(connector))
+
+
+def test_a_committer_of_flink_with_output_is_refused():
+    found = entries(read_metadata(GOLDEN.parent / "java" / "2.3.0" / "sink_committer_removed" / "savepoint"))
+    elements = [entry.value for entry in found if entry.state.name == "streaming_committer_raw_states"]
+    assert elements
+    for element_ in elements:
+        with pytest.raises(Untranslatable):
+            require_nothing_to_publish("streaming_committer_raw_states", element_, None)
 
 
 def test_claiming_a_savepoint_of_flinks_is_refused(tmp_path):

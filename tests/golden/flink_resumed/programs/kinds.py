@@ -31,6 +31,9 @@ TYPES = {
 
 
 class Keeps(KeyedProcessFunction):
+    def __init__(self, label):
+        self.label = label
+
     def open(self, runtime_context):
         self.values = {
             name: runtime_context.get_state(ValueStateDescriptor(name, type)) for name, (type, _) in TYPES.items()
@@ -48,7 +51,7 @@ class Keeps(KeyedProcessFunction):
         if value % 6 == 0:
             self.rows.clear()
         self.tuples.put(f"t{value % 4}", (value, -value))
-        yield f"{value} {before} {list(self.rows.get())} {sorted(self.tuples.items())}"
+        yield f"{self.label} {value} {before} {list(self.rows.get() or [])} {sorted(self.tuples.items())}"
 
 
 def build(env, count, slowly):
@@ -57,15 +60,9 @@ def build(env, count, slowly):
     )
     numbers = numbers.map(slowly, Types.LONG()).uid("slowly")
     text = Types.STRING()
-    pickled = numbers.key_by(lambda n: f"p{n % 2}").process(Keeps(), text).uid("pickled key")
-    tuples = (
-        numbers.key_by(lambda n: (n % 2, "b"), Types.TUPLE([Types.LONG(), text]))
-        .process(Keeps(), text)
-        .uid("tuple key")
-    )
-    rows = (
-        numbers.key_by(lambda n: Row(n % 3, "a"), Types.ROW([Types.LONG(), text])).process(Keeps(), text).uid("row key")
-    )
-    return pickled.map(lambda s: "p " + s, text).union(
-        tuples.map(lambda s: "t " + s, text), rows.map(lambda s: "r " + s, text)
-    )
+    pair = Types.TUPLE([Types.LONG(), text])
+    row = Types.ROW([Types.LONG(), text])
+    pickled = numbers.key_by(lambda n: f"p{n % 2}").process(Keeps("pickled"), text).uid("pickled key")
+    tuples = numbers.key_by(lambda n: (n % 2, "b"), pair).process(Keeps("tuple"), text).uid("tuple key")
+    rows = numbers.key_by(lambda n: Row(n % 3, "a"), row).process(Keeps("row"), text).uid("row key")
+    return pickled.union(tuples, rows)

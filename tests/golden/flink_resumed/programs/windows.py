@@ -15,6 +15,11 @@ class Seconds(TimestampAssigner):
         return value[1] * 1000
 
 
+class Reduced(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        yield f"tumbling {key} {context.window().start} {list(elements)}"
+
+
 class Count(ProcessWindowFunction):
     def process(self, key, context, elements):
         yield f"processed {key} {context.window().start} {sorted(value[1] for value in elements)}"
@@ -52,9 +57,8 @@ def build(env, count, slowly):
     text = Types.STRING()
     tumbling = (
         keyed.window(TumblingEventTimeWindows.of(Time.seconds(45)))
-        .reduce(lambda a, b: (a[0], a[1] + b[1]))
+        .reduce(lambda a, b: (a[0], a[1] + b[1]), window_function=Reduced(), output_type=text)
         .uid("tumbling")
-        .map(lambda p: f"tumbling {p[0]} {p[1]}", text)
     )
     sliding = (
         keyed.window(SlidingEventTimeWindows.of(Time.seconds(60), Time.seconds(20)))

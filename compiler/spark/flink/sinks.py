@@ -1,0 +1,42 @@
+"""What sinks left in a savepoint: nothing that matters, or output that only Flink's own classes can publish.
+
+Writers of Kafka keep the prefix of their transactions, which on Spark are named otherwise (`KafkaWriterStateSerializer`).
+Committers keep what is to be published, in a list of checkpoints (`CommittableCollectorSerializer`, version 2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.compiler.spark.flink.errors import Untranslatable
+from compat.state import names
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.errors import SavepointError
+
+_MAGIC = 0xB91F252C - (1 << 32)
+_VERSION = 2
+OF_SINKS = frozenset({names.SINK_WRITER, names.SINK_COMMITTER})
+
+
+def require_nothing_to_publish(state: str, element: bytes, sink: Any) -> None:
+    """Raise Untranslatable for an element of a sink's state that has output in it."""
+    if state == names.SINK_WRITER and getattr(sink, "connector", None) == "kafka":
+        return
+    if state == names.SINK_COMMITTER and _is_empty(element):
+        return
+    raise Untranslatable(
+        f"state {state!r} has what a sink has written and not published; let the job end with flink stop --drain, or give the "
+        "sink another uid and leave its state behind with -n"
+    )
+
+
+def _is_empty(element: bytes) -> bool:
+    """Whether a committer's collection has no checkpoints; False for what it cannot be told of."""
+    reader = ByteReader(element, "a committer")
+    try:
+        version = reader.integer()
+        body = reader.window(reader.integer(), "a collection")
+        magic, _, checkpoints = body.integer(), body.integer(), body.integer()
+    except SavepointError:
+        return False
+    return (version, magic, checkpoints, body.remaining, reader.remaining) == (_VERSION, _MAGIC, 0, 0, 0)
