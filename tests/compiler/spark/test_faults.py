@@ -29,11 +29,11 @@ from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.compiler.spark.task.hosts import remove_forgotten
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.replica import LmdbReplica
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types
 from tests.compiler.spark.faults import Killed, failing
@@ -350,22 +350,26 @@ def test_a_damaged_replica_is_made_anew(cluster: Any, tmp_path: Path, monkeypatc
 
 def test_a_replica_that_a_function_failed_on_is_made_anew(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """Damage that only decoding notices looks like a failure of the function: the next attempt reads the log."""
-    replicas = []
+    damaged: list[int] = []
 
-    def run_damaged(self: Any, spec: Any) -> Any:
-        if spec.epoch == 3 and not replicas:
-            for file in (tmp_path / "replicas").rglob("data.mdb"):
-                replica = LmdbReplica(str(file.parent))
-                entries = {key: b"\7damaged" for key, _ in replica.scan(b"s")}
-                replica.apply(entries, replica.position, replica.position)
-                replica.close()
-                replicas.append(file)
+    def run_anew(self: Any, spec: Any) -> Any:
+        if spec.epoch == 3 and not damaged:
+            self._subtasks.close()  # what was in memory is lost
         return real(self, spec)
 
-    real = InProcessRunner.run
-    monkeypatch.setattr(InProcessRunner, "run", run_damaged)
+    def damage(replica: Any, task: Any, spec: Any, subtask: int) -> str:
+        found = caught_up(replica, task, spec, subtask)
+        if spec.epoch == 3 and not damaged:
+            damaged.append(subtask)
+            entries = {key: b"\7damaged" for key, _ in replica.scan(b"s")}
+            replica.apply(entries, replica.position, replica.position)
+        return found
+
+    real, caught_up = InProcessRunner.run, epochs._caught_up
+    monkeypatch.setattr(InProcessRunner, "run", run_anew)
+    monkeypatch.setattr(epochs, "_caught_up", damage)
     run(cluster, tmp_path)
-    assert len(replicas) == 2
+    assert len(damaged) == 1
     assert [event["event"] for event in cluster.events].count("restarting") == 1
     verify(cluster, tmp_path)
 
