@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from msgspec import to_builtins
 
-from compat.cli.options import local_path, store_option
+from compat.cli.options import cluster_options, local_path, store_option
 from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
+    from compat.cluster.client import Cluster
     from compat.compiler.spark.driver.store import JobEntry, JobStore
 
 FAILED, REFUSED = 1, 2
@@ -25,11 +29,16 @@ _OVER = ("FINISHED", "CANCELED")
 @click.option("-a", "--all", "everything", is_flag=True, help="Also the jobs that have ended.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @store_option
-def list_jobs(everything: bool, form: str, store: str) -> None:
-    """The jobs of a store: those that run or were interrupted, or all.
+@cluster_options
+def list_jobs(everything: bool, form: str, store: str, cluster: str | None, token_file: str | None) -> None:
+    """The jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
 
     Example: compat list --all
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            _list_cluster(reached, everything, form)
+        return
     from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
@@ -60,11 +69,16 @@ def list_jobs(everything: bool, form: str, store: str) -> None:
 @click.argument("job_id")
 @click.argument("path", required=False, callback=local_path)
 @store_option
-def savepoint(job_id: str, path: str | None, store: str) -> None:
+@cluster_options
+def savepoint(job_id: str, path: str | None, store: str, cluster: str | None, token_file: str | None) -> None:
     """Write a savepoint of a running job; its path is printed.
 
     Example: compat savepoint 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            click.echo(reached.savepoint(job_id, path))
+        return
     click.echo(_ask(store, job_id, "savepoint", path=path)["path"])
 
 
@@ -73,11 +87,18 @@ def savepoint(job_id: str, path: str | None, store: str) -> None:
 @click.option("-p", "--savepointPath", "path", metavar="PATH", callback=local_path, help="Where the savepoint goes.")
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
-def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
+@cluster_options
+def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | None, token_file: str | None) -> None:
     """Stop a job with a savepoint; its path is printed.
 
     Example: compat stop 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            written = reached.stop(job_id, path, drain)
+        click.echo(f"Job {job_id} stopped", err=True)
+        click.echo(written)
+        return
     answer = _ask(store, job_id, "stop", drain=drain, path=path)
     click.echo(f"Job {job_id} stopped", err=True)
     click.echo(answer["path"])
@@ -86,13 +107,20 @@ def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
 @click.command("cancel")
 @click.argument("job_id")
 @store_option
-def cancel(job_id: str, store: str) -> None:
+@cluster_options
+def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """End a job without a savepoint; its last checkpoint stays.
 
     One that was interrupted or failed does not go on any more: its program starts anew.
 
     Example: compat cancel 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            job = reached.find(job_id).jid
+            reached.cancel(job)
+        click.echo(f"Job {job} was cancelled", err=True)
+        return
     jobs, entry = _job(store, job_id)
     if jobs.alive(entry):
         _request(jobs, entry, "cancel")
@@ -119,6 +147,35 @@ def discard(job_id: str, store: str) -> None:
     except StoreError as error:
         _end(str(error), REFUSED)
     click.echo(f"Job {entry.job_id} was removed, with its checkpoints", err=True)
+
+
+@contextmanager
+def _cluster(url: str, token_file: str | None) -> Iterator[Cluster]:
+    """A cluster to ask. Ends the process with what it refuses."""
+    from compat.cli.remote import cluster_of
+    from compat.cluster.client import Cluster, JobRefused
+    from compat.transport import ServerError
+
+    server = cluster_of(url, token_file)
+    try:
+        yield Cluster(server.url, server.token)
+    except JobRefused as error:
+        _end(str(error), FAILED)
+    except ServerError as error:
+        _end(str(error), REFUSED)
+
+
+def _list_cluster(cluster: Cluster, everything: bool, form: str) -> None:
+    jobs = [job for job in cluster.jobs() if everything or not job.over]
+    if form == "json":
+        click.echo(json.dumps([to_builtins(job) for job in jobs], indent=2))
+        return
+    if not jobs:
+        click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
+    for job in jobs:
+        started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.start_time / 1000))
+        how = job.waiting or f"checkpoint {job.checkpoint}"
+        click.echo(f"{started} : {job.jid} : {job.name} ({job.state}, {how})")
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:

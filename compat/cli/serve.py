@@ -20,7 +20,7 @@ DATABASE = click.option(
 )
 """The option of commands for a registry."""
 
-_ROLE = click.Choice(["read", "push", "admin"])
+_ROLE = click.Choice(["read", "push", "deploy", "admin"])
 
 
 @click.command("serve")
@@ -61,7 +61,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
     local = host in ("127.0.0.1", "::1", "localhost")
     if not local and not options["hosts"]:
         raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
-    with _listen(host, port) as listener:
+    with listen(host, port) as listener:
         service = service_modules()
         try:
             given = {} if options["workers"] is None else {"workers": options["workers"]}
@@ -92,7 +92,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Listen, and print the address. Clients that call before the service is ready wait instead of being turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -109,7 +109,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 @click.group("token")
 def token() -> None:
-    """Tokens for the service: read looks, push records checks and versions, admin forces promotions.
+    """Tokens for the service and for clusters: read looks, push records checks and versions, deploy runs jobs on clusters,
+    admin forces promotions.
 
     Example: compat token create ci --role push
     """

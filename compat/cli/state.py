@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-from compat.cli.options import store_option
+from compat.cli.options import cluster_options, store_option
 
 REFUSED = 2
 _MISSING = "Reading state needs Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
@@ -22,7 +23,10 @@ _MISSING = "Reading state needs Delta, and {name!r} is not installed: pip instal
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.option("--limit", type=click.IntRange(1), help="Print so many entries at most.")
 @store_option
-def state(job: str, operator: str, form: str, limit: int | None, store: str) -> None:
+@cluster_options
+def state(
+    job: str, operator: str, form: str, limit: int | None, store: str, cluster: str | None, token_file: str | None
+) -> None:
     """The state of an operator of a JOB-ID or a snapshot. OPERATOR is a uid, a name or an id.
 
     Example: compat state .compat/savepoints/savepoint-1a2b3c-… count
@@ -30,6 +34,10 @@ def state(job: str, operator: str, form: str, limit: int | None, store: str) -> 
     from compat.compiler.spark.driver.store import JobStore
     from compat.state.delta.errors import StoreError
 
+    if cluster is not None and not os.path.exists(job):
+        rows = iter(_of_cluster(cluster, token_file, job, operator, limit))
+        _print_json(rows) if form == "json" else _print_table(rows)
+        return
     try:
         from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
     except ModuleNotFoundError as error:
@@ -41,6 +49,20 @@ def state(job: str, operator: str, form: str, limit: int | None, store: str) -> 
         rows = islice(state_rows(path, operator), limit)
         _print_json(rows) if form == "json" else _print_table(rows)
     except (StoreError, UnknownOperator) as error:
+        click.echo(str(error), err=True)
+        sys.exit(REFUSED)
+
+
+def _of_cluster(url: str, token_file: str | None, job: str, operator: str, limit: int | None) -> list[dict[str, Any]]:
+    """The state of an operator of a job on a cluster. Ends the process with what that refuses."""
+    from compat.cli.remote import cluster_of
+    from compat.cluster.client import Cluster
+    from compat.transport import ServerError
+
+    server = cluster_of(url, token_file)
+    try:
+        return Cluster(server.url, server.token).state(job, operator, limit)
+    except ServerError as error:
         click.echo(str(error), err=True)
         sys.exit(REFUSED)
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pickle
+import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -78,6 +79,10 @@ class Caches:
         self._finished.pop(cache, None)
         for file in self._path(cache).glob("*"):
             file.unlink()
+
+    def close(self) -> None:
+        """Keep nothing any longer: no other job reads it."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _path(self, cache: int) -> Path:
         return self._folder / str(cache)

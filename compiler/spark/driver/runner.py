@@ -12,6 +12,7 @@ from typing import Any
 
 from compat.compiler.datastream.served import served
 from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark
 from compat.compiler.spark.plan import PhysicalPlan
@@ -27,7 +28,7 @@ from compat.compiler.spark.task.epochs import (
     run_partition,
     sealed,
 )
-from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away
+from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, Any] = {}
@@ -35,15 +36,22 @@ _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
 class SparkRunner:
-    """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan."""
+    """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan.
 
-    def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] = served) -> None:
+    ``assigned`` is the attempt to run the job on a Spark that is shared: what is left there of the one before is ended.
+    """
+
+    def __init__(
+        self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] = served, assigned: Assigned | None = None
+    ) -> None:
         served()
         self._spark = spark
+        self._assigned = assigned
         self._stages = plan.stages
         self._widest = plan.widest
-        self._id = uuid.uuid4().hex
-        self._packed = HostLoad.of(plan, setup)
+        self._id = uuid.uuid4().hex if assigned is None else _plan_id(assigned.job_id, assigned.fence)
+        self._group = self._id if assigned is None else assigned.job_id
+        self._packed = HostLoad.of(plan, setup, apart=assigned is not None)
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
@@ -71,6 +79,9 @@ class SparkRunner:
         """The RDD whose elements are an epoch's results, on Spark as it is now."""
         context = self._spark.context
         if context is not self._known:
+            if self._assigned is not None:
+                context.cancelJobGroup(self._group)
+                kill_hosts(_plan_id(self._assigned.job_id, self._assigned.fence - 1))
             self._plan = context.broadcast(self._packed)
             first = self._stages[0].partitions
             self._base = context.parallelize(list(range(first)), first)
@@ -78,7 +89,9 @@ class SparkRunner:
             if self._places is not None:
                 self._base = self._base.persist()  # its tasks go where it is kept
             self._known = context
-        context.setJobGroup(self._id, "an epoch", interruptOnCancel=True)
+        context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
+        if self._spark.pool is not None:
+            context.setLocalProperty("spark.scheduler.pool", self._spark.pool)
         stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
         for level in range(1, len(self._stages)):
             stage = stage.partitionBy(self._stages[level].partitions, _same)
@@ -88,8 +101,9 @@ class SparkRunner:
         return stage.values()
 
     def cancel(self) -> None:
+        self._spark.interrupt()
         if self._known is not None and self._spark.alive:
-            self._known.cancelJobGroup(self._id)
+            self._known.cancelJobGroup(self._group)
 
     def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
         return _level(self._id, self._plan, spec, level)
@@ -118,6 +132,11 @@ class _Runs:
     runs: frozenset[tuple[int, int, str]]
 
 
+def _plan_id(job_id: str, fence: int) -> str:
+    """The name of the plan of an attempt."""
+    return f"{job_id}-{fence}"
+
+
 def _clearing(plan_id: str, folder: str | None) -> Callable[[Any], None]:
     return lambda _: clear_away(plan_id, folder)
 
@@ -132,11 +151,12 @@ def _level(
     def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         if plan_id not in _plans:
             load: HostLoad = broadcast.value
-            ready = pickle.loads(load.setup)
-            if ready is not None and not _plans:
-                ready()
+            if not load.apart:
+                ready = pickle.loads(load.setup)
+                if ready is not None and not _plans:
+                    ready()
             _plans.clear()
-            _plans[plan_id] = pickle.loads(load.plan if load.shipped is None else load.outline)
+            _plans[plan_id] = pickle.loads(load.outline if load.all_hosted else load.plan)
             collect_rarely()
         runs = {(level, partition, uuid.uuid4().hex)}
 
@@ -150,7 +170,7 @@ def _level(
         plan: PackedPlan = _plans[plan_id]
         here = Subtasks(plan)
         host = Host(plan_id, plan.stages[level].slots[partition], broadcast.value, spec.folder)
-        all_hosted = broadcast.value.shipped is not None
+        all_hosted = broadcast.value.all_hosted
 
         def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
             where = host if all_hosted or vertex in plan.lasting else here

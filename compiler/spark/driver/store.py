@@ -113,6 +113,8 @@ class JobStore:
         for _ in range(20):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file.write(str(os.getpid()))
+                file.flush()
                 if fence:
                     os.replace(path, directory / "driver")
                 return file
@@ -167,14 +169,34 @@ class JobStore:
 
     def _held(self, job_id: str) -> bool:
         """True while a process is the driver of a job, be it that the job has just ended."""
+        return self.driver(job_id) is not None
+
+    def driver(self, job_id: str) -> int | None:
+        """The process that is the driver of a job, be it that the job has just ended; None for none."""
         try:
             with open(self.directory(job_id) / "driver") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    text = file.read()
+                    return int(text) if text.isdigit() else 0
         except OSError:
-            return False
-        return False
+            return None
+        return None
+
+    def sign_of_life(self, job_id: str) -> float:
+        """When the driver of a job last gave one, in seconds since 1970; 0 where there is none."""
+        try:
+            return os.stat(self.directory(job_id) / "driver").st_mtime
+        except OSError:
+            return 0.0
+
+    def entry(self, job_id: str) -> JobEntry | None:
+        """How the job of exactly that id is; None where nobody wrote it, or it is damaged."""
+        try:
+            return self._read_now(job_id)
+        except (ValueError, TypeError, AttributeError, OSError):
+            return None
 
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""

@@ -34,7 +34,7 @@ class Count(KeyedProcessFunction):
 
 env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(2)
-env.enable_checkpointing(100)
+env.enable_checkpointing({interval})
 numbers = env.from_source(NumberSequenceSource(1, {end}), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
 pair = Types.TUPLE([Types.LONG(), Types.LONG()])
 counted = numbers.key_by(lambda n: n % {keys}, Types.LONG()).process(Count(), pair).uid("count")
@@ -53,10 +53,7 @@ class CrashingJob:
     def __init__(self, folder: Path, end: int, arguments: Sequence[str] = ()) -> None:
         self.folder, self.end = folder, end
         self.starts = 0
-        self.program = folder / "job.py"
-        self.program.write_text(
-            JOB.replace("{keys}", str(KEYS)).replace("{end}", str(end)).replace("{folder}", str(folder))
-        )
+        self.program = write_program(folder, end)
         self._arguments = [
             *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
             *("-D", "restart-strategy.fixed-delay.delay=100 ms", *arguments),
@@ -128,25 +125,40 @@ class CrashingJob:
 
     def verify(self) -> None:
         """Nothing lost, nothing doubled: in both sinks and in the state."""
-        from deltalake import DeltaTable
-
-        from compat.compiler.spark.state.inspection import state_rows
-
-        sizes = Counter(number % KEYS for number in range(1, self.end + 1))
-        expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
-        table = DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
-        assert Counter((row["key"], row["count"]) for row in table) == expected
-        lines = [
-            line
-            for file in (self.folder / "files").iterdir()
-            if not file.name.startswith(".")
-            for line in file.read_text().splitlines()
-        ]
-        assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
         (job,) = (self.folder / ".compat" / "jobs").iterdir()
-        found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
-        assert found == dict(sizes)
-        assert json.loads((job / "job.json").read_text())["status"] == "FINISHED"
+        verify_job(self.folder, self.end, job)
+
+
+def write_program(folder: Path, end: int, interval: int = 100) -> Path:
+    """The program of the job, which counts to ``end`` and writes into a folder. ``interval`` is that of its checkpoints, in ms:
+    sources give less in an epoch that takes longer."""
+    program, text = folder / "job.py", JOB
+    for name, value in {"keys": KEYS, "end": end, "folder": folder, "interval": interval}.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    program.write_text(text)
+    return program
+
+
+def verify_job(folder: Path, end: int, job: Path) -> None:
+    """The same of a job in a folder of a store, whose program wrote into ``folder``."""
+    from deltalake import DeltaTable
+
+    from compat.compiler.spark.state.inspection import state_rows
+
+    sizes = Counter(number % KEYS for number in range(1, end + 1))
+    expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
+    table = DeltaTable(str(folder / "table")).to_pyarrow_table().to_pylist()
+    assert Counter((row["key"], row["count"]) for row in table) == expected
+    lines = [
+        line
+        for file in (folder / "files").iterdir()
+        if not file.name.startswith(".")
+        for line in file.read_text().splitlines()
+    ]
+    assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
+    found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
+    assert found == dict(sizes)
+    assert json.loads((job / "job.json").read_text())["status"] == "FINISHED"
 
 
 def processes() -> dict[int, tuple[int, str]]:
