@@ -62,6 +62,11 @@ _UNITS = {
     "h": 3.6e6, "hour": 3.6e6, "hours": 3.6e6,
     "d": 8.64e7, "day": 8.64e7, "days": 8.64e7,
 }  # fmt: skip
+_BYTES = {
+    "": 0, "b": 0, "bytes": 0, "k": 10, "kb": 10, "kibibytes": 10, "m": 20, "mb": 20, "mebibytes": 20,
+    "g": 30, "gb": 30, "gibibytes": 30, "t": 40, "tb": 40, "tebibytes": 40,
+}  # fmt: skip
+_SIZE = re.compile(r"(\d+)\s*([a-z]*)")
 _DURATION = re.compile(r"(-?\d+)\s*([a-zµ]*)")
 _ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -95,6 +100,16 @@ def parse_duration(text: str) -> int:
     raise illegal_argument(
         f"Could not parse the duration {text!r}: write a number and a unit, for instance '10 s' or '500 ms'."
     )
+
+
+def parse_bytes(text: str) -> int:
+    """The bytes of a memory size such as ``512m``, ``1 gb`` or a bare number. Flink: ``MemorySize.parse``."""
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None or match[2] not in _BYTES:
+        raise illegal_argument(
+            f"Could not parse the memory size {text!r}: write a number and a unit, for instance '512m' or '1g'."
+        )
+    return int(match[1]) << _BYTES[match[2]]
 
 
 def parse_boolean(key: str, text: str) -> bool:

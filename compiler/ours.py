@@ -6,7 +6,6 @@ The examples that ship with the package are programs like any user's, and so are
 from __future__ import annotations
 
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Iterable
@@ -20,12 +19,6 @@ ROOT = os.path.dirname(os.path.dirname(PACKAGE))
 _NAME = os.path.basename(os.path.dirname(PACKAGE))
 _STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 _INSTALLED = ("site-packages", "dist-packages")
-_TREES = (
-    (f"{_NAME}.compiler.datastream.common", "pyflink.common"),
-    (f"{_NAME}.compiler.datastream", "pyflink.datastream"),
-)
-_OUR_PATH = re.compile(rf" \([^()]*{os.sep}{_NAME}{os.sep}compiler{os.sep}[^()]*\)")
-_INNER = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
 _API = PACKAGE + "compiler" + os.sep
 _EXAMPLES = PACKAGE + "examples" + os.sep
 
@@ -60,14 +53,6 @@ def is_machinery(path: str) -> bool:
 def is_library(path: str) -> bool:
     """True for code of Python and of what is installed, which is not the program's own."""
     return path.startswith(_STANDARD) or any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALLED)
-
-
-def in_users_words(text: str) -> str:
-    """A message of Python's with PyFlink's names in the place of ours, which a program does not know."""
-    text = _OUR_PATH.sub("", text)
-    for ours, theirs in _TREES:
-        text = text.replace(ours, theirs)
-    return _INNER.sub(r"\1", text)
 
 
 def hide_checkout() -> None:

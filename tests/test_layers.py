@@ -21,7 +21,7 @@ LAYERS = {
         {"report", "view"},
         {"comparison", "refusals", "sides"},
         {"check"},
-        {"savepoint"},
+        {"savepoint", "tables"},
         {"loader", "schemas"},
         {"plan"},
         {"transport"},
@@ -39,7 +39,7 @@ LAYERS = {
         {"__init__", "configuration", "errors", "garbage", "ours", "versions"},
     ),
     "state": (
-        {"assignment", "compatibility", "delta", "flink"},
+        {"assignment", "compatibility", "delta", "flink", "stores"},
         {"serializers"},
         {"descriptors", "types"},
         {"__init__", "frozen", "key_groups", "names", "regular", "rows", "time", "ttl"},

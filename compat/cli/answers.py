@@ -70,6 +70,31 @@ class AcceptedAnswer(Struct, frozen=True, kw_only=True):
     by: str
 
 
+class StandingAnswer(Struct, frozen=True, kw_only=True):
+    """A finding that is let pass, and between which plans."""
+
+    fingerprint: str
+    rule: str
+    title: str
+    reason: str
+    by: str
+    old_plan: str
+    new_plan: str
+    at: str | None
+
+
+class AcceptedAnswers(Struct, frozen=True, kw_only=True):
+    """What is let pass of a job."""
+
+    acceptances: tuple[StandingAnswer, ...]
+
+
+class WithdrawnAnswers(Struct, frozen=True, kw_only=True):
+    """What is let pass no more."""
+
+    withdrawn: tuple[StandingAnswer, ...]
+
+
 class PromotionAnswer(Struct, frozen=True, kw_only=True):
     """A promotion; servers of before they told what was accepted name nothing."""
 

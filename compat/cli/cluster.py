@@ -110,7 +110,7 @@ def _serve(
 ) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from compat.cli.serve import listen
+    from compat.cli.serve import listening
     from compat.cluster.app import create_app
     from compat.cluster.dispatcher import Dispatcher
     from compat.cluster.leadership import Led, become_leader
@@ -138,7 +138,7 @@ def _serve(
     except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, MissingJava) as error:
         click.echo(f"The cluster cannot start: {error}", err=True)
         sys.exit(REFUSED)
-    with listen(host, port) as listener:
+    with listening(host, port) as listener:
         address = f"http://{host}:{listener.getsockname()[1]}"
         try:
             held = become_leader(place, jobs, address, settings.lease, wait=standby)

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 from msgspec import to_builtins
 
-from compat.cli.options import cluster_options, local_path, store_option
+from compat.cli.convert import convert
+from compat.cli.options import cluster_options, place, store_option
 from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
     from compat.cluster.client import Cluster
     from compat.compiler.spark.driver.store import JobEntry, JobStore
 
+F = TypeVar("F", bound=Callable[..., Any])
 FAILED, REFUSED = 1, 2
 _OVER = ("FINISHED", "CANCELED")
 """States of jobs that nothing goes on with."""
+
+
+def _refusing(command: F) -> F:
+    """The command, which ends with the code of what is refused where its store cannot be read or written."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except StoreError as error:
+            _end(str(error), REFUSED)
+
+    return cast(F, run)
 
 
 @click.command("list")
@@ -30,6 +46,7 @@ _OVER = ("FINISHED", "CANCELED")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @store_option
 @cluster_options
+@_refusing
 def list_jobs(everything: bool, form: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """The jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
 
@@ -65,13 +82,30 @@ def list_jobs(everything: bool, form: str, store: str, cluster: str | None, toke
         )
 
 
-@click.command("savepoint")
+class _Savepoint(click.Group):
+    """The command that takes a savepoint of a job, unless the first word is that of another one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asked = args and args[0] in (*self.commands, *ctx.help_option_names)
+        return super().parse_args(ctx, args if asked else ["take", *args])
+
+
+@click.group("savepoint", cls=_Savepoint, invoke_without_command=False)
+def savepoint() -> None:
+    """Write a savepoint of a running job, or make one of Flink's savepoint.
+
+    Examples: compat savepoint 6f2c; compat savepoint convert savepoint-1a2b3c/ converted/ --program job.py
+    """
+
+
+@savepoint.command("take")
 @click.argument("job_id")
-@click.argument("path", required=False, callback=local_path)
+@click.argument("path", required=False, callback=place)
 @store_option
 @cluster_options
-def savepoint(job_id: str, path: str | None, store: str, cluster: str | None, token_file: str | None) -> None:
-    """Write a savepoint of a running job; its path is printed.
+@_refusing
+def take(job_id: str, path: str | None, store: str, cluster: str | None, token_file: str | None) -> None:
+    """Write a savepoint of a running job; its path is printed. The word take may be left out.
 
     Example: compat savepoint 6f2c
     """
@@ -82,12 +116,16 @@ def savepoint(job_id: str, path: str | None, store: str, cluster: str | None, to
     click.echo(_ask(store, job_id, "savepoint", path=path)["path"])
 
 
+savepoint.add_command(convert)
+
+
 @click.command("stop")
 @click.argument("job_id")
-@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=local_path, help="Where the savepoint goes.")
+@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=place, help="Where the savepoint goes.")
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
 @cluster_options
+@_refusing
 def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | None, token_file: str | None) -> None:
     """Stop a job with a savepoint; its path is printed.
 
@@ -108,6 +146,7 @@ def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | 
 @click.argument("job_id")
 @store_option
 @cluster_options
+@_refusing
 def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """End a job without a savepoint; its last checkpoint stays.
 
@@ -127,13 +166,14 @@ def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None)
     elif entry.status in _OVER:
         _refuse_ended(entry)
     else:
-        _given_up(jobs, entry)
+        jobs.give_up(entry.job_id)
     click.echo(f"Job {entry.job_id} was cancelled", err=True)
 
 
 @click.command("discard")
 @click.argument("job_id")
 @store_option
+@_refusing
 def discard(job_id: str, store: str) -> None:
     """Remove a job that does not run, with its checkpoints. Savepoints stay.
 
@@ -142,10 +182,7 @@ def discard(job_id: str, store: str) -> None:
     jobs, entry = _job(store, job_id)
     if jobs.alive(entry):
         _end(f"Job {entry.job_id} runs: end it with compat stop or compat cancel first.", REFUSED)
-    try:
-        jobs.discard(entry.job_id)
-    except StoreError as error:
-        _end(str(error), REFUSED)
+    jobs.discard(entry.job_id)
     click.echo(f"Job {entry.job_id} was removed, with its checkpoints", err=True)
 
 
@@ -204,13 +241,6 @@ def _job(store: str, job_id: str) -> tuple[JobStore, JobEntry]:
     if entry is None:
         _end(f"There is no one job {job_id!r} in the store {store}. compat list -a shows those there are.", REFUSED)
     return jobs, entry
-
-
-def _given_up(jobs: JobStore, entry: JobEntry) -> None:
-    try:
-        jobs.give_up(entry.job_id)
-    except StoreError as error:
-        _end(str(error), REFUSED)
 
 
 def _refuse_ended(entry: JobEntry) -> NoReturn:

@@ -149,7 +149,7 @@ def colored(choice: str) -> bool:
 
 def local_path(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The absolute path that an option or argument gives. A usage error for one that is not on this machine."""
-    from compat.state.delta.files import why_not_local, without_scheme
+    from compat.state.stores.schemes import why_not_local, without_scheme
 
     if value is None:
         return None
@@ -159,13 +159,27 @@ def local_path(context: click.Context, parameter: click.Parameter, value: str | 
     return os.path.abspath(without_scheme(value))
 
 
+def place(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The place that an option or argument gives: an absolute path, or an address on a storage that jobs can use. A usage error
+    for any other.
+    """
+    from compat.state.stores.schemes import is_remote, why_no_place, without_scheme
+
+    if value is None:
+        return None
+    problem = why_no_place(value)
+    if problem is not None:
+        raise click.BadParameter(f"{problem}.")
+    return value if is_remote(value) else os.path.abspath(without_scheme(value))
+
+
 store_option = click.option(
     "--store",
     default=".compat",
-    callback=local_path,
+    callback=place,
     show_default=True,
     envvar="COMPAT_STORE",
-    help="The folder where jobs keep their state.",
+    help="The folder where jobs keep their state; also s3://BUCKET/FOLDER, gs://… and abfss://….",
 )
 """The option of commands for jobs that run."""
 

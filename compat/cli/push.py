@@ -26,6 +26,11 @@ UNDECIDED = 2
 @click.argument("program", shell_complete=paths)
 @click.option("--job", required=True, metavar="NAME", help="The job that it is a version of; made if it is new.")
 @click.option("--args", "arguments", help="Arguments of the program.")
+@click.option(
+    "--image",
+    metavar="NAME@sha256:…",
+    help="The container image that holds it, by which compat webhook knows it again.",
+)
 @server_options(required=True)
 @origin_options
 @loading
@@ -42,6 +47,8 @@ def push(program: str, **options: Any) -> None:
         with opened(program, split(options["arguments"])) as given:
             plan = carrying(plan_of_job(load(given, settings), options["job"], program), given)
         sent = {"plan": plan, **origin(program, options["commit"], options["author"])}
+        if options["image"] is not None:
+            sent["image"] = options["image"]
         version = server.post(f"{job_path(options['job'])}/versions", sent, VersionAnswer)
     except InputError as error:
         _end(error.failure.message, error.failure.traceback, error.failure.hint)

@@ -61,7 +61,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
     local = host in ("127.0.0.1", "::1", "localhost")
     if not local and not options["hosts"]:
         raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
-    with listen(host, port) as listener:
+    with listening(host, port) as listener:
         service = service_modules()
         try:
             given = {} if options["workers"] is None else {"workers": options["workers"]}
@@ -92,18 +92,16 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
     """Listen, and print the address. Clients that call before the service is ready wait instead of being turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        click.echo(
-            f"The service cannot listen on {host}:{port}: {error.strerror}. Choose another with --port.", err=True
-        )
+        click.echo(f"Nothing can listen on {host}:{port}: {error.strerror}. Choose another with --port.", err=True)
         sys.exit(2)
     shown = f"[{host}]" if ":" in host else host
-    click.echo(f"http://{shown}:{listener.getsockname()[1]}")
+    click.echo(f"{scheme}://{shown}:{listener.getsockname()[1]}")
     return listener
 
 
@@ -171,6 +169,7 @@ def service_modules() -> Any:
 
         from compat.service import (
             ServiceSettings,
+            admission,
             backup,
             create_app,
             database,
@@ -180,6 +179,7 @@ def service_modules() -> Any:
             requests,
             server,
             telemetry,
+            tls,
         )
         from compat.service import settings as settings_module
     except ModuleNotFoundError as error:
@@ -189,6 +189,7 @@ def service_modules() -> Any:
     return SimpleNamespace(
         SQLAlchemyError=SQLAlchemyError,
         ServiceSettings=ServiceSettings,
+        admission=admission,
         backup=backup,
         create_app=create_app,
         database=database,
@@ -199,4 +200,5 @@ def service_modules() -> Any:
         server=server,
         settings=settings_module,
         telemetry=telemetry,
+        tls=tls,
     )

@@ -1,56 +1,176 @@
-"""``compat state``: what an operator keeps."""
+"""``compat state``: what the operators of a job keep."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from compat.cli.options import cluster_options, store_option
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from compat.tables import Difference
+
 REFUSED = 2
-_MISSING = "Reading state needs Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
+_MISSING = "Reading state needs {name!r}, which is not installed: pip install 'stream-compat[{extra}]'."
+_COLUMNS = ("operator", "uid", "state", "key", "namespace", "map_key", "value", "timestamp")
+_FILES = ("parquet", "csv", "jsonl")
+
+
+def _output(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    if value is None:
+        return None
+    form, _, path = value.partition("=")
+    if form not in _FILES or not path:
+        raise click.BadParameter(f"{value!r} is not FORMAT=PATH with one of the formats {', '.join(_FILES)}.")
+    return form, path
 
 
 @click.command("state")
-@click.argument("job")
-@click.argument("operator")
+@click.argument("snapshot", metavar="JOB")
+@click.argument("operator", required=False)
+@click.option("--state", "state_name", metavar="NAME", help="Only the state of this name.")
+@click.option(
+    "--checkpoint", type=click.IntRange(1), metavar="N", help="The state as of a checkpoint that is retained."
+)
+@click.option(
+    "--sql", metavar="QUERY", help='A query: each state is a table, such as "OPERATOR"."STATE"; all are `entries`.'
+)
+@click.option(
+    "--diff", "other", metavar="JOB", help="Compare with another snapshot: what was added, removed and changed."
+)
+@click.option("--output", callback=_output, metavar="FORMAT=PATH", help="Write into a file: parquet, csv or jsonl.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.option("--limit", type=click.IntRange(1), help="Print so many entries at most.")
 @store_option
 @cluster_options
 def state(
-    job: str, operator: str, form: str, limit: int | None, store: str, cluster: str | None, token_file: str | None
+    snapshot: str,
+    operator: str | None,
+    state_name: str | None,
+    checkpoint: int | None,
+    sql: str | None,
+    other: str | None,
+    output: tuple[str, str] | None,
+    form: str,
+    limit: int | None,
+    store: str,
+    cluster: str | None,
+    token_file: str | None,
 ) -> None:
-    """The state of an operator of a JOB-ID or a snapshot. OPERATOR is a uid, a name or an id.
+    """The state of a JOB-ID, a savepoint, or a savepoint of Flink. OPERATOR is a uid, a name or an id.
 
-    Example: compat state .compat/savepoints/savepoint-1a2b3c-… count
+    \b
+    Examples:
+      compat state .compat/savepoints/savepoint-1a2b3c-… count
+      compat state 6f2c --sql 'select key, value from "count"."sum" order by value desc limit 10'
+      compat state savepoint-1 --diff savepoint-2
     """
-    from compat.compiler.spark.driver.store import JobStore
-    from compat.state.delta.errors import StoreError
-
-    if cluster is not None and not os.path.exists(job):
-        rows = iter(_of_cluster(cluster, token_file, job, operator, limit))
-        _print_json(rows) if form == "json" else _print_table(rows)
+    if sql is not None and (other is not None or operator is not None or state_name is not None):
+        raise click.UsageError("--sql names operators and states itself: leave out OPERATOR, --state and --diff.")
+    if other is not None and (output is not None or checkpoint is not None):
+        raise click.UsageError(
+            "--diff prints what differs: leave out --output and --checkpoint (JOB@N is a checkpoint)."
+        )
+    if cluster is not None and not os.path.exists(snapshot):
+        if operator is None or any(each is not None for each in (state_name, checkpoint, sql, other, output)):
+            raise click.UsageError(
+                "A cluster shows the state of one OPERATOR; for all else, name the cluster's --store."
+            )
+        found = iter(_of_cluster(cluster, token_file, snapshot, operator, limit))
+        _print_json(found) if form == "json" else _print_table(found, _COLUMNS[2:])
         return
+    with_errors(lambda: _run(snapshot, operator, state_name, checkpoint, sql, other, output, form, limit, store))
+
+
+def _run(
+    snapshot: str,
+    operator: str | None,
+    state_name: str | None,
+    checkpoint: int | None,
+    sql: str | None,
+    other: str | None,
+    output: tuple[str, str] | None,
+    form: str,
+    limit: int | None,
+    store: str,
+) -> None:
+    from compat.tables import compare, query, read
+
+    path = _path(snapshot, store)
+    if other is not None:
+        found = compare(path, _path(other, store), operator=operator, state=state_name, examples=limit or 10)
+        _print_differences_as_json(found) if form == "json" else _print_differences(found)
+        return
+    if sql is not None:
+        table = query(path, sql, checkpoint=checkpoint)
+        reader = table.to_reader()
+    else:
+        reader = read(path, operator=operator, state=state_name, checkpoint=checkpoint)
+    if output is not None:
+        _write(reader, *output)
+        return
+    rows = islice(_rows(reader), limit)
+    shown = tuple(reader.schema.names) if sql is not None else _COLUMNS if operator is None else _COLUMNS[2:]
+    _print_json(rows) if form == "json" else _print_table(rows, shown)
+
+
+def _path(job: str, store: str) -> str:
+    """The path of a snapshot, or of the state of a job in the store."""
+    from compat.compiler.spark.driver.store import JobStore
+
+    name, at, number = job.rpartition("@")
+    base, suffix = (name, at + number) if at and number.isdigit() else (job, "")
+    entry = JobStore(store).read(base)
+    return job if entry is None else str(JobStore(store).state(entry.job_id)) + suffix
+
+
+def with_errors(action: Callable[[], None]) -> None:
+    """Run what reads state; ends with exit code 2 and the reason where it cannot."""
     try:
-        from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
+        action()
     except ModuleNotFoundError as error:
-        click.echo(_MISSING.format(name=error.name), err=True)
-        sys.exit(REFUSED)
-    entry = JobStore(store).read(job)
-    path = job if entry is None else JobStore(store).state(entry.job_id)
+        if error.name not in ("duckdb", "deltalake", "pyarrow", "pyspark", "lmdb", "numpy"):
+            raise
+        _refuse(_MISSING.format(name=error.name, extra="sql" if error.name == "duckdb" else "spark"))
+    except Exception as error:
+        from compat.compiler.spark.state.inspection import UnknownOperator
+        from compat.state.delta.errors import StoreError
+        from compat.state.flink import SavepointError
+        from compat.tables.reading import UnknownState
+        from compat.tables.sql import QueryError
+
+        if not isinstance(error, (StoreError, SavepointError, UnknownOperator, UnknownState, QueryError)):
+            raise
+        _refuse(str(error))
+
+
+def _refuse(message: str) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(REFUSED)
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
+    for batch in reader:
+        yield from batch.to_pylist(maps_as_pydicts="lossy")
+
+
+def _write(reader: pa.RecordBatchReader, form: str, path: str) -> None:
+    """All rows into a file, batch by batch. A file of rows that could not all be read is removed."""
+    from compat.tables.files import write
+
     try:
-        rows = islice(state_rows(path, operator), limit)
-        _print_json(rows) if form == "json" else _print_table(rows)
-    except (StoreError, UnknownOperator) as error:
-        click.echo(str(error), err=True)
-        sys.exit(REFUSED)
+        count = write(reader, form, path)
+    except OSError as error:
+        _refuse(f"{path} cannot be written: {error.strerror or error}. Give another path.")
+    click.echo(f"{count} rows in {path}", err=True)
 
 
 def _of_cluster(url: str, token_file: str | None, job: str, operator: str, limit: int | None) -> list[dict[str, Any]]:
@@ -71,21 +191,89 @@ def _print_json(rows: Iterator[dict[str, Any]]) -> None:
     """One array, a row a line."""
     separator = "["
     for row in rows:
-        click.echo(separator + "\n  " + json.dumps(row, default=repr, ensure_ascii=False), nl=False)
+        click.echo(separator + "\n  " + json.dumps(row, default=_plain, ensure_ascii=False), nl=False)
         separator = ","
     click.echo("[]" if separator == "[" else "\n]")
 
 
-def _print_table(rows: Iterator[dict[str, Any]]) -> None:
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _print_table(rows: Iterator[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    shown = list(rows)
+    used = [name for name in columns if any(row[name] is not None for row in shown)]
+    if not shown:
+        click.echo("There are no entries.")
+        return
+    _table(used, [["" if row[name] is None else _cell(row[name]) for name in used] for row in shown])
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items() if each is not None)
+    return _plain(value)
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    columns = ("state", "key", "namespace", "map_key", "value", "timestamp")
-    shown = list(rows)
-    used = [name for name in columns if name in ("state", "value") or any(row[name] is not None for row in shown)]
-    table = Table(*(name.replace("_", " ") for name in used), box=box.SIMPLE_HEAD)
-    for row in shown:
-        table.add_row(*("" if row[name] is None else str(row[name]) for name in used))
+    table = Table(*(name.replace("_", " ") for name in columns), box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*row)
     console = Console(width=None if sys.stdout.isatty() else 10_000, markup=False, emoji=False, highlight=False)
-    console.print(table) if shown else click.echo("The operator holds no state.")
+    console.print(table)
+
+
+def _print_differences(found: Any) -> None:
+    differing = [each for each in found if each.differs]
+    if not differing:
+        count = len(found)
+        click.echo(f"No entry differs in {count} state{'s' * (count != 1)}.")
+        return
+    _table(
+        ["operator", "state", "before", "after", *(change.value for change in differing[0].changes)],
+        [
+            [
+                each.state.uid or each.state.operator,
+                each.state.name,
+                str(each.before),
+                str(each.after),
+                *map(str, each.changes.values()),
+            ]
+            for each in differing
+        ],
+    )
+    for each in differing:
+        shown = len(each.examples)
+        total = sum(each.changes.values())
+        click.echo(f"{each.state.uid or each.state.operator} {each.state.name}, {shown} of {total}:")
+        for one in each.examples:
+            where = " ".join(part for part in (one.key, one.namespace, one.map_key) if part is not None)
+            click.echo(f"  {one.change.value} {where}: {one.before} -> {one.after}")
+
+
+def _print_differences_as_json(found: Any) -> None:
+    listed: list[Difference] = list(found)
+    click.echo(
+        json.dumps(
+            [
+                {
+                    "operator": each.state.operator,
+                    "uid": each.state.uid,
+                    "operator_id": each.state.operator_id,
+                    "state": each.state.name,
+                    "kind": each.state.kind,
+                    "before": each.before,
+                    "after": each.after,
+                    **{change.value: count for change, count in each.changes.items()},
+                    "examples": [{**one._asdict(), "change": one.change.value} for one in each.examples],
+                }
+                for each in listed
+            ],
+            indent=1,
+            ensure_ascii=False,
+        )
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -31,8 +30,8 @@ from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import TaskFailure
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
-from compat.state.delta.files import why_not_local, without_scheme
 from compat.state.serializers import load
+from compat.state.stores.places import place_of
 from compat.transport import ServerError
 
 Listener = Callable[[Event], None]
@@ -214,8 +213,8 @@ class ClusterExecutor:
 
 
 def absolute(path: str | None) -> str | None:
-    """A path of this machine as any process of it finds it; one of a store elsewhere as it is."""
-    return path if path is None or why_not_local(path) else os.path.abspath(without_scheme(path))
+    """A path of this machine as any process of it finds it; one of a store elsewhere as it is. Raises StoreError."""
+    return None if path is None else str(place_of(path, "The snapshot").absolute())
 
 
 def _refuse_options_of_spark(made: PhysicalPlan) -> None:
@@ -233,5 +232,5 @@ def _shipped(made: PhysicalPlan, job: Job) -> tuple[bytes | None, bytes]:
     if dependencies is None:
         return None, b""
     with tempfile.TemporaryDirectory(prefix="compat-shipped-") as folder:
-        shipped = dependencies.ship(Path(folder, "shipped"))
+        shipped = dependencies.ship(place_of(Path(folder, "shipped")))
         return pickled(shipped), packed(Path(shipped.folder))

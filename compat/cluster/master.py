@@ -53,7 +53,7 @@ class _AssignedExecutor(SparkExecutor):
 
     def planned(self, made: PhysicalPlan) -> PhysicalPlan:
         assert self.options.assigned is not None
-        place = self._folder.store.directory(self.options.assigned.job_id) / "shipped"
+        place = self._folder.job(self.options.assigned.job_id) / "shipped"
         return replace(made, shipped=unpacked(self._submission, place))
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
@@ -203,7 +203,7 @@ class JobProcess:
 
     def _beat(self) -> None:
         """Give signs of life as long as threads of this process get to run."""
-        driver = self._folder.store.directory(self._assigned.job_id) / "driver"
+        driver = self._folder.job(self._assigned.job_id) / "driver"
         while not self._over.wait(_BEATS):
             try:
                 os.utime(driver)

@@ -36,17 +36,21 @@ class ClusterFolder:
         """Where jobs keep local state."""
         return self.path / "replicas"
 
+    def job(self, job_id: str) -> Path:
+        """The folder of a job."""
+        return self.path / "jobs" / job_id
+
     def events(self, job_id: str) -> EventLog:
         """The events of a job."""
-        return EventLog(self.store.directory(job_id))
+        return EventLog(self.job(job_id))
 
     def log_of(self, job_id: str) -> Path:
         """What a job's processes said."""
-        return self.store.directory(job_id) / "master.log"
+        return self.job(job_id) / "master.log"
 
     def keep(self, job_id: str, data: bytes) -> None:
         """Keep a submission, whole and on the disk, before anybody knows of the job."""
-        folder = self.store.directory(job_id)
+        folder = self.job(job_id)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f"{_SUBMISSION}.new"
         with open(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
@@ -57,4 +61,4 @@ class ClusterFolder:
 
     def submission(self, job_id: str) -> Submission:
         """The submission that was kept. Raises OSError, SubmissionRefused."""
-        return decoded((self.store.directory(job_id) / _SUBMISSION).read_bytes())
+        return decoded((self.job(job_id) / _SUBMISSION).read_bytes())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from compat.compiler.datastream.served import without_inner_names
+from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.ours import is_machinery, namesake
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
-_MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
+MISSING = "Running jobs needs Spark and Delta, and {name!r} is not installed: pip install 'stream-compat[spark]'."
 _HIDDEN = (
     "{path} has the name of the package compat, and Spark's Python workers would import it in its place: rename it, or "
     "move it into a package."
@@ -63,7 +63,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
         from compat.compiler.spark.driver.master import JobCancelled, JobFailed
         from compat.compiler.spark.driver.restore import RestoreRefused
     except ModuleNotFoundError as error:
-        narrator.failed(None, _MISSING.format(name=error.name))
+        narrator.failed(None, MISSING.format(name=error.name))
         return REFUSED
     from compat.compiler.errors import ProgramError
     from compat.state.delta.errors import StoreError
@@ -266,6 +266,5 @@ def _own_traceback(error: Exception) -> str:
     """The traceback of an error without our own frames."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_machinery(frame.filename)]
     head = ["Traceback (most recent call last):\n"] if frames else []
-    said = "".join(traceback.format_exception_only(type(error), error))
-    said = without_inner_names(said) if isinstance(error, TypeError) else said
+    said = in_programs_words(error, "".join(traceback.format_exception_only(type(error), error)))
     return "".join([*head, *traceback.format_list(frames), said]).rstrip()

@@ -196,6 +196,10 @@ def _import_ahead(programs: bool) -> None:
     import compat.plan.encode
 
     if programs:
+        import tomllib  # noqa: F401 - pyproject.toml tells where modules are
+
+        import cloudpickle  # noqa: F401 - functions are pickled to see whether they can be
+
         import compat.compiler.datastream.connectors
         import compat.compiler.datastream.data_stream
         import compat.compiler.datastream.state

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
-from compat.compiler.datastream.served import versions_with, without_inner_names
+from compat.compiler.datastream.served import in_programs_words, versions_with
 from compat.compiler.ours import (
-    in_users_words,
     is_api_file,
     is_library,
     is_machinery,
@@ -47,7 +46,7 @@ def crash_of(
         frames.append(Frame(file=show_path(error.filename), line=error.lineno or 1, function="<module>", text=text))
     return Crash(
         type=_type(error),
-        message=clipped(in_users_words(_message(error))),
+        message=clipped(in_programs_words(error, _message(error))),
         frames=tuple(frames[-_MOST:]),
         hint=_version_hint(error, flink)
         or _namesake_hint(error, show_path)
@@ -76,8 +75,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         code = error.code
         return f"The program called sys.exit({code!r})." if isinstance(code, int) else _text(code)
-    message = error.msg if isinstance(error, SyntaxError) else _text(error)
-    return without_inner_names(message) if isinstance(error, TypeError) else message
+    return error.msg if isinstance(error, SyntaxError) else _text(error)
 
 
 def _text(value: object) -> str:

@@ -18,6 +18,7 @@ from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
 from compat.state.regular import open_regular, why_not_regular
+from compat.state.stores.schemes import is_remote
 
 if TYPE_CHECKING:
     from compat.loader.revisions import Exported
@@ -171,6 +172,15 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
     if plan is not None:
         yield Input(argument, plan, InputKind.PLAN)
         return
+    if is_remote(argument) and (data := _plan_elsewhere(argument)) is not None:
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="compat-") as folder:
+            copy = os.path.join(folder, "plan.json")
+            with open(copy, "wb") as file:
+                file.write(data)
+            yield Input(argument, copy, InputKind.PLAN)
+        return
     if _is_savepoint(argument):
         yield Input(argument, argument, InputKind.SAVEPOINT)
         return
@@ -287,13 +297,15 @@ def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
     if isinstance(plan, Plan) and is_snapshot(given):
         from compat.loader.sizes import with_sizes
 
-        _, _, epoch = given.argument.rpartition("@")
-        return with_sizes(plan, os.path.dirname(given.path), int(epoch) if epoch.isdigit() else None)
+        folder, epoch = _folder_of_snapshot(given.argument)
+        return with_sizes(plan, folder, epoch)
     return plan
 
 
 def is_snapshot(given: Input) -> bool:
     """True for a snapshot of a job on Spark, whose plan is read with the sizes of its states."""
+    if is_remote(given.argument):
+        return given.kind is InputKind.PLAN
     return _plan_of_snapshot(given.argument) == given.path
 
 
@@ -410,12 +422,29 @@ def _frames(crash: Crash) -> list[str]:
 
 def _plan_of_snapshot(argument: str) -> str | None:
     """The plan in a savepoint that ``compat`` wrote, or beside a job's checkpoints; None for anything else."""
-    path, at, epoch = argument.removeprefix("file://").rpartition("@")
-    path = path if at and epoch.isdigit() else argument.removeprefix("file://")
-    folder = os.path.dirname(path) if os.path.basename(path) in ("state", "_savepoint.json") else path
+    folder, _ = _folder_of_snapshot(argument.removeprefix("file://"))
     plan = os.path.join(folder, "plan.json")
     logs = (os.path.join(folder, "_delta_log"), os.path.join(folder, "state", "_delta_log"))
     return plan if os.path.isfile(plan) and any(os.path.isdir(log) for log in logs) else None
+
+
+def _folder_of_snapshot(argument: str) -> tuple[str, int | None]:
+    """The folder of a snapshot of a job on Spark, and the epoch that is meant where one is named."""
+    path, at, epoch = argument.rpartition("@")
+    path, number = (path, int(epoch)) if at and epoch.isdigit() else (argument, None)
+    return (os.path.dirname(path) if os.path.basename(path) in ("state", "_savepoint.json") else path), number
+
+
+def _plan_elsewhere(argument: str) -> bytes | None:
+    """The plan of a snapshot on another storage; None for anything else, and where the storage cannot be reached."""
+    from compat.state.delta.errors import StoreError
+    from compat.state.stores.places import place_of
+
+    folder, _ = _folder_of_snapshot(argument.rstrip("/"))
+    try:
+        return (place_of(folder) / "plan.json").read()
+    except (OSError, StoreError):
+        return None
 
 
 def _is_savepoint(argument: str) -> bool:

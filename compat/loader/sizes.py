@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,11 +26,12 @@ def _sizes(folder: str, epoch: int | None) -> Mapping[tuple[str, str], Any]:
         from compat.state.delta.errors import StoreError
         from compat.state.delta.log import SnapshotLog
         from compat.state.delta.sizes import state_sizes
+        from compat.state.stores.places import place_of
     except ImportError:
         return {}
-    table = os.path.join(folder, "state")
-    table = table if os.path.isdir(os.path.join(table, "_delta_log")) else folder
     try:
+        found = place_of(folder)
+        table = found / "state" if (found / "state" / "_delta_log").exists() else found
         log = SnapshotLog.open(table)
         return state_sizes(log if epoch is None else SnapshotLog.open(table, log.version_of_epoch(epoch)))
     except (StoreError, OSError):

@@ -13,8 +13,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from compat.compiler.datastream._location import here
+from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.errors import Location
-from compat.compiler.ours import in_users_words, is_our_file, is_our_module
+from compat.compiler.ours import is_our_file, is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
@@ -240,7 +241,8 @@ def _of_function(operator: PythonFunction, key: str | None, opening: Opening | N
     try:
         opening(lambda: function.open(context))
     except Exception as error:
-        return [], f"open() of {_function_name(function)} failed: {type(error).__name__}: {in_users_words(str(error))}"
+        said = f"{type(error).__name__}: {in_programs_words(error, str(error))}"
+        return [], f"open() of {_function_name(function)} failed: {said}"
     states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
     if any(value is context for value in vars(function).values() if hasattr(function, "__dict__")):
         return states, (

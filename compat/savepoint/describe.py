@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from compat.state.stores.schemes import is_remote
+
 
 def describe(snapshot: str) -> dict[str, Any]:
     """Operators, states, key groups, files and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
@@ -25,4 +27,17 @@ def is_delta(snapshot: str) -> bool:
     """True for a savepoint that ``compat`` wrote and for the state of a job in a store."""
     folder = snapshot.removeprefix("file://")
     folder = folder.rpartition("@")[0] if folder.rpartition("@")[2].isdigit() and "@" in folder else folder
+    if is_remote(folder):
+        return _is_delta_elsewhere(folder)
     return any(os.path.isdir(os.path.join(folder, *inner, "_delta_log")) for inner in ((), ("state",)))
+
+
+def _is_delta_elsewhere(folder: str) -> bool:
+    from compat.state.delta.errors import StoreError
+    from compat.state.stores.places import place_of
+
+    try:
+        place = place_of(folder)
+        return (place / "_delta_log").exists() or (place / "state" / "_delta_log").exists()
+    except (OSError, StoreError):  # whoever reads it says why it cannot be
+        return False

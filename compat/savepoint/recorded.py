@@ -122,7 +122,7 @@ def _operator(
             any(subtask.input_channels for subtask in operator.subtasks),
             any(subtask.output_channels for subtask in operator.subtasks),
         ),
-        format=keyed_format(savepoint, operator),
+        format=keyed_format(savepoint, operator, headers),
         bytes=totals.bytes,
         kafka=_kafka(savepoint, operator, headers, {meta.name for meta in found.lists}),
     )

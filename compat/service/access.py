@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -40,6 +40,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """Browsers name no origin in a form's request where no referrer may be sent at all, and then the login is turned away."""
+_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
 OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
 """Paths that are open to everybody; one that ends with a slash stands for all below it."""
 
@@ -80,11 +81,10 @@ class AccessControl:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                if not scope["path"].startswith("/static/"):
-                    headers.setdefault("Cache-Control", "no-store")
+                headers = [*message.get("headers", ()), *_HEADERS]
+                if not scope["path"].startswith("/static/") and all(name != b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", b"no-store"))
+                message = {**message, "headers": headers}
             await send(message)
 
         refusal = await self._refusal(scope)
@@ -123,6 +123,8 @@ class AccessControl:
         return found, None
 
     async def _known(self, token: str) -> Identity | None:
+        if self._registry.database.at_once:
+            return self._registry.tokens.identify(token)
         return await run_in_threadpool(self._registry.tokens.identify, token)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,7 +29,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class Service:
     """The parts of a running service; ``app.state.service``. ``pages`` are those that never change, by what they show;
-    ``underway`` are those that are being made.
+    ``underway`` are those that are being made, one after the other those for which no process is needed (``turn``).
     """
 
     settings: ServiceSettings
@@ -39,6 +39,7 @@ class Service:
     decisions: Decisions
     pages: Kept[str]
     underway: dict[Hashable, asyncio.Future[str]] = field(default_factory=dict)
+    turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     ready: bool = False
 
 
@@ -74,11 +75,18 @@ async def work(
 
 
 async def page_of(
-    request: Request, key: Hashable, function: Callable[..., str], *arguments: Any, size: int, kept: bool = True
+    request: Request,
+    key: Hashable,
+    function: Callable[..., str],
+    *arguments: Any,
+    size: int,
+    kept: bool = True,
+    here: bool = False,
 ) -> str:
     """A page that ``function`` makes in a process for work of that size: once, however many ask for it meanwhile.
 
-    It is ``kept`` for the next, unless what it shows may change. Raises what :meth:`~compat.service.pool.Pools.run` does.
+    It is ``kept`` for the next, unless what it shows may change. What takes little is made ``here``, in a thread, one after
+    the other: it waits behind no check. Raises what :meth:`~compat.service.pool.Pools.run` does.
     """
     parts = service(request)
     known = parts.pages.get(key)
@@ -86,7 +94,12 @@ async def page_of(
         return known
     making = parts.underway.get(key)
     if making is None:
-        making = asyncio.ensure_future(parts.pools.run(function, *arguments, size=size, client=client_of(request)))
+        made = (
+            _in_turn(parts, function, *arguments)
+            if here
+            else parts.pools.run(function, *arguments, size=size, client=client_of(request))
+        )
+        making = asyncio.ensure_future(made)
         parts.underway[key] = making
         making.add_done_callback(lambda _: parts.underway.pop(key, None))
         making.add_done_callback(
@@ -98,6 +111,11 @@ async def page_of(
     return page
 
 
+async def _in_turn(parts: Service, function: Callable[..., str], *arguments: Any) -> str:
+    async with parts.turn:
+        return await blocking(function, *arguments)
+
+
 async def _gone(request: Request) -> None:
     """Return when the client closed its connection; the body was read before."""
     while (await request.receive())["type"] != "http.disconnect":
@@ -106,7 +124,7 @@ async def _gone(request: Request) -> None:
 
 def answer(value: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    return raw(json.dumps(value, ensure_ascii=False).encode(), status)
+    return raw(msgspec.json.encode(value), status)
 
 
 def raw(text: bytes, status: int = 200) -> Response:

@@ -12,16 +12,22 @@ from hashlib import sha256
 from compat.service import worker
 from compat.service.caches import Kept
 from compat.service.options import Accepted, Options
-from compat.service.records import CheckSide
+from compat.service.records import CheckSide, Version
 from compat.service.registry import Registry
 from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference
 
 MEGABYTE = 1024 * 1024
 KEPT_REPORTS, KEPT_PLANS = 128 * MEGABYTE, 32 * MEGABYTE
+KEPT_VERSIONS = 10_000
+"""Bytes of reports and plans in memory, and the number of versions."""
 
 LARGEST = 4 * MEGABYTE
 """Bytes of the largest request that is looked up; to look at more of it would hold up others."""
+
+
+SMALL = 256 * 1024
+"""Bytes of a request whose look-up holds up nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,13 @@ class Decisions:
         self._registry = registry
         self._plans: Kept[PackedPlan] = Kept(KEPT_PLANS)
         self._reports: Kept[worker.Checked] = Kept(KEPT_REPORTS)
+        self._versions: Kept[Version] = Kept(KEPT_VERSIONS)
 
     def find(self, asked: CheckRequest) -> worker.Checked | None:
         """The check that a request asks for, if it was made before. Raises NotFound. Blocks.
 
-        Only what the registry says now counts: the version that runs, and what admins accepted.
+        Only what the registry says now counts: the version that runs, and what admins accepted. Where the registry's database
+        answers at once, so does this, but for the first look at a version.
         """
         if asked.options.accept:
             return None
@@ -84,9 +92,18 @@ class Decisions:
             return _Side(CheckSide(label=label, kind="plan", digest=packed.plan.digest), packed=packed)
         if reference.job is None:
             return None
-        version = self._registry.jobs.version(reference.job, reference.version)
+        version = self._version(reference.job, reference.version)
         side = CheckSide(label=version.label, kind="version", digest=version.plan.digest, version=version.number)
         return _Side(side, job=version.job)
+
+    def _version(self, job: str, number: int | None) -> Version:
+        """A version, which never changes; which of them runs does. Raises NotFound."""
+        number = self._registry.jobs.running(job) if number is None else number
+        known = self._versions.get((job, number))
+        if known is None:
+            known = self._registry.jobs.version(job, number)
+            self._versions.put((job, number), known, 1)
+        return known
 
     def _asked(self, old: _Side, new: _Side, options: Options) -> str:
         """The key of what is asked, with what admins accepted for these plans."""

@@ -41,7 +41,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version of a job: the ``number``-th that was pushed, from 1."""
+    """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image."""
 
     id: int
     job: str
@@ -51,6 +51,7 @@ class Version:
     author: str | None
     pushed_by: str
     pushed_at: float
+    image: str | None = None
 
     @property
     def label(self) -> str:
@@ -67,6 +68,16 @@ class Acceptance:
     title: str
     reason: str
     by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingAcceptance:
+    """A finding that is let pass until that is withdrawn: between which plans, by digest, and since when."""
+
+    acceptance: Acceptance
+    old_plan: str
+    new_plan: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +185,7 @@ class Action(StrEnum):
     PROMOTE = "promote"
     FORCE = "force"
     ACCEPT = "accept"
+    WITHDRAW = "withdraw"
     CREATE_TOKEN = "create token"
     REVOKE_TOKEN = "revoke token"
     IMPORT = "import"
@@ -220,6 +232,7 @@ def version_json(version: Version) -> dict[str, Any]:
         "author": version.author,
         "pushed_by": version.pushed_by,
         "pushed_at": moment(version.pushed_at),
+        "image": version.image,
         "plan": plan_json(version.plan),
     }
 
@@ -241,6 +254,12 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
 def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
     """What was let pass as the API gives it."""
     return asdict(accepted)
+
+
+def standing_json(standing: StandingAcceptance) -> dict[str, Any]:
+    """What is let pass, between which plans, as the API gives it."""
+    plans = {"old_plan": standing.old_plan, "new_plan": standing.new_plan}
+    return {**acceptance_json(standing.acceptance), **plans, "at": moment(standing.at)}
 
 
 def audit_json(entry: AuditEntry) -> dict[str, Any]:

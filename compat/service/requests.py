@@ -21,6 +21,9 @@ JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
 """Allowed names of jobs: they stand in addresses, file names and logs."""
 
 SAVEPOINT_ID = r"^[0-9a-f]{32}$"
+IMAGE = r"^(?:[^\s@]+@)?sha256:[0-9a-f]{64}$"
+"""A container image by its digest, with or without where it is kept."""
+
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
 MOST_ACCEPTED = 10_000
@@ -29,6 +32,7 @@ _DEEPEST = 8
 
 _JOB_NAME = re.compile(JOB_NAME)
 _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
+_IMAGE = re.compile(IMAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +65,12 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRequest:
-    """Register ``plan`` as a version."""
+    """Register ``plan`` as a version; ``image`` is the digest of the container image that holds the program."""
 
     plan: bytes
     commit: str | None
     author: str | None
+    image: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +80,16 @@ class PromoteRequest:
     version: int | None
     force: bool
     reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawRequest:
+    """Let a finding pass no more, between the plans that are named, or any; ``reason`` is kept."""
+
+    fingerprint: str
+    reason: str
+    old_plan: str | None
+    new_plan: str | None
 
 
 class RoleNeeded(Exception):
@@ -128,8 +143,21 @@ def may_ask(request: CheckRequest, role: Role) -> None:
 
 def push_request(body: bytes) -> PushRequest:
     """The request to register a version. Raises RefusedBody."""
-    fields = _Fields(_read(body, "", ("plan",)), "", ("plan", "commit", "author"))
-    return PushRequest(plan=fields.raw("plan"), commit=fields.text("commit"), author=fields.text("author"))
+    fields = _Fields(_read(body, "", ("plan",)), "", ("plan", "commit", "author", "image"))
+    image = fields.text("image")
+    return PushRequest(
+        plan=fields.raw("plan"),
+        commit=fields.text("commit"),
+        author=fields.text("author"),
+        image=None if image is None else image_digest(image),
+    )
+
+
+def image_digest(text: str) -> str:
+    """The digest of an image that is named by it. Raises RefusedBody for what may stand for another image tomorrow."""
+    if not _IMAGE.fullmatch(text):
+        raise RefusedBody("An image is named by its digest, REPOSITORY@sha256:…; a tag may move.", "image")
+    return text.rpartition("@")[2]
 
 
 def promote_request(body: bytes) -> PromoteRequest:
@@ -141,6 +169,19 @@ def promote_request(body: bytes) -> PromoteRequest:
     if request.force and not (request.reason or "").strip():
         raise RefusedBody("A forced promotion needs a reason, which is kept.", "reason")
     return request
+
+
+def withdraw_request(body: bytes) -> WithdrawRequest:
+    """The request to withdraw what was accepted. Raises RefusedBody."""
+    fields = _Fields(read_json(body, _DEEPEST), "", ("fingerprint", "reason", "old_plan", "new_plan"))
+    fingerprint, reason = fields.text("fingerprint"), fields.text("reason")
+    if not fingerprint:
+        raise RefusedBody("Name the finding by its fingerprint.", "fingerprint")
+    if not (reason or "").strip():
+        raise RefusedBody("A withdrawal needs a reason, which is kept.", "reason")
+    assert reason is not None
+    plans = {name: fields.text(name) for name in ("old_plan", "new_plan")}
+    return WithdrawRequest(fingerprint=fingerprint, reason=reason, **plans)
 
 
 def _read(text: bytes | Raw | None, where: str, apart: tuple[str, ...]) -> dict[str, Any]:

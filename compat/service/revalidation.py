@@ -1,16 +1,24 @@
-"""Answers that are kept until anything is written, and are not sent again to those who have them (ETag, 304)."""
+"""Answers that are kept until anything is written, and are not sent again to those who have them (ETag, 304).
+
+Checks and versions never change: what tells of them alone is kept for as long as they are the ones that are there.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from compat.service.access import COOKIE
 from compat.service.caches import Kept
 from compat.service.database import Database
+from compat.service.problems import database_problem
 
 KEPT, LARGEST = 32 * 1024 * 1024, 1024 * 1024
 """Bytes of answers in memory, and of the largest that is kept."""
@@ -21,11 +29,27 @@ _BELOW = ("/jobs/", "/checks/")
 """Pages that show what the database holds and nothing else; that of a savepoint looks into files."""
 
 
+_OF_CHECK = "SELECT id FROM checks WHERE id = :id"
+_LASTING = (
+    (re.compile(r"/api/v1/checks/(?P<id>[0-9]{1,10})"), _OF_CHECK),
+    (
+        re.compile(r"/checks/(?P<id>[0-9]{1,10})"),  # what a savepoint holds may change
+        _OF_CHECK + " AND old_plan IS NOT NULL AND new_plan IS NOT NULL",
+    ),
+    (
+        re.compile(r"(?:/api/v1)?/jobs/(?P<job>[^/]+)/versions(?:/[0-9]+(?:/plan)?)?"),
+        "SELECT versions.id FROM versions JOIN jobs ON versions.job = jobs.id "
+        "WHERE jobs.name = :job ORDER BY versions.number DESC LIMIT 1",
+    ),
+)
+"""Paths of what never changes, and the query for what it is about: the same row, the same answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """An answer as it was sent, when the database was in that state."""
 
-    state: int
+    state: Hashable
     etag: str
     start: Message
     body: bytes
@@ -44,9 +68,11 @@ class Revalidation:
         if scope["type"] != "http" or scope["method"] != "GET" or not _is_kept(scope["path"]):
             await self._app(scope, receive, send)
             return
-        state = self._database.state()
-        if state is None:
-            await self._app(scope, receive, send)
+        try:
+            at_once = self._database.at_once
+            state = self._state(scope["path"]) if at_once else await run_in_threadpool(self._state, scope["path"])
+        except SQLAlchemyError as error:
+            await database_problem(error)(scope, receive, send)
             return
         headers = Headers(scope=scope)
         key = (scope["path"], scope["query_string"], COOKIE in headers.get("cookie", ""))
@@ -60,7 +86,19 @@ class Revalidation:
             scope.setdefault("state", {})["route"] = known.route
         await _send(known, headers.get("if-none-match", ""), send)
 
-    async def _made(self, scope: Scope, receive: Receive, send: Send, state: int) -> _Answer | None:
+    def _state(self, path: str) -> Hashable:
+        """What an answer to that path depends on."""
+        for pattern, query in _LASTING:
+            match = pattern.fullmatch(path)
+            if match is not None:
+                values = {name: int(text) if name == "id" else text for name, text in match.groupdict().items()}
+                row = self._database.look(query, **values)
+                if row is not None:
+                    return ("lasting", row[0])
+                break
+        return self._database.state()
+
+    async def _made(self, scope: Scope, receive: Receive, send: Send, state: Hashable) -> _Answer | None:
         """The answer to a request, or None if it is none to be kept and was sent."""
         start: Message | None = None
         body: bytes | None = None

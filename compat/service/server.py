@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from compat.service.telemetry import log
+from compat.service.tls import Certificate
 
 MOST_CONNECTIONS = 1000
 WANTED_DESCRIPTORS = 8192
@@ -109,8 +110,14 @@ def most_connections() -> int:
     return max(16, min(MOST_CONNECTIONS, soft - BACKLOG - OTHER_DESCRIPTORS))
 
 
-def serve(app: Starlette, listener: socket.socket, head_timeout: float, write_timeout: float = 30.0) -> None:
-    """Serve until SIGINT or SIGTERM.
+def serve(
+    app: Starlette,
+    listener: socket.socket,
+    head_timeout: float,
+    write_timeout: float = 30.0,
+    certificate: Certificate | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; over HTTPS with a ``certificate``.
 
     A client has ``head_timeout`` seconds to send the head of a request, and reads something every ``write_timeout`` seconds.
     """
@@ -129,4 +136,7 @@ def serve(app: Starlette, listener: socket.socket, head_timeout: float, write_ti
         backlog=BACKLOG,
         h11_max_incomplete_event_size=32 * 1024,
     )
+    if certificate is not None:
+        config.load()
+        config.ssl = certificate.context
     uvicorn.Server(config).run(sockets=[listener])

@@ -83,6 +83,7 @@ class Pushed:
     packed: PackedPlan
     commit: str | None
     author: str | None
+    image: str | None
 
 
 class _Worker:
@@ -136,7 +137,7 @@ def push(body: bytes) -> Pushed:
         accepted(_valid(plan))
     except PlanError as error:
         raise RefusedBody(str(error), f"plan.{error.field}".rstrip(".")) from None
-    return Pushed(packed, request.commit, request.author)
+    return Pushed(packed, request.commit, request.author, request.image)
 
 
 def check_body(body: bytes, role: Role) -> Checked:

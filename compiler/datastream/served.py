@@ -25,7 +25,10 @@ _OURS = "compat.compiler.datastream"
 _ROOTS = {"pyflink.common": f"{_OURS}.common", "pyflink.datastream": _OURS, "pyflink.metrics": f"{_OURS}.metrics"}
 _STATE = "compat.state."
 _VALUES = frozenset({"compat.state.rows", "compat.state.time"})
-"""Modules whose classes keep their names: values of them are in the bytes of state, and of keys."""
+"""Modules of the classes whose values are in the bytes of state, and of keys."""
+_MODULES = ((f"{_OURS}.common", "pyflink.common"), (_OURS, "pyflink.datastream"))
+_OUR_PATH = re.compile(rf" \([^()]*{os.sep}compat{os.sep}compiler{os.sep}[^()]*\)")
+_INNER_MODULE = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
 _CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
 _ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
@@ -138,8 +141,17 @@ def served() -> None:
         serve()
 
 
-def without_inner_names(message: str) -> str:
-    """What Python says of a wrong call, without the names of classes that only we have: the method's alone is left."""
+def in_programs_words(error: BaseException, message: str) -> str:
+    """What Python says of an error, by the names that a program knows: PyFlink's modules, and none of what only we have."""
+    message = _OUR_PATH.sub("", message)
+    for behind, module in _MODULES:
+        message = message.replace(behind, module)
+    message = _INNER_MODULE.sub(r"\1", message)
+    return _without_inner_classes(message) if isinstance(error, TypeError) else message
+
+
+def _without_inner_classes(message: str) -> str:
+    """What is said of a wrong call: of a method of a class that only we have, the method's name alone."""
     modules = [module for name, module in list(sys.modules.items()) if name.startswith(f"{_OURS}.")]
     inner = {
         name
@@ -183,20 +195,25 @@ def _homes() -> Mapping[str, tuple[str, ...]]:
 
 
 def _name_classes(module: ModuleType) -> None:
-    """Tell the classes and functions that a module of ours defines which module of PyFlink they are found in.
-
-    Enumerations of ``compat.state`` keep theirs: it is a part of the hash of keys.
-    """
+    """Tell the classes and functions that a module of ours defines which module of PyFlink they are found in."""
     for name, value in list(vars(module).items()):
         where, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-        of_state = isinstance(value, type) and not issubclass(value, Enum) and str(where).startswith(_STATE)
-        of_state = of_state and where not in _VALUES
         variable = isinstance(value, TypeVar) and where == module.__name__
-        if variable or (qualified == name and (where == module.__name__ or of_state)):
+        if variable or (qualified == name and (where == module.__name__ or _is_states(value))):
             homes = _homes().get(name, ())
             exact = [home for home in homes if ours(home) == module.__name__]
             for home in exact or homes[: 0 if variable else 1]:
                 _rename(value, home)
+
+
+def _is_states(value: Any) -> bool:
+    """True for a class of ``compat.state`` that goes by PyFlink's name here.
+
+    Enumerations and classes of values keep their own: it is in the bytes of state, and in the hash of keys.
+    """
+    if not isinstance(value, type) or issubclass(value, Enum):
+        return False
+    return value.__module__.startswith(_STATE) and value.__module__ not in _VALUES
 
 
 def _rename(value: Any, home: str) -> None:

@@ -1,13 +1,14 @@
 """The physical plan: which operators each task runs, where their records go, in which stage and in which slot.
 
 It is the ExecutionGraph put into stages: job vertices are sorted by topological level, the longest way from a source, and
-a level is one stage of an epoch. A partition of a stage is one slot, and hosts the level's subtasks that share it.
+a level is one stage of an epoch. A partition of a stage is one slot, and hosts the level's subtasks that share it; where there
+are far more slots than can run at a time, it is several.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -50,9 +51,25 @@ class InputGate:
     edge: int
     group: EdgeGroup
 
-    def channels(self, subtask: int) -> list[tuple[int, int]]:
-        """The channels (edge, producing subtask) that a subtask reads."""
-        return [(self.edge, producer) for producer in self.group.partitions_of(subtask)]
+
+class Channels(Collection[tuple[int, int]]):
+    """The channels (edge, producing subtask) of some gates that a subtask reads."""
+
+    def __init__(self, gates: Iterable[InputGate], subtask: int) -> None:
+        self._producers = {gate.edge: gate.group.partitions_of(subtask) for gate in gates}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._producers.values()))
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return ((edge, producer) for edge, own in self._producers.items() for producer in own)
+
+    def __contains__(self, channel: object) -> bool:
+        match channel:
+            case (int(edge), int(producer)):
+                return edge in self._producers and producer in self._producers[edge]
+            case _:
+                return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,18 +123,23 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The partitions of a level: each is one of ``slots``, which are in order."""
+    """The partitions of a level: each is a group of ``width`` neighbouring slots. ``slots`` are all of them, in order."""
 
     slots: tuple[int, ...]
+    width: int = 1
+    groups: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(dict.fromkeys(slot // self.width for slot in self.slots)))
 
     @property
     def partitions(self) -> int:
         """How many partitions the stage has."""
-        return len(self.slots)
+        return len(self.groups)
 
-    def partition_of(self, slot: int) -> int:
-        """The partition that a slot of the level is."""
-        return bisect_left(self.slots, slot)
+    def partition_of(self, group: int) -> int:
+        """The partition that a group of the level's slots is."""
+        return bisect_left(self.groups, group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ grow geometrically, and a row is rewritten a logarithmic number of times. All of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,8 @@ _SLICE_ROWS = 2_000_000
 _SLICE_BYTES = 512 * 1024 * 1024
 _FILE_ROWS = 1_000_000
 _FILE_BYTES = 256 * 1024 * 1024
+Mask = Callable[[pa.Table], pa.ChunkedArray]
+"""Tells of each row of a table whether it is chosen."""
 
 
 def compact(log: SnapshotLog, metadata: Mapping[str, Any], pickled: frozenset[str] = frozenset()) -> int:
@@ -43,19 +45,28 @@ def compact(log: SnapshotLog, metadata: Mapping[str, Any], pickled: frozenset[st
 
 
 def contents(
-    log: SnapshotLog, operator_id: str | None = None, pickled: frozenset[str] = frozenset()
+    log: SnapshotLog, wanted: Mask | None = None, pickled: frozenset[str] = frozenset(), part: range | None = None
 ) -> Iterator[pa.Table]:
-    """All entries of a log, or those of one operator, without tombstones; in tables of some key groups each, in their order."""
-    for table in _merged(log, log.files(), pickled, operator_id):
+    """All entries of a log, without tombstones; in tables of some key groups each, in their order.
+
+    Only those of the ``wanted`` rows, which are wholes of entries, and only those of ``part``, a range of key groups, if given.
+    """
+    for table in _merged(log, log.files(), pickled, wanted, part):
         yield table.filter(pc.invert(table["tombstone"]))
 
 
 def _merged(
-    log: SnapshotLog, files: Sequence[LogFile], pickled: frozenset[str], operator_id: str | None = None
+    log: SnapshotLog,
+    files: Sequence[LogFile],
+    pickled: frozenset[str],
+    wanted: Mask | None = None,
+    part: range | None = None,
 ) -> Iterator[pa.Table]:
     """The last row of each entry in the files: in slices that memory holds, whatever the size of the log."""
-    for part in _slices(log, files):
-        yield latest(_tables(log, files, part, operator_id), pickled)
+    for each in slices(log, files):
+        one = each if part is None else range(max(each.start, part.start), min(each.stop, part.stop))
+        if one:
+            yield latest(_tables(log, files, one, wanted), pickled)
 
 
 def latest(tables: Iterable[pa.Table], pickled: frozenset[str] = frozenset()) -> pa.Table:
@@ -107,7 +118,7 @@ def _tail(files: Sequence[LogFile]) -> list[LogFile]:
     return list(files[start:])
 
 
-def _slices(log: SnapshotLog, files: Sequence[LogFile]) -> list[range]:
+def slices(log: SnapshotLog, files: Sequence[LogFile]) -> list[range]:
     """Ranges of key groups that are small enough to be merged in memory; the first begins with what has no key group."""
     size = sum(map(log.unpacked_size, files))
     count = max(1, sum(file.rows for file in files) // _SLICE_ROWS, -(-size // _SLICE_BYTES))
@@ -117,13 +128,13 @@ def _slices(log: SnapshotLog, files: Sequence[LogFile]) -> list[range]:
     return [range(low, high) for low, high in pairwise(cuts)]
 
 
-def _tables(log: SnapshotLog, files: Sequence[LogFile], part: range, operator_id: str | None) -> Iterator[pa.Table]:
+def _tables(log: SnapshotLog, files: Sequence[LogFile], part: range, wanted: Mask | None) -> Iterator[pa.Table]:
     for file in files:
         low, high = file.key_groups
         if low < part.stop and high >= part.start:
             table = log.read_file(file)
-            if operator_id is not None:
-                table = table.filter(pc.equal(table["operator_id"], operator_id))
+            if wanted is not None:
+                table = table.filter(wanted(table))
             if low < part.start or high >= part.stop:
                 group = table["key_group"]
                 table = table.filter(pc.and_(pc.greater_equal(group, part.start), pc.less(group, part.stop)))

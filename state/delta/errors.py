@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class StoreError(Exception):
     """A store that cannot be read or written: a directory that is missing, full, or not a snapshot table.
@@ -12,6 +14,14 @@ class StoreError(Exception):
 
 class Superseded(StoreError):
     """Another process leads the job now: this one commits nothing more, and has nothing to do for it any longer."""
+
+
+_COLOURS = re.compile(r"\x1b\[\d*m|↳")
+
+
+def in_one_line(error: Exception) -> str:
+    """What an error says, without line ends and colours."""
+    return " ".join(_COLOURS.sub(" ", str(error)).split())
 
 
 _ADVICE = (
@@ -26,6 +36,6 @@ _ADVICE = (
 
 def unwritable(what: str, folder: object, error: Exception, instead: str) -> StoreError:
     """The error of a folder that cannot be written to: which one, why, and what to do; ``instead`` is the other way out."""
-    told = " ".join(str(error).split())
+    told = in_one_line(error)
     advice = next((text for sign, text in _ADVICE if sign.lower() in told.lower()), "Have it writable")
     return StoreError(f"{what} {folder} cannot be written: {told}. {advice}, or {instead}. Nothing committed is lost.")

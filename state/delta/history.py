@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import LogFile, SnapshotLog
 from compat.state.regular import open_regular
+from compat.state.stores.places import Place
 
 MOST_COMMITS = 5000
 """Older commits are not looked at."""
@@ -52,7 +53,7 @@ def epochs(log: SnapshotLog, watermark_state: str) -> list[Epoch]:
     size = sum(file.size for file in files)
     found: dict[int, Epoch] = {}
     for version in range(log.version, max(log.version - MOST_COMMITS, -1), -1):
-        actions = _commit(Path(log.path), version)
+        actions = _commit(log.place, version)
         if actions is None:
             break
         added, removed = (sum(_bytes(action.get(name)) for action in actions) for name in ("add", "remove"))
@@ -89,16 +90,16 @@ def _number(text: Any) -> int | None:
         return None
 
 
-def _commit(path: Path, version: int) -> list[dict[str, Any]] | None:
-    file = path / "_delta_log" / f"{version:020d}.json"
+def _commit(table: Place, version: int) -> list[dict[str, Any]] | None:
+    path = table / "_delta_log" / f"{version:020d}.json"
     try:
-        with open_regular(file, links=False) as lines:
+        with path.open() if not path.local else open_regular(Path(path), links=False) as lines:
             text = lines.read(LARGEST_COMMIT).decode("utf-8")
         return [action for line in text.splitlines() if isinstance(action := json.loads(line), dict)]
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise StoreError(f"The commit {version} of {path} cannot be read: {error}.") from error
+        raise StoreError(f"The commit {version} of {table} cannot be read: {error}.") from error
 
 
 def _bytes(action: Any) -> int:

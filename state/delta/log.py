@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,9 +25,12 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from compat.state.delta.errors import StoreError, Superseded, unwritable
-from compat.state.delta.files import make_folder, prove_files, sync_commit
-from compat.state.delta.rows import SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
+from compat.state.delta.files import parquet_source, prove_files, sync_commit
+from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.stores.local import make_folder
+from compat.state.stores.options import table_options
+from compat.state.stores.places import Place, place_of
 
 EPOCH_TRANSACTION = "epoch"
 LEADER_TRANSACTION = "leader"
@@ -74,32 +76,45 @@ class SnapshotLog:
     has seen is the only one that commits (see :meth:`lead`). It is 0 where a lock on this machine decides.
     """
 
-    def __init__(self, path: str | Path, table: DeltaTable) -> None:
-        self.path = str(path)
+    def __init__(self, place: Place, table: DeltaTable) -> None:
+        self.place = place
         self.fence = 0
         self._table = table
         self._epoch: tuple[int, int] | None = None
+        self._top: tuple[int, int] | None = None
 
     @classmethod
-    def create(cls, path: str | Path) -> SnapshotLog:
+    def create(cls, path: str | Path | Place) -> SnapshotLog:
         """A new, empty table, or the one that is there."""
+        place = place_of(path)
+        options = table_options(place.path)
         try:
-            make_folder(path)
-            if DeltaTable.is_deltatable(str(path)):
-                return cls.open(path)
-            return cls(path, DeltaTable.create(str(path), SCHEMA, mode="ignore", configuration=_CONFIGURATION))
+            if place.local:
+                make_folder(place.path)
+            if DeltaTable.is_deltatable(place.path, storage_options=options):
+                return cls.open(place)
+            table = DeltaTable.create(
+                place.path, COMMENTED, mode="ignore", configuration=_CONFIGURATION, storage_options=options
+            )
+            return cls(place, table)
         except (OSError, DeltaError) as error:
             raise unwritable("The store", path, error, "give another") from error
 
     @classmethod
-    def open(cls, path: str | Path, version: int | None = None) -> SnapshotLog:
+    def open(cls, path: str | Path | Place, version: int | None = None) -> SnapshotLog:
         """The table at a path, as it is now or was at a version. Raises StoreError if there is none."""
+        place = place_of(path)
         try:
-            return cls(path, DeltaTable(str(path), version=version))
+            return cls(place, DeltaTable(place.path, version=version, storage_options=table_options(place.path)))
         except TableNotFoundError as error:
             raise StoreError(f"{path} holds no snapshot table. Check the path.") from error
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {path} cannot be read: {error}.") from error
+            raise StoreError(f"The store {path} cannot be read: {in_one_line(error)}.") from error
+
+    @property
+    def path(self) -> str:
+        """Where the table is."""
+        return self.place.path
 
     @property
     def version(self) -> int:
@@ -120,12 +135,16 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        return self._table.transaction_version(EPOCH_TRANSACTION) or 0
+        """The highest epoch that was ever committed; read once for each version, which takes a while."""
+        if self._top is None or self._top[0] != self.version:
+            self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
+        return self._top[1]
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
-        if not os.path.exists(os.path.join(self.path, "_delta_log", f"{self.version + 1:020d}.json")):
-            return False
+        with self._reading():
+            if (self.place / "_delta_log" / f"{self.version + 1:020d}.json").size() is None:
+                return False
         newer = itertools.takewhile(lambda entry: int(entry["version"]) > self.version, self._history())
         return any(entry.get("operation") == _RESTORE for entry in newer)
 
@@ -152,7 +171,9 @@ class SnapshotLog:
     def _history(self) -> Iterator[dict[str, Any]]:
         """All commits, newest first, also those after the version; read in portions: mostly the first few tell all."""
         with self._reading():
-            newest = DeltaTable(self.path)  # an older version counts the commits from itself, whichever they are
+            newest = DeltaTable(
+                self.path, storage_options=table_options(self.path)
+            )  # an older version counts the commits from itself, whichever they are
         count, told = 16, 0
         while True:
             with self._reading():
@@ -204,7 +225,7 @@ class SnapshotLog:
     def _prove_leadership(self) -> None:
         if self.leader > self.fence:
             raise Superseded(
-                f"The job of {self.path} was taken over by another: its token is {self.leader}, this one's {self.fence}."
+                f"Another process drives the job of {self.path} by now: its token is {self.leader}, this one's {self.fence}."
             )
 
     def refresh(self) -> None:
@@ -217,7 +238,7 @@ class SnapshotLog:
         try:
             yield
         except (OSError, DeltaError) as error:
-            raise StoreError(f"The store {self.path} cannot be read: {error}.") from error
+            raise StoreError(f"The store {self.path} cannot be read: {in_one_line(error)}.") from error
 
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
@@ -229,7 +250,7 @@ class SnapshotLog:
             return False
         if self._was_rolled_back():
             raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
-        prove_files((os.path.join(self.path, file.path), file.size) for file in files)
+        prove_files((f"{self.path}/{file.path}", file.size) for file in files)
         self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 
@@ -263,7 +284,7 @@ class SnapshotLog:
         properties = CommitProperties(custom_metadata=dict(metadata), app_transactions=[*transactions, *fenced])
         self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
         self.refresh()
-        sync_commit(self.path, self.version)
+        sync_commit(self.place, self.version)
 
     def clean(self, retained: int) -> None:
         """Remove what none of the last ``retained`` checkpoints needs: data files, of failed attempts too, and commits."""
@@ -277,15 +298,16 @@ class SnapshotLog:
 
     def _remove_commits(self, oldest: int) -> None:
         """Remove what tells of versions before the oldest one, but for what that one is read from."""
-        found: dict[int, list[Path]] = {}
-        for file in Path(self.path, "_delta_log").iterdir():
-            if match := _COMMIT.match(file.name):
-                found.setdefault(int(match[1]), []).append(file)
-        bases = [version for version, files in found.items() if version <= oldest and any(map(_is_checkpoint, files))]
+        found: dict[int, list[str]] = {}
+        log = self.place / "_delta_log"
+        for entry in log.list():
+            if match := _COMMIT.match(entry.name):
+                found.setdefault(int(match[1]), []).append(entry.name)
+        bases = [version for version, names in found.items() if version <= oldest and any(map(_is_checkpoint, names))]
         for version in sorted(found):
             if bases and version < max(bases):
-                for file in found[version]:
-                    file.unlink(missing_ok=True)
+                for name in found[version]:
+                    (log / name).delete()
 
     @property
     def floor(self) -> int:
@@ -334,9 +356,9 @@ class SnapshotLog:
         found = [_log_file(action) for action in actions]
         return sorted(found, key=lambda file: (file.epochs, file.path))
 
-    def parts(self) -> Iterator[pa.Table]:
-        """The tables of all files, in no order."""
-        return map(self.read_file, self.files())
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The tables of all files, or some columns of theirs, in no order."""
+        return (self.read_file(file, columns) for file in self.files())
 
     def read(
         self,
@@ -348,9 +370,11 @@ class SnapshotLog:
             tables = [chosen(self.read_file(file)) for file in files]
             yield by_epoch(pa.concat_tables(tables) if len(tables) > 1 else tables[0])
 
-    def read_file(self, file: LogFile) -> pa.Table:
-        """The rows of one file, as an Arrow table. Raises StoreError where it is gone or damaged."""
-        return self._opened(file, lambda parquet: parquet.read().cast(SCHEMA))
+    def read_file(self, file: LogFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
+        names = SCHEMA.names if columns is None else list(columns)
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        return self._opened(file, lambda parquet: parquet.read(names).cast(schema))
 
     def unpacked_size(self, file: LogFile) -> int:
         """The bytes that the rows of a file take when they are read. Raises StoreError."""
@@ -358,14 +382,14 @@ class SnapshotLog:
 
     def _opened(self, file: LogFile, use: Callable[[pq.ParquetFile], _T]) -> _T:
         try:
-            with pq.ParquetFile(os.path.join(self.path, file.path)) as parquet:
+            with pq.ParquetFile(parquet_source(self.place / file.path)) as parquet:
                 return use(parquet)
         except FileNotFoundError as error:
             raise StoreError(
                 f"{self.path} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
             ) from error
         except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"The file {file.path} of {self.path} cannot be read: {error}.") from error
+            raise StoreError(f"The file {file.path} of {self.path} cannot be read: {in_one_line(error)}.") from error
 
     def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[tuple[int, Row]]:
         """The rows of some operators and key groups (and of no key group) changed after an epoch, oldest first."""
@@ -394,9 +418,9 @@ def as_run_of(token: str, run: str) -> str:
     return f"{token}.{run}" if run else token
 
 
-def _is_checkpoint(file: Path) -> bool:
-    """True for a Delta checkpoint, which holds all of a version in one file."""
-    return file.name.endswith(".checkpoint.parquet")
+def _is_checkpoint(name: str) -> bool:
+    """True for the name of a Delta checkpoint, which holds all of a version in one file."""
+    return name.endswith(".checkpoint.parquet")
 
 
 def _unpacked_size(parquet: pq.ParquetFile) -> int:

@@ -282,7 +282,7 @@ class LmdbReplica(Replica):
             if _position(writing.get(_META)) != before:
                 raise RuntimeError(f"The replica {self._directory} was changed by another attempt of the task.")
             put, delete = writing.put, writing.delete
-            for key, value in changes.items():
+            for key, value in sorted(changes.items()):  # neighbours share pages
                 if value is None:
                     delete(key)
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
@@ -14,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compat.state.delta.errors import unwritable
-from compat.state.delta.files import sync
+from compat.state.stores.local import sync
+from compat.state.stores.places import place_of
 
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""
@@ -37,6 +39,22 @@ SCHEMA = pa.schema(
         pa.field("tombstone", pa.bool_(), nullable=False),
     ]
 )
+_COMMENTS = {
+    "operator_id": "The operator: Flink's id of it, in hexadecimal digits",
+    "kind": "What the row belongs to: value, list, map, event-timer, processing-timer, broadcast, operator, task or job",
+    "key_group": "Flink's key group; -1 where there is no key",
+    "state": "The name of the state",
+    "key": "The key, in the encoding of its declared type",
+    "namespace": "The window; empty for none",
+    "map_key": "The key in a map, or the number of a part of a list",
+    "value": "The value, in the encoding of its declared type",
+    "timestamp": "When a timer is due, or a value was last used: milliseconds since 1970",
+    "epoch": "The checkpoint that the row came with: of rows that agree in all before, the highest counts",
+    "tombstone": "Whether the entry was removed",
+}
+COMMENTED = pa.schema([field.with_metadata({"comment": _COMMENTS[field.name]}) for field in SCHEMA])
+"""The schema as a new table is given it: each column says what it is."""
+
 _STATISTICS = ("operator_id", "key_group", "epoch")
 
 
@@ -89,20 +107,32 @@ def table_of(rows: Sequence[Row], epoch: int) -> pa.Table:
 def write_table(directory: str, table: pa.Table) -> DataFile:
     """Write a Parquet file into a table's directory; gives what a commit must say about it. Raises StoreError."""
     name = f"part-{uuid.uuid4().hex}.parquet"
-    path = os.path.join(directory, name)
+    place = place_of(directory) / name
     try:
-        pq.write_table(
-            table,
-            path,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=["operator_id", "kind", "state", "key_group"],
-            write_statistics=list(_STATISTICS),
-        )
-        sync(path)
+        if place.local:
+            _encode(table, place.path)
+            sync(place.path)
+            size = os.path.getsize(place)
+        else:
+            written = io.BytesIO()
+            _encode(table, written)
+            size = written.tell()
+            place.upload(written)
     except OSError as error:
         raise unwritable("The store", directory, error, "go on from a copy of it elsewhere with -s") from error
-    return DataFile(name, os.path.getsize(path), _statistics(table))
+    return DataFile(name, size, _statistics(table))
+
+
+def _encode(table: pa.Table, target: Any) -> None:
+    """Write a table as Parquet, to a path or an open file."""
+    pq.write_table(
+        table,
+        target,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=["operator_id", "kind", "state", "key_group"],
+        write_statistics=list(_STATISTICS),
+    )
 
 
 def write_rows(directory: str, rows: Sequence[Row], epoch: int) -> DataFile:

@@ -3,60 +3,61 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.compaction import contents
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import sync
 from compat.state.delta.log import LogFile, SnapshotLog
-from compat.state.delta.rows import DataFile, Row, read_rows, write_table
-from compat.state.serializers import key_codec_of
-from compat.state.types import from_json
+from compat.state.delta.rows import DataFile, write_table
+from compat.state.stores.places import Place, place_of
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
 
 
 def write_savepoint(
-    log: SnapshotLog, path: str | Path, description: Mapping[str, Any], plan: Mapping[str, Any] | None = None
+    log: SnapshotLog, path: str | Path | Place, description: Mapping[str, Any], plan: Mapping[str, Any] | None = None
 ) -> str:
     """Copy a log's present state to ``path``, with a description and the program's plan; gives the absolute path.
 
     The metadata file comes last: a directory without it is no savepoint.
     """
-    target = Path(path).absolute()
-    if (target / METADATA).exists():
-        raise StoreError(f"There is a savepoint at {target} already. Give another path.")
-    if target.exists() and any(target.iterdir()):
-        raise StoreError(f"{target} is not empty. Give another path.")
+    target = place_of(path, "The savepoint").absolute()
+    _expect_nothing(target)
     try:
         copy = SnapshotLog.create(target)
-        copy.commit(log.epoch, [_copied(file, log.path, target) for file in log.files()], {"token": "savepoint"})
+        copy.commit(log.epoch, [_copied(file, log.place, target) for file in log.files()], {"token": "savepoint"})
         if plan is not None:
-            (target / PLAN).write_text(json.dumps(plan))
-            sync(target / PLAN)
-        fresh = target / f"{METADATA}.new"
-        fresh.write_text(json.dumps({"format": 1, **description}, indent=1))
-        sync(fresh)
-        os.replace(fresh, target / METADATA)
-        sync(target)
+            (target / PLAN).write(json.dumps(plan).encode())
+        (target / METADATA).write(json.dumps({"format": 1, **description}, indent=1).encode())
     except (OSError, StoreError) as error:
-        shutil.rmtree(target, ignore_errors=True)
+        target.remove()
         raise unwritable("The savepoint", target, error, "give another path") from error
     return str(target)
 
 
-def _copied(file: LogFile, source: str, target: Path) -> DataFile:
-    name = os.path.basename(file.path)
-    shutil.copyfile(os.path.join(source, file.path), target / name)
-    sync(target / name)
+def _expect_nothing(target: Place) -> None:
+    try:
+        if (target / METADATA).exists():
+            raise StoreError(f"There is a savepoint at {target} already. Give another path.")
+        if target.list():
+            raise StoreError(f"{target} is not empty. Give another path.")
+    except OSError as error:
+        raise unwritable("The savepoint", target, error, "give another path") from error
+
+
+def _copied(file: LogFile, source: Place, target: Place) -> DataFile:
+    found, copy = source / file.path, target / Path(file.path).name
+    if found.system == copy.system:
+        found.system.copy(found.path, copy.path)
+    else:
+        with found.open() as opened:
+            copy.upload(opened)
+    name = copy.name
     stats = {
         "numRecords": file.rows,
         "minValues": _stats(file, 0),
@@ -74,11 +75,10 @@ def _stats(file: LogFile, place: int) -> dict[str, Any]:
     }
 
 
-def read_description(path: str | Path) -> dict[str, Any]:
+def read_description(path: str | Path | Place) -> dict[str, Any]:
     """The description of a savepoint. Raises StoreError for a directory that holds none."""
-    file = Path(path) / METADATA
     try:
-        found: dict[str, Any] = json.loads(file.read_text())
+        found: dict[str, Any] = json.loads((place_of(path) / METADATA).read())
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} holds no savepoint: {error}. Check the path.") from None
     return found
@@ -133,11 +133,3 @@ def _migrated(table: pa.Table, migrations: Migrations) -> pa.Table:
             values = pc.replace_with_mask(table["value"].combine_chunks(), concerned.combine_chunks(), new)
             table = table.set_column(table.schema.get_field_index("value"), table.schema.field("value"), values)
     return table
-
-
-def current_rows(log: SnapshotLog, operator_id: str, key_type: Any) -> Iterator[Row]:
-    """The entries of an operator as they are now. ``key_type`` is the JSON of its keys' type, if it has keys."""
-    codec = key_codec_of(None if key_type is None else from_json(key_type))
-    pickled = frozenset() if codec.canonical or key_type is None else frozenset([operator_id])
-    for table in contents(log, operator_id, pickled):
-        yield from read_rows(table)

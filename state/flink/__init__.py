@@ -2,6 +2,7 @@
 
     savepoint = read_metadata("savepoint-1a2b3c")        # operators, handles, sizes; state files stay closed
     states = read_states(savepoint, "count")             # by id, uid or name: states with their serializers
+    for entry in entries(savepoint): ...                 # what the states hold: keys, namespaces and values, typed
     inspect("savepoint-1a2b3c")                          # all of it as a dictionary for JSON
     with_references(read_draft(savepoint), {"cbc3…": NewId("7df1…")})  # its metadata with other operator ids
 
@@ -25,6 +26,8 @@ from compat.state.flink.errors import (
     UnknownOperator,
     UnknownVersion,
     UnreadableSavepoint,
+    UnreadableTable,
+    UnreadableValue,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from compat.state.flink.rewriting import Draft, NewId, read_draft
     from compat.state.flink.samples import sample_values
     from compat.state.flink.snapshots import SerializerSnapshot
+    from compat.state.flink.state_entries import EntryKind, StateEntry, StoredState, Undecoded, entries, stored_states
     from compat.state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
     from compat.state.flink.summary import KeyGroupBalance, OperatorSummary, StateTotal, Summary, summarize
 
@@ -53,6 +57,7 @@ __all__ = [
     "BackendHeader",
     "DamagedSavepoint",
     "Draft",
+    "EntryKind",
     "HeaderReader",
     "IdConflict",
     "KeyGroupBalance",
@@ -75,16 +80,22 @@ __all__ = [
     "SavepointTooLarge",
     "SerializerSnapshot",
     "StateCopy",
+    "StateEntry",
     "StateMeta",
     "StateTotal",
+    "StoredState",
     "SubtaskState",
     "Summary",
     "TruncatedSavepoint",
+    "Undecoded",
     "UnknownOperator",
     "UnknownVersion",
     "Unreadable",
     "UnreadableSavepoint",
+    "UnreadableTable",
+    "UnreadableValue",
     "Versioned",
+    "entries",
     "find_operator",
     "inspect",
     "inspect_savepoint",
@@ -99,6 +110,7 @@ __all__ = [
     "restores",
     "sample_values",
     "self_contained",
+    "stored_states",
     "summarize",
     "with_references",
     "write_folder",
@@ -106,6 +118,7 @@ __all__ = [
 
 _HOMES = {
     "backends": "keyed_format",
+    "state_entries": "EntryKind StateEntry StoredState Undecoded entries stored_states",
     "files": "NeededFile list_files",
     "formats": "KeyedFormat Restores restores",
     "headers": "BackendHeader StateMeta Unreadable",

@@ -1,18 +1,20 @@
 """In which format the keyed state of a savepoint is.
 
 A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB and ForSt leave
-their own files (`IncrementalRemoteKeyedStateHandle`), RocksDB also a full scan that has no place for an empty key group; the
+files of one form (`IncrementalRemoteKeyedStateHandle`; ForSt's asynchronous operators name their states there as
+`KEY_VALUE_V2`), RocksDB also a full scan that has no place for an empty key group; the
 heap backend begins each key group with its number (`HeapSnapshotStrategy`). A changelog's handle holds such a snapshot, and
 the changes since.
 """
 
 from __future__ import annotations
 
+from compat.state.flink.errors import SavepointError
 from compat.state.flink.formats import RESTORES, KeyedFormat, Restores
 from compat.state.flink.handles import Changelog, Incremental, Keyed, KeyGroups
 from compat.state.flink.measure import begins_like_heap
 from compat.state.flink.model import OperatorState, Savepoint
-from compat.state.flink.states import with_headers
+from compat.state.flink.states import HeaderReader, with_headers
 
 _OVER = {
     KeyedFormat.CANONICAL: KeyedFormat.CHANGELOG_CANONICAL,
@@ -22,10 +24,18 @@ _OVER = {
 }
 
 
-def keyed_format(savepoint: Savepoint, operator: OperatorState) -> KeyedFormat | None:
-    """The format of an operator's keyed state; None if it has none. Of several, one that fewer backends restore from."""
+def keyed_format(
+    savepoint: Savepoint, operator: OperatorState, headers: HeaderReader | None = None
+) -> KeyedFormat | None:
+    """The format of an operator's keyed state; None if it has none. Of several, one that fewer backends restore from.
+
+    `headers` is a reader to share with whoever else reads the operator's states.
+    """
+    headers = headers or HeaderReader(savepoint)
     found = {
-        _format(savepoint, subtask.managed_keyed) for subtask in operator.subtasks if subtask.managed_keyed is not None
+        _format(savepoint, subtask.managed_keyed, headers)
+        for subtask in operator.subtasks
+        if subtask.managed_keyed is not None
     }
     return min(found, key=_readers, default=None)
 
@@ -36,15 +46,15 @@ def _readers(format: KeyedFormat) -> int:
     return len(RESTORES) * answers.count(Restores.YES) + list(RESTORES).index(format)
 
 
-def _format(savepoint: Savepoint, handle: Keyed) -> KeyedFormat:
-    inner = [_plain_format(savepoint, each) for each in with_headers(handle)]
+def _format(savepoint: Savepoint, handle: Keyed, headers: HeaderReader) -> KeyedFormat:
+    inner = [_plain_format(savepoint, each, headers) for each in with_headers(handle)]
     whole = min(inner, key=_readers, default=KeyedFormat.CHANGES)
     return _OVER.get(whole, whole) if isinstance(handle, Changelog) else whole
 
 
-def _plain_format(savepoint: Savepoint, handle: Keyed) -> KeyedFormat:
+def _plain_format(savepoint: Savepoint, handle: Keyed, headers: HeaderReader) -> KeyedFormat:
     if isinstance(handle, Incremental):
-        return KeyedFormat.FILES
+        return KeyedFormat.ASYNCHRONOUS if _asynchronous(handle, headers) else KeyedFormat.FILES
     if not isinstance(handle, KeyGroups):
         return KeyedFormat.CHANGES
     if handle.canonical:
@@ -52,3 +62,11 @@ def _plain_format(savepoint: Savepoint, handle: Keyed) -> KeyedFormat:
     if 0 in handle.offsets:
         return KeyedFormat.ROCKSDB_SCAN
     return KeyedFormat.HEAP if begins_like_heap(savepoint, handle) else KeyedFormat.UNTOLD
+
+
+def _asynchronous(handle: Incremental, headers: HeaderReader) -> bool:
+    try:
+        header = headers.keyed(handle)
+    except SavepointError:  # told of where the states are read
+        return False
+    return header is not None and any(state.type == "KEY_VALUE_V2" for state in header.states)

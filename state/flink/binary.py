@@ -77,17 +77,20 @@ class ByteReader:
 
     def short(self) -> int:
         """Two bytes, unsigned: Flink uses them for counts that are never negative."""
-        value: int = _SHORT.unpack_from(self.data, self._advance(2))[0]
+        at = self._advance(2)
+        value: int = _SHORT.unpack_from(self.data, at)[0]
         return value
 
     def integer(self) -> int:
         """Four bytes, signed."""
-        value: int = _INT.unpack_from(self.data, self._advance(4))[0]
+        at = self._advance(4)
+        value: int = _INT.unpack_from(self.data, at)[0]
         return value
 
     def long(self) -> int:
         """Eight bytes, signed."""
-        value: int = _LONG.unpack_from(self.data, self._advance(8))[0]
+        at = self._advance(8)
+        value: int = _LONG.unpack_from(self.data, at)[0]
         return value
 
     def boolean(self) -> bool:
@@ -104,6 +107,29 @@ class ByteReader:
     def sized(self, what: str) -> bytes:
         """Bytes behind their own four-byte length."""
         return self.raw(self.integer(), what)
+
+    def sevens(self) -> int:
+        """A number in groups of seven bits, the lowest first; a byte of 128 or more says that another one follows."""
+        value = 0
+        for shift in range(0, 35, 7):
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+        return self.damaged("a number of more than five groups of seven bits")
+
+    def text(self) -> str | None:
+        """A string as `StringValue.writeString` writes it: its length and one, and its UTF-16 units, in sevens."""
+        length = self.sevens() - 1
+        if length < 0:
+            return None
+        self.require(length, "a string")
+        plain = self.data[self.position : self.position + length]
+        if plain.isascii():
+            self.position += length
+            return plain.decode("ascii")
+        units = struct.pack(f">{length}H", *(self.sevens() & 0xFFFF for _ in range(length)))
+        return units.decode("utf-16-be", "surrogatepass")
 
     def utf(self) -> str:
         """A string as `DataOutput.writeUTF` writes it."""

@@ -9,6 +9,8 @@
     ├── MissingStateFile       a state file that the metadata names is not there
     ├── RefusedStateFile       a state file whose name leads out of the savepoint's folders
     ├── UnreadableSavepoint    the operating system would not let us read
+    ├── UnreadableTable        a table file of RocksDB's of a kind that is not known
+    ├── UnreadableValue        a value that only a class of the program can read, where none has a length
     ├── UnknownOperator        the savepoint has no operator of that id, uid or name
     ├── IdConflict             two operators would have one id
     └── NotWritten             a folder for a new savepoint that cannot be made, or is there already
@@ -92,6 +94,18 @@ class UnreadableSavepoint(SavepointError):
     """The operating system refused: permissions, a broken disk, a network mount that is gone."""
 
     advice = "Check permissions and mounts, then try again."
+
+
+class UnreadableTable(SavepointError):
+    """A table file of RocksDB's that is not of a kind that is read here; the message names what it has."""
+
+    advice = "Take a canonical savepoint of the job (flink savepoint --type canonical)."
+
+
+class UnreadableValue(SavepointError):
+    """A value that only a class of the program can read, in a layout that does not tell where the next one begins."""
+
+    advice = "Take a canonical savepoint of the job: there each value has a length."
 
 
 class UnknownOperator(SavepointError):

@@ -34,6 +34,7 @@ class KeyedFormat(Enum):
     HEAP = "the own format of hashmap"
     ROCKSDB_SCAN = "the own format of rocksdb"
     FILES = "files of rocksdb or forst"
+    ASYNCHRONOUS = "files of forst with asynchronous state"
     CHANGES = "a changelog that has only changes"
     CHANGELOG_CANONICAL = "a changelog over a canonical snapshot"
     CHANGELOG_HEAP = "a changelog over the own format of hashmap"
@@ -58,7 +59,8 @@ RESTORES: Mapping[KeyedFormat, Mapping[str, Restores]] = {
     KeyedFormat.CANONICAL: _ANY,
     KeyedFormat.HEAP: _OF_HEAP,
     KeyedFormat.ROCKSDB_SCAN: _OF_ROCKSDB,
-    KeyedFormat.FILES: {HEAP: Restores.NO, ROCKSDB: Restores.YES, FORST: Restores.UNTOLD},
+    KeyedFormat.FILES: {HEAP: Restores.NO, ROCKSDB: Restores.YES, FORST: Restores.YES},
+    KeyedFormat.ASYNCHRONOUS: {HEAP: Restores.NO, ROCKSDB: Restores.NO, FORST: Restores.YES},
     KeyedFormat.CHANGES: _ANY,
     KeyedFormat.CHANGELOG_CANONICAL: _ANY,
     KeyedFormat.CHANGELOG_HEAP: _OF_HEAP,
@@ -66,9 +68,10 @@ RESTORES: Mapping[KeyedFormat, Mapping[str, Restores]] = {
     KeyedFormat.CHANGELOG_FILES: _OF_ROCKSDB,
     KeyedFormat.UNTOLD: {HEAP: Restores.UNTOLD, ROCKSDB: Restores.UNTOLD, FORST: Restores.NO},
 }
-"""By format and backend. ForSt restores from its own files alone (`ForStKeyedStateBackendBuilder`: from an incremental
-handle, else \"Not support restoring yet\"), and has no changelog. Whether RocksDB or it left the files is not recorded; RocksDB
-is taken to be the one where RocksDB is to read them."""
+"""By format and backend. ForSt restores from files alone (`ForStKeyedStateBackendBuilder`: from an incremental handle, else
+\"Not support restoring yet\"), and has no changelog. It and RocksDB read each other's files, as native savepoints of PyFlink
+and of SQL showed in 2.3. But the states of ForSt's asynchronous operators are of another class, which RocksDB takes for its
+own (`ClassCastException` at the first record); RocksDB keeps those of the same operators in the older one."""
 
 
 def backend_of(name: str) -> str | None:

@@ -1,4 +1,8 @@
-"""Savepoints on storage that is not a file system, through fsspec: the folder that the user names, and nothing else."""
+"""Savepoints on storage that is not a file system: the folder that the user names, and nothing else.
+
+They are read by fsspec, and where the package that it needs for a storage is missing, by the library by which jobs on Spark
+reach it (:mod:`compat.state.stores`).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from compat.state.flink import (
     require_free,
     write_folder,
 )
+from compat.state.stores.schemes import is_remote as is_place
+from compat.state.stores.system import FileSystem
 
 _EXTRA = "pip install 'stream-compat[remote]'"
 
@@ -96,10 +102,12 @@ def _local(path: str) -> str:
 
 
 def _storage(path: str) -> tuple[Any, str]:
-    """The fsspec file system of a URI, and the path there."""
+    """The file system of a URI, as fsspec has it, and the path there."""
     try:
         import fsspec  # type: ignore[import-untyped]
     except ImportError as error:
+        if (own := _own_storage(path)) is not None:
+            return own
         raise NotASavepoint(
             "this is other storage than the file system",
             path=path,
@@ -110,6 +118,8 @@ def _storage(path: str) -> tuple[Any, str]:
     try:
         system, there = fsspec.core.url_to_fs(path)
     except Exception as error:  # each storage has errors of its own
+        if isinstance(error, ImportError) and (own := _own_storage(path)) is not None:
+            return own
         raise UnreadableSavepoint(
             "this storage cannot be reached",
             path=path,
@@ -117,6 +127,52 @@ def _storage(path: str) -> tuple[Any, str]:
             advice="Install the package that fsspec names for it, and give the credentials that it wants.",
         ) from error
     return system, there
+
+
+def _own_storage(path: str) -> tuple[Any, str] | None:
+    """The same by the library of jobs on Spark; None where that has none for the storage, or is not installed."""
+    from compat.state.delta.errors import StoreError
+    from compat.state.stores.places import place_of
+
+    try:
+        place = place_of(path) if is_place(path) else None
+    except StoreError:
+        return None
+    if place is None:
+        return None
+    scheme, _, there = place.path.partition("://")
+    return _OwnStorage(place.system, f"{scheme}://"), there
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnStorage:
+    """A file system of ours, with fsspec's names for what is needed of it; paths have no scheme."""
+
+    files: FileSystem
+    scheme: str
+
+    def exists(self, path: str) -> bool:
+        return self.files.exists(self.scheme + path)
+
+    def info(self, path: str) -> dict[str, Any]:
+        size = self.files.size(self.scheme + path)
+        if size is None and not self.files.exists(self.scheme + path):
+            raise FileNotFoundError(self.scheme + path)
+        return {"type": "directory" if size is None else "file", "size": size}
+
+    def cat_file(self, path: str, start: int, end: int) -> bytes:
+        with self.files.open(self.scheme + path) as file:
+            file.seek(start)
+            return file.read(end - start)
+
+    def pipe_file(self, path: str, data: bytes) -> None:
+        self.files.write(self.scheme + path, data)
+
+    def cp_file(self, source: str, target: str) -> None:
+        self.files.copy(self.scheme + source, self.scheme + target)
+
+    def rm_file(self, path: str) -> None:
+        self.files.delete(self.scheme + path)
 
 
 @dataclass(frozen=True, slots=True)

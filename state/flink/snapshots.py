@@ -9,7 +9,7 @@ behind it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.logical_types import read_logical_type
@@ -34,6 +34,7 @@ class SerializerSnapshot:
     `serializer` is the class that Flink restores from it, None if this reader does not know the snapshot's
     class. `details` are what the class adds: a POJO's class and fields, an enum's constants. `unknown` says
     why the reading ended here, None if it did not; `complete` is false if it ended here or further inside.
+    `subclasses` are a POJO's: those that are registered, by their tags, then those that are found by their names.
     """
 
     class_name: str
@@ -43,6 +44,7 @@ class SerializerSnapshot:
     details: tuple[tuple[str, object], ...] = ()
     unknown: str | None = None
     complete: bool = True
+    subclasses: tuple[tuple[str, SerializerSnapshot], ...] = field(default=(), compare=False)
 
 
 Nested = list[SerializerSnapshot]
@@ -144,7 +146,11 @@ def _read_pojo(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Seri
     subclasses = tuple(name for name, _, _ in registered + others)
     if subclasses:
         head = _with(head, subclasses=subclasses)
-    return replace(head, nested=tuple(_read_field(value, depth) for _, _, value in fields))
+    return replace(
+        head,
+        nested=tuple(_read_field(value, depth) for _, _, value in fields),
+        subclasses=tuple((name, _read_field(value, depth)) for name, _, value in registered + others),
+    )
 
 
 def _read_field(value: ByteReader | None, depth: int) -> SerializerSnapshot:
@@ -171,7 +177,7 @@ def _read_avro(reader: ByteReader, head: SerializerSnapshot, _: int) -> Serializ
     if head.version == 2:
         return _with(head, serialized_class=reader.utf(), schema=reader.utf())
     if head.version == 3:
-        return _with(head, serialized_class=_read_long_string(reader), schema=_read_long_string(reader))
+        return _with(head, serialized_class=reader.text() or "", schema=reader.text() or "")
     return _unknown_version(head)
 
 
@@ -233,25 +239,6 @@ def _read_optional_map(reader: ByteReader) -> list[Entry]:
 
 def _read_frame(reader: ByteReader) -> ByteReader | None:
     return reader.window(reader.integer(), "a framed value") if reader.boolean() else None
-
-
-def _read_long_string(reader: ByteReader) -> str:
-    """A string as `StringValue.writeString` writes it: lengths and characters in groups of seven bits."""
-    length = _read_sevens(reader)
-    if length == 0:
-        return ""
-    reader.require(length - 1, "a string")
-    return "".join(chr(_read_sevens(reader) & 0xFFFF) for _ in range(length - 1))
-
-
-def _read_sevens(reader: ByteReader) -> int:
-    value = 0
-    for shift in range(0, 35, 7):
-        byte = reader.byte()
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value
-    return reader.damaged("a number of more than five groups of seven bits")
 
 
 def _with(head: SerializerSnapshot, **details: object) -> SerializerSnapshot:

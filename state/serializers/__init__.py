@@ -5,6 +5,7 @@ program's own classes.
 """
 
 from compat.state.serializers.codecs import Codec, codec_of, not_of_type
+from compat.state.serializers.exactness import exactness_of
 from compat.state.serializers.keys import KeyCodec, identity_of, key_codec_of
 from compat.state.serializers.pickles import dump, load
 
@@ -13,6 +14,7 @@ __all__ = [
     "KeyCodec",
     "codec_of",
     "dump",
+    "exactness_of",
     "identity_of",
     "key_codec_of",
     "load",

@@ -12,22 +12,24 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from compat.compiler.spark.connectors.files import sink as file_sink
 from compat.compiler.spark.driver import checkpoints, executor, master, restarts, runner
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.state import memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochRunner
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
+from compat.state.stores.local import LocalFiles
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
 COMPACT_AFTER = 8
 INLINE_ROWS = 2
+SAVE_AFTER = 6
 
 
 class SimulatedExecutor(SparkExecutor):
@@ -64,8 +66,14 @@ class _Thread:
 class _Nobody:
     """Looks after nothing; holds nothing."""
 
+    token = 0
+    lost = False
+
     def __init__(self, *_: Any) -> None:
         """Takes anything."""
+
+    def prove(self) -> None:
+        """It is held."""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -82,8 +90,6 @@ class _Anywhere(_Nobody):
 def simulated(world: World) -> Iterator[None]:
     """While this is entered, the execution takes all from the world."""
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
-    sink_os = SimpleNamespace(**vars(os))
-    sink_os.replace = _pointed(world, os.replace, "file published")
     replacements: list[tuple[Any, str, Any]] = [
         (uuid, "uuid4", world.uuid),
         (master, "time", clock),
@@ -97,6 +103,8 @@ def simulated(world: World) -> Iterator[None]:
         (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
         (epochs, "INLINE_ROWS", INLINE_ROWS),
         (epochs, "write_table", _task_pointed(world, epochs.write_table, "rows written")),
+        (memory, "SAVE_AFTER", SAVE_AFTER),
+        (memory, "_FOLDED", 1),
         (checkpoints, "COMPACT_AFTER", COMPACT_AFTER),
         (SnapshotLog, "_write", _pointed(world, SnapshotLog._write, "commit")),
         (SnapshotLog, "clean", _pointed(world, SnapshotLog.clean, "clean")),
@@ -104,8 +112,8 @@ def simulated(world: World) -> Iterator[None]:
         (CheckpointCoordinator, "restore", _pointed(world, CheckpointCoordinator.restore, "restore")),
         (JobStore, "_put", staticmethod(_pointed(world, JobStore._put, "entry"))),
         (JobStore, "lock", _Nobody),
-        (JobStore, "_held", lambda *_: False),
-        (file_sink, "os", sink_os),
+        (JobStore, "_held", lambda *_, **__: False),
+        (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
     ]
     patches = [patch.object(owner, name, new) for owner, name, new in replacements]

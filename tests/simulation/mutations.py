@@ -14,10 +14,9 @@ from unittest.mock import patch
 from deltalake import CommitProperties
 
 from compat.compiler.spark.connectors.files.sink import FileCommitter
-from compat.compiler.spark.driver import runner
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
+from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.published import Written
 from compat.state.delta import log
@@ -28,6 +27,7 @@ _restore = CheckpointCoordinator.restore
 _commit = CheckpointCoordinator.commit
 _sweep = FileCommitter.sweep
 _follow = epochs.follow
+_save = Memory.save
 
 
 def _restore_without_output(self: CheckpointCoordinator, *, exact: bool) -> None:
@@ -43,19 +43,16 @@ def _commit_behind_the_output(self: CheckpointCoordinator, epoch: int, token: st
     _commit(self, epoch, token, reports, records)
 
 
-def _run_of_any_results(self: SparkRunner, spec: Any) -> Any:
-    try:
-        parcels = self._job(epochs.sealed(spec)).collect()
-    except Exception as error:
-        raise epochs.EpochLost(str(error)) from error
-    return [epochs.opened(parcel) for parcel in parcels if not isinstance(parcel, runner._Runs)]
-
-
 def _follow_anything(replica: Any, wanted: Any, *rest: Any) -> str:
     if replica.position is None or replica.position.epoch < 1:
         return str(_follow(replica, wanted, *rest))
     replica.apply({}, replica.position, wanted)
     return "current"
+
+
+def _save_nothing(self: Memory, position: Any) -> None:
+    self._entries.clear()
+    _save(self, position)
 
 
 def _publish_copies(self: FileCommitter, committables: list[Any], transaction: tuple[str, int]) -> None:
@@ -83,11 +80,13 @@ MUTATIONS: dict[str, list[Patch]] = {
     ],
     "nothing is swept": [(FileCommitter, "sweep", _nothing)],
     "sources start over after a crash": [(SourceCoordinator, "restore", _nothing)],
-    "an epoch is made of two runs of a task": [(SparkRunner, "run", _run_of_any_results)],
+    "what tasks sent is not held against what arrived": [(epochs, "why_not_whole", _nothing)],
     "runs of a task are not told apart, and see what came later": [
         (epochs, "as_run_of", lambda token, run: token),
         (epochs, "SnapshotLog", SimpleNamespace(open=lambda path, version=None: SnapshotLog.open(path))),
     ],
+    "memory is used wherever it stands": [(epochs, "_goes_on", lambda *_: True)],
+    "a replica is said to have what is only in memory": [(Memory, "save", _save_nothing)],
     "replicas are believed wherever they stand": [(epochs, "follow", _follow_anything)],
 }
 """What is replaced by what."""

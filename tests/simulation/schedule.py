@@ -22,6 +22,7 @@ from compat.compiler.datastream.functions import KeyedProcessFunction, MapFuncti
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.state.memory import MANAGED_MEMORY
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from compat.state.types import Types
@@ -149,7 +150,7 @@ class Schedule:
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(shape.parallelism)
         env.enable_checkpointing(100)
-        env.configure(_restarts())
+        env.configure(_settings(self.world.seed))
         numbers = env.from_collection(list(range(shape.records)), Types.INT())
         lanes = numbers.map(Scatter(), Types.TUPLE([Types.INT(), Types.INT()])).key_by(lambda p: p[0], Types.INT())
         numbers = lanes.map(lambda p: p[1], Types.INT())
@@ -248,8 +249,11 @@ def _current(world: World) -> Iterator[None]:
         program.start(program.Program())
 
 
-def _restarts() -> Configuration:
+def _settings(seed: int) -> Configuration:
+    """Restarts for ever; in every third schedule memory is too small for any state."""
     configuration = Configuration()
+    if seed % 3 == 0:
+        configuration.set_string(MANAGED_MEMORY, "0 b")
     configuration.set_string("restart-strategy.type", "fixed-delay")
     configuration.set_string("restart-strategy.fixed-delay.attempts", "100")
     configuration.set_string("restart-strategy.fixed-delay.delay", "1 ms")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, seal
@@ -59,9 +59,10 @@ class Context:
         """Give a value to all tasks."""
         return Broadcast(value)
 
-    def parallelize(self, numbers: Sequence[int], partitions: int) -> Data:
-        """A number a partition."""
-        return Data(self.world, partitions, ())
+    def parallelize(self, elements: Sequence[Any], partitions: int) -> Data:
+        """An element a partition."""
+        assert len(elements) == partitions
+        return Data(self.world, partitions, (), tuple(elements))
 
     def setJobGroup(self, *given: Any, **options: Any) -> None:  # noqa: N802 - Spark's name
         """Jobs are not grouped."""
@@ -69,19 +70,26 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """In the place of an ``RDD``: the stages that make it, each with its partitions."""
+    """In the place of an ``RDD``: its elements, one a partition, and the stages behind, each with its partitions."""
 
     world: World
     partitions: int
     stages: tuple[tuple[int, Work], ...]
+    elements: tuple[Any, ...]
 
     def mapPartitionsWithIndex(self, work: Work) -> Data:  # noqa: N802 - Spark's name
         """A stage."""
-        return Data(self.world, self.partitions, (*self.stages, (self.partitions, work)))
+        return replace(self, stages=(*self.stages, (self.partitions, work)))
 
     def partitionBy(self, partitions: int, way: Callable[[int], int]) -> Data:  # noqa: N802 - Spark's name
         """A shuffle."""
-        return Data(self.world, partitions, self.stages)
+        return replace(self, partitions=partitions)
+
+    def zip(self, other: Data) -> Data:
+        """The elements of both, in pairs."""
+        assert not self.stages
+        assert not other.stages
+        return replace(self, elements=tuple(zip(self.elements, other.elements, strict=True)))
 
     def persist(self) -> Data:
         """It is kept where it was made."""
@@ -92,8 +100,8 @@ class Data:
         return self
 
     def values(self) -> Data:
-        """Without the partitions."""
-        return self
+        """The second of each pair."""
+        return self if self.stages else replace(self, elements=tuple(value for _, value in self.elements))
 
     def foreachPartition(self, work: Callable[[Any], None]) -> None:  # noqa: N802 - Spark's name
         """Once on each machine."""
@@ -107,7 +115,10 @@ class Data:
         world = self.world
         made: list[list[tuple[int, Any]]] = []
         for number, (partitions, work) in enumerate(self.stages):
-            given = [self._fetched(made, partition) for partition in range(partitions)]
+            given = [
+                self._fetched(made, partition) if number else [self.elements[partition]]
+                for partition in range(partitions)
+            ]
             order = list(range(partitions))
             world.random.shuffle(order)
             results: dict[int, list[tuple[int, Any]]] = {}
@@ -126,7 +137,12 @@ class Data:
         """What is for a partition: the outputs of the stage before, in any order of their tasks."""
         outputs = [[pair for pair in pairs if pair[0] == partition] for pairs in made]
         self.world.random.shuffle(outputs)
-        return [pair for pairs in outputs for pair in pairs]
+        found = [pair for pairs in outputs for pair in pairs]
+        if found and self.world.chance("what is shuffled is lost", self.world.rate / 2):
+            del found[self.world.random.randrange(len(found))]
+        if found and self.world.chance("what is shuffled comes twice", self.world.rate / 2):
+            found.append(self.world.random.choice(found))
+        return found
 
     def _mixed(
         self, number: int, work: Work, given: list[list[Any]], results: dict[int, list[tuple[int, Any]]]

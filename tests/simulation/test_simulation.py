@@ -16,7 +16,7 @@ SOON = 20
 """Schedules within which most faults of our own are found."""
 RARE = {
     "an epoch is committed twice",
-    "an epoch is made of two runs of a task",
+    "what tasks sent is not held against what arrived",
     "runs of a task are not told apart, and see what came later",
 }
 """Faults of our own that need several others at the same time."""

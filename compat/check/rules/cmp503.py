@@ -69,22 +69,22 @@ def _consequence(told: str | None, answer: Restores) -> str:
 
 def _fix(format: KeyedFormat) -> Fix:
     readers = [backend for backend in BACKENDS if restores(format, backend) is Restores.YES]
-    if len(readers) == 1:
-        (reader,) = readers
-        return Fix(
-            text=f"Run NEW with {BACKEND}: {reader} (for this check: -D {BACKEND}={reader}), or take a canonical savepoint.",
-            code=f"{BACKEND}: {reader}",
-        )
-    if readers:
-        return Fix(text=f"Run NEW with {BACKEND}: {' or '.join(readers)}.", code=f"{BACKEND}: {readers[0]}")
-    return Fix(text="Run NEW with the backend that wrote it, or take a canonical savepoint.")
+    if not readers:
+        return Fix(text="Run NEW with the backend that wrote it, or take a canonical savepoint.")
+    text = f"Run NEW with {BACKEND}: {' or '.join(readers)}"
+    if format in _OF_ONE_SORT:
+        text += f" (for this check: -D {BACKEND}={readers[0]}), or take a canonical savepoint"
+    return Fix(text=f"{text}.", code=f"{BACKEND}: {readers[0]}")
 
+
+_OF_ONE_SORT = frozenset({KeyedFormat.HEAP, KeyedFormat.ROCKSDB_SCAN, KeyedFormat.FILES})
+"""Formats of a backend's own that a canonical savepoint stands in for. ForSt takes none of asynchronous states."""
 
 _OWN_FILES = (
     "Only a canonical savepoint can be given to another backend; other snapshots hold files of the one that wrote them."
 )
 _ONLY_ITS_OWN = (
-    "ForSt restores from its own checkpoints and native savepoints alone, from no other format and no other backend's."
+    "ForSt restores from checkpoints and native savepoints with files of its own or of RocksDB's, from no other format."
 )
 _NAMES: dict[KeyedFormat, str] = {
     **{format: format.value for format in KeyedFormat},
@@ -96,7 +96,8 @@ _WHY = {
     KeyedFormat.CHANGES: _ONLY_ITS_OWN,
     KeyedFormat.CHANGELOG_CANONICAL: _ONLY_ITS_OWN,
     KeyedFormat.UNTOLD: "Native savepoints and checkpoints hold files of a backend's own, too few to tell whose.",
-    KeyedFormat.FILES: "RocksDB and ForSt write files of one form, neither is known to read the other's; hashmap reads none.",
+    KeyedFormat.FILES: "RocksDB and ForSt write files of one form, and read each other's; hashmap reads none.",
+    KeyedFormat.ASYNCHRONOUS: "ForSt writes the states of asynchronous operators in a form that is its own.",
 }
 
 

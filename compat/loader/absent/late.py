@@ -1,12 +1,14 @@
-"""A watch that begins with the first module that is not found: most programs need none."""
+"""A watch that begins with the first module that the program imports and that is not found: most programs need none."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from compat.loader.absent.importing import importers_in_program
 from compat.loader.absent.values import NotInstalled
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class LateWatch:
     ) -> ModuleSpec | None:
         """The spec of a stand-in for a module that a statement of the program imports, if no other is there; else None."""
         if self._watch is None:
+            if not importers_in_program(name, sys._getframe(1)):
+                return None
             from compat.loader.absent.watch import Watch
 
             self._watch = Watch(self._show)

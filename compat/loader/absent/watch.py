@@ -19,6 +19,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
 from compat.compiler.ours import is_library, is_machinery
+from compat.loader.absent.importing import importers_in_program, is_programs_file
 from compat.loader.absent.sources import Load, Use, source_of
 from compat.loader.absent.values import (
     AbsentModule,
@@ -68,13 +69,12 @@ class Watch:
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The spec of a stand-in for a module that a statement of the program imports, if no other is there; else None."""
-        if name.partition(".")[0] in (*sys.stdlib_module_names, "pyflink", "compat") or not self._may_stand_in(name):
-            return None
-        frames = list(_importers(sys._getframe(1)))
-        if not frames or not _is_users(frames[0].f_code) or not _is_statement(frames[0]):
+        frames = importers_in_program(name, sys._getframe(1))
+        if not frames or not self._may_stand_in(name) or not _is_statement(frames[0]):
             return None
         for frame in frames:
-            source = source_of(frame.f_code.co_filename) if _is_users(frame.f_code) else None
+            path = frame.f_code.co_filename
+            source = source_of(path) if is_programs_file(path) else None
             if source is not None and source.guarded(frame.f_lineno):
                 return None
         if source_of(frames[0].f_code.co_filename) is None:
@@ -134,7 +134,7 @@ class Watch:
         ) -> Any:
             if level == 0 and name.partition(".")[0] in self.modules:
                 file = (globals or {}).get("__file__")
-                if not isinstance(file, str) or not _is_users_file(file):
+                if not isinstance(file, str) or not is_programs_file(file):
                     raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             return original(name, globals, locals, fromlist or (), level)
 
@@ -164,7 +164,7 @@ class Watch:
         """What is known of a code object; None for one that is not the program's, or loads nothing."""
         if id(code) in self._codes:
             return self._codes[id(code)]
-        source = source_of(code.co_filename) if _is_users(code) else None
+        source = source_of(code.co_filename) if is_programs_file(code.co_filename) else None
         known = None
         if source is not None:
             self._metaclasses |= source.metaclasses
@@ -227,7 +227,7 @@ class Watch:
     def _is_programs(self) -> bool:
         """Whether it is a line of the program that asks, and not the body of a class of a stand-in's."""
         frame = _asking()
-        return frame is not None and _is_users(frame.f_code) and not self._is_body(frame)
+        return frame is not None and is_programs_file(frame.f_code.co_filename) and not self._is_body(frame)
 
     def _is_typing(self) -> bool:
         """Whether the module typing asks, which may be told anything."""
@@ -237,7 +237,7 @@ class Watch:
     def _is_shape(self) -> bool:
         """Whether the innermost line of the program is in a decorator, or in the body of a class of a stand-in's."""
         frame = _asking()
-        if frame is None or not _is_users(frame.f_code):
+        if frame is None or not is_programs_file(frame.f_code.co_filename):
             return False
         source = source_of(frame.f_code.co_filename)
         if source is None:
@@ -300,16 +300,6 @@ def _is_typing(value: Any) -> bool:
     )
 
 
-def _importers(frame: FrameType | None) -> list[FrameType]:
-    """The frames that wait for an import, innermost first, without those of the import system and ours."""
-    found = []
-    while frame is not None:
-        if not is_machinery(frame.f_code.co_filename):
-            found.append(frame)
-        frame = frame.f_back
-    return found
-
-
 def _is_statement(frame: FrameType) -> bool:
     """Whether a frame is at an import statement, and not at a call that imports."""
     import dis
@@ -318,12 +308,3 @@ def _is_statement(frame: FrameType) -> bool:
         instruction.offset == frame.f_lasti and instruction.opname == "IMPORT_NAME"
         for instruction in dis.get_instructions(frame.f_code)
     )
-
-
-def _is_users(code: CodeType) -> bool:
-    return _is_users_file(code.co_filename)
-
-
-def _is_users_file(path: str) -> bool:
-    """True for a file of the program: not of ours, of Python's, nor of what is installed."""
-    return not (path.startswith("<") or is_machinery(path) or is_library(path))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,8 +39,10 @@ async def _checked(request: Request, body: bytes, role: Role) -> worker.Checked:
         return await work(request, worker.check_body, body, role, size=len(body))
     asked = check_request(body)
     may_ask(asked, role)
-    known = service(request).decisions
-    found = await blocking(known.find, asked)
+    parts = service(request)
+    known = parts.decisions
+    small = len(body) <= decisions.SMALL and parts.registry.database.at_once
+    found = known.find(asked) if small else await blocking(known.find, asked)
     if found is None:
         found = await work(request, worker.check_request_of, asked, size=len(body))
         known.remember(asked, found)
@@ -89,7 +90,7 @@ def observe(parts: Service, checked: worker.Checked) -> None:
 
 def with_report(check: Check, report: bytes) -> bytes:
     """The JSON of a check and its report."""
-    return b'{"check":' + json.dumps(check_json(check), ensure_ascii=False).encode() + b',"report":' + report + b"}"
+    return b'{"check":' + msgspec.json.encode(check_json(check)) + b',"report":' + report + b"}"
 
 
 async def listing(request: Request) -> Response:

@@ -7,7 +7,7 @@ import json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from compat.service import worker
+from compat.service import gate, worker
 from compat.service.access import require
 from compat.service.api.checks import record
 from compat.service.body import SMALL_BODY, read_body
@@ -23,7 +23,6 @@ from compat.service.context import (
     service,
     work,
 )
-from compat.service.options import Accepted, Options
 from compat.service.records import (
     Acceptance,
     Check,
@@ -95,7 +94,13 @@ async def push(request: Request) -> Response:
     body = await read_body(request, parts.settings)
     given = await work(request, worker.push, body, size=len(body))
     pushed = await blocking(
-        parts.registry.jobs.push, job, given.packed, commit=given.commit, author=given.author, by=identity.name
+        parts.registry.jobs.push,
+        job,
+        given.packed,
+        commit=given.commit,
+        author=given.author,
+        image=given.image,
+        by=identity.name,
     )
     if pushed.new:
         parts.metrics.pushed.inc()
@@ -156,19 +161,15 @@ async def _gate(
     if job.current is None or job.current.plan.digest == wanted.plan.digest:
         return None, ()
     parts = service(request)
-    plans = job.current.plan.digest, wanted.plan.digest
-    accepted = await blocking(parts.registry.acceptances.between, job.name, *plans)
-    options = Options(
-        flink=wanted.plan.flink, accept=tuple(Accepted(each.fingerprint, each.reason) for each in accepted)
-    )
-    known = await blocking(parts.registry.checks.between, job.name, *plans, options)
-    if known is not None:
-        return known, accepted
+    known = await blocking(gate.decided, parts.registry, job.name, job.current, wanted)
+    if known.check is not None:
+        return known.check, known.accepted
     size = max(job.current.plan.size, wanted.plan.size)
     checked = await work(
         request, worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
     )
     made = await record(parts, checked, identity)
+    plans = job.current.plan.digest, wanted.plan.digest
     return made, await blocking(parts.registry.acceptances.between, job.name, *plans)
 
 

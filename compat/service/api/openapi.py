@@ -15,7 +15,7 @@ from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.schema import components
 from compat.service.context import raw
 from compat.service.records import Action
-from compat.service.requests import JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
+from compat.service.requests import IMAGE, JOB_NAME, LARGEST_NUMBER, LONGEST_LABEL, MOST_ACCEPTED, SAVEPOINT_ID
 
 Json = dict[str, Any]
 
@@ -121,6 +121,23 @@ def _paths() -> dict[str, Json]:
                 refusals=(403, 404, 409, 413, 422),
             ),
         },
+        "/jobs/{job}/acceptances": {
+            "get": _operation(
+                "What may pass of a job, newest first",
+                {"200": _list("acceptances", "StandingAcceptance")},
+                [*job, page[0]],
+                refusals=(404, 422),
+            )
+        },
+        "/jobs/{job}/withdrawals": {
+            "post": _operation(
+                "Let a finding pass no more, between the plans that are named, or any (for admins)",
+                {"200": _list("withdrawn", "StandingAcceptance")},
+                job,
+                body="WithdrawRequest",
+                refusals=(403, 404, 413, 422),
+            )
+        },
         "/audit": {
             "get": _operation(
                 "What was decided and by whom, newest first (for admins)",
@@ -184,6 +201,7 @@ def _schemas() -> dict[str, Json]:
     text, name = _or_null(_TEXT), {"type": "string", "pattern": JOB_NAME}
     label = _or_null({"type": "string", "maxLength": LONGEST_LABEL})
     moment = _or_null({"type": "string", "format": "date-time"})
+    accepted = dict.fromkeys(("fingerprint", "rule", "title", "reason", "by"), _TEXT)
     role_of_side = _object(label=_TEXT, kind=_TEXT, digest=text, version=_or_null(_NUMBER), savepoint=text)
     return {
         "Problem": {
@@ -209,6 +227,7 @@ def _schemas() -> dict[str, Json]:
             author=text,
             pushed_by=_TEXT,
             pushed_at=moment,
+            image=text,
             plan=_reference("PlanInfo"),
         ),
         "Promotion": _object(
@@ -229,7 +248,15 @@ def _schemas() -> dict[str, Json]:
             job=_or_null(name),
             detail={"type": "object"},
         ),
-        "Acceptance": _object(fingerprint=_TEXT, rule=_TEXT, title=_TEXT, reason=_TEXT, by=_TEXT),
+        "Acceptance": _object(**accepted),
+        "StandingAcceptance": _object(**accepted, old_plan=_TEXT, new_plan=_TEXT, at=moment),
+        "WithdrawRequest": _exactly(
+            ["fingerprint", "reason"],
+            fingerprint={"type": "string", "minLength": 1, "maxLength": LONGEST_LABEL},
+            reason={"type": "string", "pattern": r"\S", "maxLength": LONGEST_LABEL},
+            old_plan=label,
+            new_plan=label,
+        ),
         "Check": _object(
             id=_NUMBER,
             job=_or_null(name),
@@ -310,7 +337,13 @@ def _schemas() -> dict[str, Json]:
             commit=label,
             author=label,
         ),
-        "PushRequest": _exactly(["plan"], plan=_reference("Plan"), commit=label, author=label),
+        "PushRequest": _exactly(
+            ["plan"],
+            plan=_reference("Plan"),
+            commit=label,
+            author=label,
+            image=_or_null({"type": "string", "pattern": IMAGE, "maxLength": LONGEST_LABEL}),
+        ),
         "PromoteRequest": _exactly([], version=_or_null(_NUMBER), force={"type": "boolean"}, reason=label),
     }
 

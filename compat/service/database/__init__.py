@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Row, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from compat.service.database.group import GroupCommit
 
@@ -38,6 +38,7 @@ class Database:
         self._writes = GroupCommit(self._engine, timeout) if self.sqlite else None
         self._looking = threading.Lock()
         self._look: sqlite3.Connection | None = None
+        self._held = threading.local()
 
     @property
     def sqlite(self) -> bool:
@@ -52,9 +53,23 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
+        """A transaction that only reads; within :meth:`together` all of a thread are one."""
+        held: Connection | None = getattr(self._held, "connection", None)
+        if held is not None:
+            yield held
+            return
         with self._engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Have this thread read everything as it is at one moment, in one transaction. Nothing may be written meanwhile."""
+        with self.snapshot() as connection:
+            self._held.connection = connection
+            try:
+                yield
+            finally:
+                self._held.connection = None
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -94,16 +109,39 @@ class Database:
         found = os.statvfs(os.path.dirname(os.path.abspath(path)))
         return found.f_bavail * found.f_frsize
 
-    def state(self) -> int | None:
-        """A number that changes when anything is written, by us or by others; None for a database that does not tell."""
+    def state(self) -> int | str:
+        """What is another one when anything was written, by us or by others: equal states, equal contents.
+
+        Of PostgreSQL it is the snapshot, which tells the transactions that one sees; those of other databases change it, too.
+        """
+        found = self.look("PRAGMA data_version" if self.sqlite else "SELECT CAST(txid_current_snapshot() AS text)")
+        assert found is not None
+        state: int | str = found[0]
+        return state
+
+    def look(self, query: str, **values: int | str) -> tuple[Any, ...] | None:
+        """The first row of a small query, whose values stand in it as ``:name``; None for none. Raises SQLAlchemyError.
+
+        Of SQLite it takes some microseconds and waits for nobody (``at_once``): no thread is needed.
+        """
         if not self.sqlite:
-            return None
-        with self._looking:
-            if self._look is None:
-                path = str(self._engine.url.database)
-                self._look = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            (version,) = self._look.execute("PRAGMA data_version").fetchone()
-            return int(version)
+            with self.read() as connection:
+                row = connection.execute(text(query), values).first()
+            return None if row is None else tuple(row)
+        try:
+            with self._looking:
+                if self._look is None:
+                    path = str(self._engine.url.database)
+                    self._look = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+                found: tuple[Any, ...] | None = self._look.execute(query, values).fetchone()
+            return found
+        except sqlite3.Error as error:
+            raise OperationalError(query, values, error) from error
+
+    @property
+    def at_once(self) -> bool:
+        """True if :meth:`look` and :meth:`state` answer without waiting."""
+        return self.sqlite
 
     def close(self) -> None:
         """Close all connections."""
@@ -126,7 +164,12 @@ def _engine(url: str, timeout: float, connections: int) -> Engine:
             raise DatabaseUrlError("A registry in memory would be lost; give a file: sqlite:///compat.db")
         options: dict[str, Any] = {"timeout": timeout} if sqlite else {"connect_timeout": max(2, int(timeout))}
         engine = create_engine(
-            parsed, connect_args=options, pool_size=connections, pool_timeout=timeout, pool_pre_ping=not sqlite
+            parsed,
+            connect_args=options,
+            pool_size=connections,
+            pool_timeout=timeout,
+            pool_pre_ping=not sqlite,
+            pool_use_lifo=True,  # the connection that was used last has the most in memory
         )
     except (ArgumentError, NoSuchModuleError) as error:
         raise DatabaseUrlError(

@@ -53,9 +53,12 @@ versions = Table(
     Column("author", Text),
     Column("pushed_by", Text, nullable=False),
     Column("pushed_at", Double, nullable=False),
+    Column("image", String(71)),
     UniqueConstraint("job", "number", name="one_version_a_number"),
     Index("versions_by_plan", "plan"),
+    Index("versions_by_image", "image"),
 )
+"""``image`` is the digest of the container image that holds the program, as ``sha256:…``."""
 
 savepoints = Table(
     "savepoints",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from collections.abc import Hashable
 
-from compat.service.access import COOKIE
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
 from compat.service.context import blocking, page_of, path_number, query_number, service
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
+from compat.service.records import Check
 from compat.service.registry import NotFound
 from compat.service.registry.plans import Plans
 
 PAGE = 50
+
+SMALL = 512 * 1024
+"""Bytes of plans whose check is shown without a process: those of two times 80 operators."""
 
 
 @page
@@ -32,17 +38,20 @@ async def check(request: Request) -> Response:
     found = await blocking(parts.registry.checks.get, path_number(request, "id"))
     digests = [side.digest for side in (found.old, found.new) if side.digest is not None]
     size = sum([await blocking(_size, parts.registry.plans, digest) for digest in digests])
-    logged_in = COOKIE in request.cookies
-    text = await page_of(
-        request,
-        ("check", found.id, logged_in),
-        sections.check_page,
-        found,
-        logged_in,
-        size=size,
-        kept=len(digests) == 2,  # what a savepoint holds may change
-    )
-    return HTMLResponse(text)
+    lasting = len(digests) == 2  # what a savepoint holds may change
+    if lasting and size <= SMALL:
+        registry = parts.registry
+        view = await page_of(request, _shown(found), sections.view_of, registry, found, size=size, here=True)
+    else:
+        view = await page_of(request, _shown(found), sections.check_view, found, size=size, kept=lasting)
+    return respond(request, "check.html", check=found, view=Markup(view))
+
+
+def _shown(check: Check) -> tuple[Hashable, ...]:
+    """What the view of a check depends on: those that were decided alike look alike."""
+    if check.options is None:
+        return ("check", check.id)
+    return ("decided", check.options, *((side.digest, side.savepoint, side.label) for side in (check.old, check.new)))
 
 
 def _size(plans: Plans, digest: str) -> int:

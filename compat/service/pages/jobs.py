@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from compat.service.access import COOKIE
-from compat.service.context import blocking, page_of, path_job, path_number, query_number, service
+from compat.service.context import Service, blocking, page_of, path_job, path_number, query_number, service
 from compat.service.pages import sections
 from compat.service.pages.rendering import page, respond
 from compat.service.pages.runs import RUNNING, SAVEPOINTS
 from compat.service.records import Job, Version
-from compat.service.registry import NotFound
+from compat.service.registry import NotFound, Registry
 from compat.service.requests import job_name
 
 PAGE = 100
@@ -26,43 +27,60 @@ MOST = 50
 @page
 async def index(request: Request) -> Response:
     """Jobs with their last verdict."""
-    registry = service(request).registry
     after = request.query_params.get("after")
-    found = await blocking(registry.jobs.all, limit=PAGE + 1, after=None if after is None else job_name(after))
+    return await _together(request, _index, service(request), None if after is None else job_name(after))
+
+
+def _index(request: Request, parts: Service, after: str | None) -> Response:
+    found = parts.registry.jobs.all(limit=PAGE + 1, after=after)
     return respond(
         request,
         "jobs.html",
         jobs=found[:PAGE],
         after=found[PAGE - 1].name if len(found) > PAGE else None,
-        checks=await blocking(registry.checks.list, limit=10),
-        folders=bool(service(request).settings.folders),
+        checks=parts.registry.checks.list(limit=10),
+        folders=bool(parts.settings.folders),
     )
 
 
 @page
 async def job(request: Request) -> Response:
     """One job: what runs, its versions, checks, promotions and savepoints; of one that nobody pushed, the savepoints."""
-    registry, name = service(request).registry, path_job(request)
-    savepoints = await blocking(registry.savepoints.list, job=name, limit=MOST, kinds=SAVEPOINTS)
-    running = await blocking(registry.savepoints.list, job=name, limit=MOST, kinds=RUNNING)
+    return await _together(request, _job, service(request).registry, path_job(request))
+
+
+def _job(request: Request, registry: Registry, name: str) -> Response:
+    savepoints = registry.savepoints.list(job=name, limit=MOST, kinds=SAVEPOINTS)
+    running = registry.savepoints.list(job=name, limit=MOST, kinds=RUNNING)
     try:
-        found = await blocking(registry.jobs.get, name)
+        found = registry.jobs.get(name)
     except NotFound:
         if not (savepoints or running):
             raise
         return respond(request, "unregistered.html", name=name, savepoints=savepoints, running=running)
-    versions = await blocking(registry.jobs.versions, name, limit=MOST)
+    versions = registry.jobs.versions(name, limit=MOST)
     return respond(
         request,
         "job.html",
         job=found,
         versions=versions,
         compared=_compared(found, versions),
-        checks=await blocking(registry.checks.list, job=name, limit=MOST),
-        promotions=await blocking(registry.jobs.promotions, name, limit=MOST),
+        checks=registry.checks.list(job=name, limit=MOST),
+        promotions=registry.jobs.promotions(name, limit=MOST),
+        accepted=registry.acceptances.standing(name, limit=MOST),
         savepoints=savepoints,
         running=running,
     )
+
+
+async def _together(request: Request, made: Callable[..., Response], *arguments: Any) -> Response:
+    """A page that shows the registry as it is at one moment."""
+
+    def reading() -> Response:
+        with service(request).registry.database.together():
+            return made(request, *arguments)
+
+    return await blocking(reading)
 
 
 def _compared(job: Job, versions: Sequence[Version]) -> tuple[int, int]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from compat.service import discovery, worker
+from compat.service import discovery
 from compat.service.access import COOKIE
 from compat.service.context import blocking, service, work
-from compat.service.pages import contents, running
 from compat.service.pages.rendering import page, render, respond
+from compat.service.pages.stored import stored
 from compat.service.pool import Size
 from compat.service.records import Savepoint
-from compat.service.registry import NotFound
 
 RUNNING, SAVEPOINTS = (discovery.DELTA_JOB,), (discovery.FLINK, discovery.DELTA_SAVEPOINT)
 """The kinds of what is found in folders: a job's own state table, which grows, and what was written once."""
@@ -43,21 +42,7 @@ async def job(request: Request) -> Response:
 
 def job_page(found: Savepoint, logged_in: bool) -> str:
     """The page of a job, rendered in a worker process, from its state table as it is now."""
-    try:
-        inside = worker.registry().savepoints.inspection(found.id)
-    except NotFound:
-        inside = {}
-    history = None
-    if found.status == "ok":
-        history, measured = running.look_into(found.path, is_job=True)
-        inside = {**inside, "operators": measured or inside.get("operators")}
+    inside = stored(found)
     return render(
-        "running.html",
-        logged_in=logged_in,
-        job=found,
-        facts=contents.facts(inside),
-        operators=contents.operators(inside),
-        metrics=contents.metrics(inside),
-        history=history,
-        seconds=SECONDS,
+        "running.html", logged_in=logged_in, job=found, **inside.shown(), history=inside.history, seconds=SECONDS
     )

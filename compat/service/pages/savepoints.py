@@ -5,15 +5,15 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from compat.service import discovery, worker
+from compat.service import discovery
 from compat.service.access import COOKIE
 from compat.service.context import blocking, service, work
-from compat.service.pages import contents, running
+from compat.service.pages import contents
 from compat.service.pages.rendering import page, render, respond
 from compat.service.pages.runs import RUNNING, SAVEPOINTS
+from compat.service.pages.stored import stored
 from compat.service.pool import Size
 from compat.service.records import Savepoint
-from compat.service.registry import NotFound
 
 MANY = 200
 """Savepoints of more operators are rendered where files are read."""
@@ -42,19 +42,6 @@ async def savepoint(request: Request) -> Response:
 
 def savepoint_page(found: Savepoint, logged_in: bool) -> str:
     """The page of a savepoint, rendered in a worker process: what is in it may be much."""
-    try:
-        inside = worker.registry().savepoints.inspection(found.id)
-    except NotFound:
-        inside = {}
-    if found.kind != discovery.FLINK and found.status == "ok":
-        _, measured = running.look_into(found.path, is_job=False)
-        inside = {**inside, "operators": measured or inside.get("operators")}
-    return render(
-        "savepoint.html",
-        logged_in=logged_in,
-        savepoint=found,
-        facts=contents.facts(inside),
-        operators=contents.operators(inside),
-        metrics=contents.metrics(inside),
-        missing=contents.missing(inside),
-    )
+    inside = stored(found)
+    missing = contents.missing(inside.inside)
+    return render("savepoint.html", logged_in=logged_in, savepoint=found, **inside.shown(), missing=missing)

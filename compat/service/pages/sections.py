@@ -38,11 +38,15 @@ def compare_page(old: Version, new: Version, versions: Sequence[Version], logged
     return render("compare.html", logged_in=logged_in, old=old, new=new, versions=versions, sections=[section])
 
 
-def check_page(check: Check, logged_in: bool) -> str:
-    """The page of a check, from its report and what of the plans is still kept."""
-    registry = worker.registry()
+def check_view(check: Check) -> str:
+    """What the page of a check shows of its report and plans, made in a worker process."""
+    return view_of(worker.registry(), check)
+
+
+def view_of(registry: Registry, check: Check) -> str:
+    """The same, from a registry: the report, and what of the plans is still kept."""
     report = registry.checks.report(check.id)
-    return render("check.html", logged_in=logged_in, check=check, sections=[_section(registry, check, report)])
+    return render("view.html", sections=[_section(registry, check, report)])
 
 
 def _section(registry: Registry, check: Check | worker.Checked, report: dict[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, Select, delete, insert, select
 
-from compat.service.database import Database
+from compat.service.database import AnyRow, Database
 from compat.service.database.tables import acceptances, jobs
-from compat.service.records import Acceptance
+from compat.service.records import Acceptance, Action, StandingAcceptance
+from compat.service.registry.audit import note
+from compat.service.registry.errors import NotFound
+
+_ANY = (
+    "SELECT 1 FROM acceptances JOIN jobs ON acceptances.job = jobs.id "
+    "WHERE jobs.name = :job AND acceptances.old_plan = :old AND acceptances.new_plan = :new LIMIT 1"
+)
 
 
 class Acceptances:
@@ -20,6 +28,8 @@ class Acceptances:
 
     def between(self, job: str, old_plan: str, new_plan: str) -> tuple[Acceptance, ...]:
         """What was let pass from one plan of a job to another, by fingerprint."""
+        if self._database.look(_ANY, job=job, old=old_plan, new=new_plan) is None:
+            return ()  # as it nearly always is
         query = (
             select(acceptances)
             .join(jobs, acceptances.c.job == jobs.c.id)
@@ -27,10 +37,62 @@ class Acceptances:
             .order_by(acceptances.c.fingerprint)
         )
         with self._database.read() as connection:
-            return tuple(
-                Acceptance(fingerprint=row.fingerprint, rule=row.rule, title=row.title, reason=row.reason, by=row.by)
-                for row in connection.execute(query)
-            )
+            return tuple(_acceptance(row) for row in connection.execute(query))
+
+    def standing(self, job: str, limit: int = 100) -> list[StandingAcceptance]:
+        """What may pass of a job, newest first. Raises NotFound if there is no such job."""
+        with self._database.read() as connection:
+            query = _of(_job(connection, job)).order_by(acceptances.c.at.desc(), acceptances.c.fingerprint)
+            return [_standing(row) for row in connection.execute(query.limit(limit))]
+
+    def withdraw(
+        self,
+        job: str,
+        fingerprint: str,
+        *,
+        reason: str,
+        by: str,
+        old_plan: str | None = None,
+        new_plan: str | None = None,
+    ) -> list[StandingAcceptance]:
+        """Let a finding of a job pass no more, between the plans that are named, or any; gives what that was.
+
+        Checks are decided from now on as if nobody had accepted it; what was promoted meanwhile stays. Raises NotFound.
+        """
+        with self._database.write() as connection:
+            id = _job(connection, job)
+            wanted = {"fingerprint": fingerprint, "old_plan": old_plan, "new_plan": new_plan}
+            named = [acceptances.c[name] == value for name, value in wanted.items() if value is not None]
+            found = [_standing(row) for row in connection.execute(_of(id).where(*named))]
+            if not found:
+                raise NotFound(
+                    f"Job {job!r} has no accepted finding {fingerprint[:200]!r}: 'compat accepted' lists them."
+                )
+            connection.execute(delete(acceptances).where(acceptances.c.job == id, *named))
+            for each in found:
+                told = {"fingerprint": fingerprint, "rule": each.acceptance.rule, "reason": reason}
+                plans = {"old_plan": each.old_plan, "new_plan": each.new_plan}
+                note(connection, by, Action.WITHDRAW, job, **told, **plans)
+        return found
+
+
+def _job(connection: Connection, name: str) -> int:
+    id = connection.execute(select(jobs.c.id).where(jobs.c.name == name)).scalar()
+    if id is None:
+        raise NotFound(f"There is no job {name!r}.")
+    return int(id)
+
+
+def _of(job: int) -> Select[Any]:
+    return select(acceptances).where(acceptances.c.job == job)
+
+
+def _acceptance(row: AnyRow) -> Acceptance:
+    return Acceptance(fingerprint=row.fingerprint, rule=row.rule, title=row.title, reason=row.reason, by=row.by)
+
+
+def _standing(row: AnyRow) -> StandingAcceptance:
+    return StandingAcceptance(acceptance=_acceptance(row), old_plan=row.old_plan, new_plan=row.new_plan, at=row.at)
 
 
 def accept(connection: Connection, job: int, old_plan: str, new_plan: str, accepted: Iterable[Acceptance]) -> None:

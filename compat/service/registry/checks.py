@@ -131,6 +131,18 @@ class Checks:
             row = connection.execute(query.order_by(checks.c.id.desc()).limit(1)).first()
         return None if row is None else _check(row)
 
+    def of_savepoint(self, savepoint: str, new_plan: str, options: Options, since: float) -> Check | None:
+        """The newest check of a plan against a savepoint, of those that were asked the same and made ``since`` then."""
+        query = _CHECKS.where(
+            checks.c.old_savepoint == savepoint,
+            checks.c.new_plan == new_plan,
+            checks.c.options == options.key,
+            checks.c.at >= since,
+        )
+        with self._database.read() as connection:
+            row = connection.execute(query.order_by(checks.c.id.desc()).limit(1)).first()
+        return None if row is None else _check(row)
+
 
 _PLAIN = ("verdict", "sentence", "errors", "warnings", "commit", "author", "by", "seconds", "options")
 """Fields of a check that are columns of the same name."""

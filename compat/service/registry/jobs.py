@@ -65,19 +65,43 @@ class Jobs:
         with self._database.read() as connection:
             job = _job_row(connection, name)
             if number is None and job.current is None:
-                raise NotFound(f"No version of job {name!r} runs: none was promoted.")
+                raise _none_runs(name)
             return _get_version(connection, name, job.current if number is None else number)
 
-    def push(self, name: str, packed: PackedPlan, *, commit: str | None, author: str | None, by: str) -> Pushed:
+    def running(self, name: str) -> int:
+        """The number of the version that runs. Raises NotFound if there is none, or no such job."""
+        row = self._database.look("SELECT current FROM jobs WHERE name = :name", name=name)
+        if row is None:
+            raise _no_job(name)
+        if row[0] is None:
+            raise _none_runs(name)
+        return int(row[0])
+
+    def with_image(self, image: str, limit: int = 1000) -> list[Version]:
+        """The versions that were pushed with a container image, by the image's digest; newest first."""
+        query = _VERSIONS.where(versions.c.image == image).order_by(versions.c.id.desc()).limit(limit)
+        with self._database.read() as connection:
+            return [_version(row) for row in connection.execute(query)]
+
+    def push(
+        self,
+        name: str,
+        packed: PackedPlan,
+        *,
+        commit: str | None,
+        author: str | None,
+        by: str,
+        image: str | None = None,
+    ) -> Pushed:
         """Register a plan as the newest version of a job, which is made if it is new.
 
-        Pushing the plan and commit of the newest version again changes nothing, so that a push whose answer was lost can
-        be repeated.
+        Pushing the plan and commit of the newest version again, with its image or none, changes nothing, so that a push whose
+        answer was lost can be repeated.
         """
         for _ in range(3):
             try:
                 with self._database.write() as connection:
-                    return _push(connection, name, packed, commit, author, by)
+                    return _push(connection, name, packed, commit, author, image, by)
             except IntegrityError:
                 continue  # another server made the job at the same moment
         raise Conflict(f"Job {name!r} is being made by others at this moment; push again.")
@@ -170,7 +194,13 @@ _VERSIONS: Select[Any] = (
 
 
 def _push(
-    connection: Connection, name: str, packed: PackedPlan, commit: str | None, author: str | None, by: str
+    connection: Connection,
+    name: str,
+    packed: PackedPlan,
+    commit: str | None,
+    author: str | None,
+    image: str | None,
+    by: str,
 ) -> Pushed:
     now = time.time()
     query = select(jobs).where(jobs.c.name == name).with_for_update()
@@ -181,7 +211,8 @@ def _push(
     newest = connection.execute(
         _VERSIONS.where(versions.c.job == job.id).order_by(versions.c.number.desc()).limit(1)
     ).first()
-    if newest is not None and newest.plan == packed.plan.digest and newest.commit == commit:
+    same = newest is not None and (newest.plan, newest.commit) == (packed.plan.digest, commit)
+    if newest is not None and same and image in (None, newest.image):
         return Pushed(_version(newest), new=False)
     keep(connection, packed)
     number = 1 if newest is None else newest.number + 1
@@ -192,6 +223,7 @@ def _push(
             plan=packed.plan.digest,
             commit=commit,
             author=author,
+            image=image,
             pushed_by=by,
             pushed_at=now,
         )
@@ -237,6 +269,10 @@ def _no_job(name: str) -> NotFound:
     return NotFound(f"There is no job {name!r}. 'compat push' makes it.")
 
 
+def _none_runs(name: str) -> NotFound:
+    return NotFound(f"No version of job {name!r} runs: none was promoted.")
+
+
 def _get_version(connection: Connection, name: str, number: int) -> Version:
     row = connection.execute(_VERSIONS.where(jobs.c.name == name, versions.c.number == number)).first()
     if row is None:
@@ -254,4 +290,5 @@ def _version(row: AnyRow) -> Version:
         author=row.author,
         pushed_by=row.pushed_by,
         pushed_at=row.pushed_at,
+        image=row.image,
     )

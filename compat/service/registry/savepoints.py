@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -58,6 +59,14 @@ class Savepoints:
         if row is None:
             raise NotFound(f"There is no savepoint {id!r}.")
         return _savepoint(row)
+
+    def at(self, path: str) -> Savepoint | None:
+        """The savepoint of a path, None if there is none; ``file:`` in front of it is Flink's way to write it."""
+        plain = re.sub("^file:(?://)?(?=/)", "", path).rstrip("/")
+        query = select(*_COLUMNS).where(savepoints.c.path == plain, savepoints.c.status == "ok")
+        with self._database.read() as connection:
+            row = connection.execute(query.limit(1)).first()
+        return None if row is None else _savepoint(row)
 
     def inspection(self, id: str) -> dict[str, Any]:
         """The contents of a savepoint: for Flink's, what ``compat inspect --format json`` gives. Raises NotFound.

@@ -48,12 +48,11 @@ class Tokens:
         id, _, secret = rest.partition("_")
         if head != "compat" or not (id.isascii() and id.isalnum()) or len(token) > 200:
             id = ""
-        with self._database.read() as connection:
-            row = connection.execute(select(tokens).where(tokens.c.id == id)).first()
-        known = _NOBODY if row is None else row.hash
+        row = self._database.look("SELECT name, role, hash FROM tokens WHERE id = :id", id=id)
+        name, role, known = ("", 0, _NOBODY) if row is None else row
         if not hmac.compare_digest(known, _hash(secret)) or row is None:
             return None
-        return Identity(row.name, Role(row.role))
+        return Identity(name, Role(role))
 
     def list(self) -> list[Token]:
         """All tokens, by name."""

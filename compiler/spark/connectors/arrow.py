@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compat.state.types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
+from compat.state.types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 
+_ARRAYS = ("BASIC_ARRAY", "OBJECT_ARRAY", "PRIMITIVE_ARRAY")
 _SIMPLE = {
     "STRING": "string",
     "CHAR": "string",
@@ -21,34 +22,60 @@ _SIMPLE = {
 }
 
 
+_EXACT = {
+    "BIG_DEC": "string",
+    "BIG_INT": "string",
+    "SQL_TIME": "string",
+    "LOCAL_TIME": "string",
+    "LOCAL_DATE": "date32",
+}
+
+
 def schema_of(row_type: RowTypeInfo) -> Any:
     """The Arrow schema of rows of a type. Raises ValueError for a type that has no column type."""
     import pyarrow as pa
 
     fields = zip(row_type.field_names, row_type.field_types, strict=True)
-    return pa.schema([pa.field(name, _type(type_info)) for name, type_info in fields])
+    return pa.schema([pa.field(name, column_type(type_info)) for name, type_info in fields])
 
 
-def _type(type_info: Any) -> Any:
+def column_type(type_info: Any, exact: bool = False) -> Any:
+    """The Arrow type of a column of values of a type. Raises ValueError for a type that has none.
+
+    ``exact`` are columns that hold every value: numbers of any size are texts in them. Otherwise decimals have 18 places.
+    """
     import pyarrow as pa
 
     kind = type_info.kind
     if kind in _SIMPLE:
         return getattr(pa, _SIMPLE[kind])()
-    if kind == "SQL_TIMESTAMP":
+    if exact and kind in _EXACT:
+        return getattr(pa, _EXACT[kind])()
+    if kind == "SQL_TIMESTAMP" or (exact and kind == "LOCAL_DATETIME"):
         return pa.timestamp("us")
     if kind == "BIG_DEC":
         return pa.decimal128(38, 18)
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
-        names = getattr(type_info, "field_names", None) or [f"f{n}" for n in range(len(type_info.field_types))]
-        return pa.struct([pa.field(n, _type(t)) for n, t in zip(names, type_info.field_types, strict=True)])
+        fields = zip(field_names(type_info), type_info.field_types, strict=True)
+        return pa.struct([pa.field(name, column_type(each, exact)) for name, each in fields])
     if isinstance(type_info, MapTypeInfo):
-        return pa.map_(_type(type_info.key_type), _type(type_info.value_type))
+        return pa.map_(column_type(type_info.key_type, exact), column_type(type_info.value_type, exact))
     if kind == "PRIMITIVE_ARRAY" and type_info.element_type.kind == "BYTE":
         return pa.binary()
-    if isinstance(type_info, ListTypeInfo) or kind in ("BASIC_ARRAY", "OBJECT_ARRAY", "PRIMITIVE_ARRAY"):
-        return pa.list_(_type(type_info.element_type))
+    element = element_type(type_info)
+    if element is not None:
+        return pa.list_(column_type(element, exact))
     raise ValueError(f"{type_info} is no type of a column: declare the fields of the rows by simple types.")
+
+
+def field_names(type_info: RowTypeInfo | TupleTypeInfo) -> Sequence[str]:
+    """The columns of a row or a tuple: its names, or f0, f1, …"""
+    return getattr(type_info, "field_names", None) or [f"f{n}" for n in range(len(type_info.field_types))]
+
+
+def element_type(type_info: Any) -> TypeInformation | None:
+    """The type of the elements of a list or an array; None for any other type."""
+    return type_info.element_type if isinstance(type_info, ListTypeInfo) or type_info.kind in _ARRAYS else None
 
 
 def as_dict(record: Any, names: Sequence[str] | None) -> dict[str, Any]:

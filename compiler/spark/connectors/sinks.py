@@ -8,7 +8,6 @@ crash the committables of the last checkpoint are committed again. ``transaction
 
 from __future__ import annotations
 
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
@@ -18,7 +17,8 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import prove_files, without_scheme
+from compat.state.delta.files import prove_files
+from compat.state.stores.places import place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def placed(sink: Any) -> Any:
     if name is None or hasattr(sink, "create_writer"):
         return sink
     found = copy(sink)
-    path = os.path.abspath(without_scheme(str(sink.settings[name])))
+    path = str(place_of(str(sink.settings[name]), "The sink's folder").absolute())
     found.settings = MappingProxyType({**sink.settings, name: path})
     return found
 

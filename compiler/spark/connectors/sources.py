@@ -13,7 +13,7 @@ from typing import Any
 from compat.compiler.spark.connectors.own import as_enumerator
 from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 from compat.compiler.transformations import operators as ops
-from compat.state.delta.files import why_not_local
+from compat.state.stores.schemes import why_no_place
 
 __all__ = [
     "Read",
@@ -41,7 +41,7 @@ def unsupported_source(operator: ops.Operator) -> str | None:
         return "read_text_file has no reader here: use a FileSource with StreamFormat.text_line_format()"
     if isinstance(operator, ops.InputFormat):
         if type(source).__name__ == "AvroInputFormat":
-            return why_not_local(str(source.settings["path"]))
+            return why_no_place(str(source.settings["path"]))
         return f"the input format {type(source).__name__} has no reader here: use a FileSource"
     if connector not in _CONNECTORS:
         return (
@@ -127,7 +127,7 @@ def _unreadable_files(source: Any) -> str | None:
     from compat.compiler.spark.connectors.files.formats import reader_of_format
 
     if reader_of_format(source.format) is not None:
-        return next(filter(None, (why_not_local(str(path)) for path in source.paths)), None)
+        return next(filter(None, (why_no_place(str(path)) for path in source.paths)), None)
     return f"there is no reader for files of the format {source.format.name!r}: there are text, json, csv, parquet and avro"
 
 
@@ -190,7 +190,7 @@ _CONNECTORS = {
     "data-generator": _Connector(_generated, _generator_reader),
     "filesystem": _Connector(_files, _file_reader, _unreadable_files),
     "socket": _Connector(_socket, _socket_reader),
-    "delta": _Connector(_delta, _delta_reader, lambda source: why_not_local(str(source.settings["path"]))),
+    "delta": _Connector(_delta, _delta_reader, lambda source: why_no_place(str(source.settings["path"]))),
     "kafka": _Connector(_kafka, _kafka_reader, _unreadable_kafka),
 }
 """The connectors by name."""

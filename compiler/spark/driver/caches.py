@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
-import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
@@ -31,6 +28,7 @@ from compat.compiler.transformations.operators import CacheWrite, SinkWriter
 from compat.compiler.transformations.operators import Source as SourceOperator
 from compat.compiler.transformations.pipeline import Pipeline
 from compat.state.serializers import dump
+from compat.state.stores.places import Place
 
 _MANIFEST = "manifest.json"
 
@@ -38,7 +36,7 @@ _MANIFEST = "manifest.json"
 class Caches:
     """The cached streams of a program, by their transformations. ``folder`` is where their records are kept."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         self._folder = folder / uuid.uuid4().hex
         self._finished: dict[int, Callable[[], bool]] = {}
 
@@ -77,14 +75,13 @@ class Caches:
     def forget(self, cache: int) -> None:
         """Make a stream's records again when they are next used."""
         self._finished.pop(cache, None)
-        for file in self._path(cache).glob("*"):
-            file.unlink()
+        self._path(cache).remove()
 
     def close(self) -> None:
         """Keep nothing any longer: no other job reads it."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
 
-    def _path(self, cache: int) -> Path:
+    def _path(self, cache: int) -> Place:
         return self._folder / str(cache)
 
     def _usable(self, cache: int) -> bool:
@@ -127,9 +124,9 @@ def _is_cache(spec: OperatorSpec) -> bool:
     return isinstance(spec.operator, CacheWrite)
 
 
-def _manifest(path: Path) -> dict[str, str]:
+def _manifest(path: Place) -> dict[str, str]:
     try:
-        found: dict[str, str] = json.loads((path / _MANIFEST).read_text())
+        found: dict[str, str] = json.loads((path / _MANIFEST).read())
     except FileNotFoundError:
         return {}
     except ValueError:
@@ -137,9 +134,9 @@ def _manifest(path: Path) -> dict[str, str]:
     return found
 
 
-def _digest(path: Path) -> str | None:
+def _digest(path: Place) -> str | None:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read()).hexdigest()
     except FileNotFoundError:
         return None
 
@@ -147,7 +144,7 @@ def _digest(path: Path) -> str | None:
 class CacheSink(Sink, ProvingCommitter):
     """Writes records into files of a folder, and their names and digests into its manifest."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         super().__init__()
         self._path = path
 
@@ -167,15 +164,14 @@ class CacheSink(Sink, ProvingCommitter):
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Name the files of an epoch in the manifest; again changes nothing."""
-        fresh = self._path / f"{_MANIFEST}.{uuid.uuid4().hex}"
-        fresh.write_text(json.dumps({**_manifest(self._path), **{name: digest for name, digest, _ in committables}}))
-        os.replace(fresh, self._path / _MANIFEST)
+        named = {**_manifest(self._path), **{name: digest for name, digest, _ in committables}}
+        (self._path / _MANIFEST).write(json.dumps(named).encode())
 
 
 class CacheWriter:
     """Writes the records of a subtask in an epoch."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self._path = path
         self._records: list[tuple[Any, int | None]] = []
 
@@ -189,15 +185,14 @@ class CacheWriter:
             return []
         data = dump(self._records)
         name = uuid.uuid4().hex
-        self._path.mkdir(parents=True, exist_ok=True)
-        (self._path / name).write_bytes(data)
+        (self._path / name).write(data)
         return [(name, hashlib.sha256(data).hexdigest(), len(data))]
 
 
 class CachedRecords(SourceConnector):
     """Reads what a :class:`CacheSink` wrote: a split is a file. The program itself pickled what is in it."""
 
-    def __init__(self, path: Path, produced_type: Any, cache: int) -> None:
+    def __init__(self, path: Place, produced_type: Any, cache: int) -> None:
         super().__init__(bounded=True, produced_type=produced_type)
         self._path = path
         self._cache = cache
@@ -213,7 +208,7 @@ class CachedRecords(SourceConnector):
     def read(self, split: Split, limit: int) -> Read:
         """Records of a file. Raises CacheDamaged."""
         try:
-            data = (self._path / split["id"]).read_bytes()
+            data = (self._path / split["id"]).read()
         except OSError:
             raise CacheDamaged(self._cache) from None
         if hashlib.sha256(data).hexdigest() != split["digest"]:
@@ -228,7 +223,7 @@ class CachedRecords(SourceConnector):
 class _CachedFiles(SplitEnumerator):
     complete = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self._path = path
 
     def discover(self, known: set[str]) -> list[Split]:

@@ -9,8 +9,10 @@ import hashlib
 import os
 import shutil
 import sys
+import tarfile
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compat.compiler.datastream.stream_execution_environment import (
@@ -21,9 +23,10 @@ from compat.compiler.datastream.stream_execution_environment import (
 )
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.jobgraph.artifacts import CACHED_FILES, cached_files, executables
-from compat.compiler.spark.task.environment import Archive, CachedFile, Shipped
+from compat.compiler.spark.task.environment import PACKED, Archive, CachedFile, Shipped
 from compat.state.delta.errors import unwritable
-from compat.state.delta.files import why_not_local, without_scheme
+from compat.state.stores.places import Place
+from compat.state.stores.schemes import why_not_local, without_scheme
 
 _BETWEEN = ","
 _PARAMETER = "#"
@@ -40,12 +43,23 @@ class Dependencies:
     executable: str | None = None
     cached: Mapping[str, tuple[Path, bool]]
 
-    def ship(self, folder: Path) -> Shipped:
+    def ship(self, folder: Place) -> Shipped:
         """Copy them into a folder that all machines of the job see. Raises StoreError."""
         try:
-            return self._shipped(folder)
+            return self._shipped(Path(folder)) if folder.local else self._uploaded(folder)
         except OSError as error:
             raise unwritable("The store", folder, error, "give another with --store") from error
+
+    def _uploaded(self, folder: Place) -> Shipped:
+        """The same for storage whose files cannot be opened as those of a machine can: one archive has all."""
+        target = folder / PACKED
+        with tempfile.TemporaryDirectory(prefix="compat-shipped-") as made:
+            shipped = self._shipped(Path(made, "shipped"))
+            with tempfile.TemporaryFile(dir=made) as file:
+                with tarfile.open(fileobj=file, mode="w:gz") as packed:
+                    packed.add(Path(made, "shipped"), ".")
+                target.upload(file)
+        return replace(shipped, folder=str(target))
 
     def _shipped(self, folder: Path) -> Shipped:
         shutil.rmtree(folder, ignore_errors=True)

@@ -28,7 +28,9 @@ from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsuppor
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
+from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import place_of
 
 _END = object()
 
@@ -166,6 +168,7 @@ class SparkExecutor:
         self.options = options or RunOptions()
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
+        self._store.prove()
         self.caches = Caches(self._store.root / "caches")
         self._master = master
         self._listener, self._printer = listener, printer
@@ -288,7 +291,7 @@ class SparkExecutor:
         from compat.compiler.spark.driver.session import Spark
 
         if self._spark is None:
-            log = self._store.root / "logs" / f"spark-{os.getpid()}.log"
+            log = self._store.logs / f"spark-{os.getpid()}.log"
             self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
         return SparkRunner(made, self._spark, self._worker_setup())
 
@@ -315,7 +318,11 @@ def _states(plan: dict[str, Any]) -> dict[str, Any]:
 
 def _has_checkpoint(state: str) -> bool:
     """True if the table of a job's state has a committed epoch. Raises StoreError."""
-    return os.path.isdir(os.path.join(state, "_delta_log")) and SnapshotLog.open(state).epoch > 0
+    try:
+        is_there = (place_of(state) / "_delta_log").exists()
+    except OSError as error:
+        raise StoreError(f"The store {state} cannot be read: {error}.") from error
+    return is_there and SnapshotLog.open(state).epoch > 0
 
 
 class InProcessExecutor(SparkExecutor):

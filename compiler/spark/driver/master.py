@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, assert_never
 
 from compat.compiler.configuration import parse_duration
@@ -26,6 +24,7 @@ from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
+from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
@@ -47,8 +46,8 @@ from compat.compiler.spark.task.published import Collected, Printed, SentBack, W
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, Superseded, unwritable
-from compat.state.delta.files import without_scheme
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import Place
 
 _RETAINED = "execution.checkpointing.num-retained"
 _ENTRY_SECONDS = 1.0
@@ -128,7 +127,6 @@ class JobMaster:
         self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
         assigned = options.assigned
         self.job_id = assigned.job_id if assigned is not None else uuid.uuid4().hex if before is None else before.job_id
-        self._fence = 0 if assigned is None else assigned.fence
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
@@ -152,8 +150,8 @@ class JobMaster:
         self._restored: dict[str, Any] | None = None
         self._drain = False
         self._stopping: list[Any] = []
-        self._asked: deque[tuple[Path, dict[str, Any]]] = deque()
-        self._cancels: list[Path] = []
+        self._asked: deque[tuple[Place, dict[str, Any]]] = deque()
+        self._cancels: list[Place] = []
         self._cancelled: float | None = None
         self._since: float | None = None
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
@@ -162,7 +160,7 @@ class JobMaster:
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
         self._rests = 0.0
-        self._lock: Any = None
+        self._lock: Lease
         self._specs = {spec.id: spec for _, spec in plan.operators()}
         self.measured = Measured(plan)
         self.executions = Executions(plan.execution_graph)
@@ -176,7 +174,7 @@ class JobMaster:
         if self._before is None and self.options.savepoint is not None:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
             self.plan = restoration.plan
-        self._lock = self.store.lock(self.job_id, self._fence)
+        self._lock = self.store.lock(self.job_id, 0 if self.options.assigned is None else self.options.assigned.fence)
         try:
             self._take_over(restoration)
             self._ship()
@@ -195,10 +193,9 @@ class JobMaster:
         """Open the store, with what is restored in it."""
         folder = checkpoint_directory(self.plan.options)
         if folder and self._before is None:
-            self.store.place_state(self.job_id, without_scheme(folder))
+            self.store.place_state(self.job_id, folder)
         log = SnapshotLog.create(self.store.state(self.job_id))
-        if self._fence:
-            log.lead(self._fence)
+        self._lead(log)
         if restoration is not None:
             restoration.into(log)
             self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
@@ -219,6 +216,12 @@ class JobMaster:
         if self._before is not None:
             self._sweep()
 
+    def _lead(self, log: SnapshotLog) -> None:
+        """Have the log refuse what drivers before this one may yet commit, where the lease does not see to that."""
+        token = self._lock.token or (log.leader + 1 if log.leader else 0)
+        if token:
+            log.lead(token)
+
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         watch = Watch(self._look, f"watch-{self.job_id[:8]}")
@@ -238,6 +241,8 @@ class JobMaster:
             pass
         except Superseded as error:
             self._give_way(error)
+            if self.options.assigned is None:
+                raise
         except Exception as error:
             if not self.abandoned:
                 self._fail(error)
@@ -248,8 +253,10 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
-                shutil.rmtree(self.store.directory(self.job_id) / "shipped", ignore_errors=True)
-            self._lock.close()
+                with suppress(OSError):
+                    (self.store.directory(self.job_id) / "shipped").remove()
+            with suppress(OSError):  # it ends by itself
+                self._lock.close()
         return self.status
 
     def _fail(self, error: Exception) -> None:
@@ -302,8 +309,8 @@ class JobMaster:
         """Do what is to be done next, an epoch at most; True when the job is over."""
         if self.abandoned:
             raise _Abandoned
-        if self._fence and not self.store.holds(self.job_id, self._lock):
-            raise Superseded(f"Job {self.job_id} was taken over by another process.")
+        if self._lock.lost:
+            self._lock.prove()
         if self._cancelled is not None:
             with suppress(StoreError):  # it is published when the job goes on
                 self._publish()
@@ -436,6 +443,7 @@ class JobMaster:
         )
         records = sum(report.records for report in reports if report.source is not None)
         self._prove(reports)
+        self._lock.prove()
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self._losses = 0
@@ -455,7 +463,7 @@ class JobMaster:
 
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
-        if self._fence and not self.store.holds(self.job_id, self._lock):
+        if self._lock.lost:
             return  # what is asked for is asked of who has the job now
         for answer, request in self.store.requests(self.job_id):
             if request["action"] == "cancel":
@@ -546,7 +554,12 @@ class JobMaster:
         self.coordinator.compact(self._retained)
 
     def _recover(self, failure: TaskFailure) -> None:
-        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up."""
+        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
+
+        Raises Superseded where it failed because somebody else drives the job by now.
+        """
+        with suppress(StoreUnsure):
+            self._lock.prove()
         while self._cancelled is None:
             self._wait_to_restart(failure)
             try:
@@ -592,10 +605,10 @@ class JobMaster:
         return self._strategy.next_delay()
 
     def _take_up(self) -> None:
-        """Take up where the last commit is."""
+        """Take up where the last commit is, unless somebody else has. Raises Superseded."""
+        self._lock.prove()
         log = SnapshotLog.open(self.coordinator.log.path)
-        if self._fence:
-            log.lead(self._fence)
+        self._lead(log)
         coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         coordinator.restore(exact=True)
         for id, source in self.coordinator.sources.items():
@@ -615,7 +628,7 @@ class JobMaster:
         self._write()
 
     def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
-        if self._fence:
+        if self.options.assigned is not None:
             self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
             self.status = next_job_status(self.status, JobStatus.FAILING)
@@ -656,11 +669,11 @@ class JobMaster:
             records=self.records,
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
-            fence=self._fence,
+            fence=self._lock.token,
         )
-        if self._fence and not self.store.holds(self.job_id, self._lock):
-            return
         self._written = time.monotonic()
+        if self._lock.lost:
+            return  # whoever drives the job now writes down how it is
         try:
             self.store.write(replace(entry, **changes))
         except OSError as error:

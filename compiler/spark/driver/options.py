@@ -16,10 +16,10 @@ Listener = Callable[[dict[str, Any]], None]
 PlanOf = Callable[[Compilation], dict[str, Any]]
 """Gives the plan of a compiled job as JSON, for the snapshots that it writes."""
 
-Check = Callable[[str, dict[str, Any], dict[str, Any], bool], None]
+Check = Callable[[str, dict[str, Any] | None, dict[str, Any], bool], None]
 """Is called before a restore with a snapshot's path, its plan, the new plan and whether state may be left behind.
 
-It raises an error with its report where the restore is not to be.
+A savepoint of Flink's has no plan. It raises an error with its report where the restore is not to be.
 """
 
 

@@ -38,9 +38,12 @@ class Pace:
         self.full = self.full or records >= self.given
 
     def done(self, seconds: float, target: float) -> None:
-        """Larger epochs while they take much less than ``target`` seconds, smaller ones when they take much more."""
-        if self.full and seconds < target / 2:
-            self.limit = min(self.limit * 4, _LARGEST)
+        """Larger epochs while they take less than ``target`` seconds, smaller ones when they take much more.
+
+        It must grow back by the way it shrank: where each epoch costs the same, small ones are no quicker than large ones.
+        """
+        if self.full and seconds < target:
+            self.limit = min(self.limit * (4 if seconds < target / 2 else 2), _LARGEST)
         elif seconds > target * 2:
             self.limit = max(self.limit // 2, _SMALLEST)
         if self.ceiling is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,14 +16,19 @@ from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STA
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored
+from compat.compiler.spark.driver.store import state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
-from compat.state.delta.files import local_path
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
+from compat.state.flink.errors import NotASavepoint, SavepointError
+from compat.state.flink.remote import is_remote, read_savepoint
+from compat.state.stores.places import Place, place_of
+
+_METADATA_OF_FLINK = "_metadata"
 
 
 class RestoreRefused(Exception):
@@ -83,8 +88,10 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
             parallelism=fact["parallelism"],
             max_parallelism=fact["max_parallelism"],
             states=tuple(fact["states"]),
-            stateful=id in stateful or bool(fact["states"]),
-            keyed=id in keyed or any(state.get("scope", "keyed") == "keyed" for state in fact["states"]),
+            stateful=id in stateful or bool(fact["states"]) or fact.get("stateful", False),
+            keyed=id in keyed
+            or fact.get("keyed", False)
+            or any(state.get("scope", "keyed") == "keyed" for state in fact["states"]),
             replayed=fact.get("replayed", False),
         )
         for id, fact in ((id, json.loads(value)) for id, (_, value) in described.items())
@@ -103,7 +110,7 @@ def map_operators(
     if not allow_non_restored:
         problems += [_lost_text(saved[recorded.id]) for recorded in assignment.lost]
     if problems:
-        raise RestoreRefused("The snapshot cannot be restored:\n" + "\n".join(f"- {problem}" for problem in problems))
+        raise _refused("The snapshot cannot be restored", problems)
     mapping = {claim.recorded.id: claim.claimant.id for claim in assignment.handed}
     adopted = assignment.max_parallelism.adopted
     taken_over = {task.vertex: adopted[task.vertex] for task in plan.tasks if task.vertex in adopted}
@@ -161,8 +168,8 @@ def _lost_text(operator: SavedOperator) -> str:
 class Snapshot:
     """A snapshot in a directory: a savepoint, or a checkpoint of a job in a store."""
 
-    directory: Path
-    table: Path
+    directory: Place
+    table: Place
     epoch: int | None
 
     @property
@@ -177,8 +184,13 @@ class Snapshot:
 
     def plan(self) -> dict[str, Any] | None:
         """The plan of the program that wrote it, where it was kept."""
-        file = self.directory / PLAN
-        return json.loads(file.read_text()) if file.exists() else None
+        try:
+            found: dict[str, Any] = json.loads((self.directory / PLAN).read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"{self.directory / PLAN} cannot be read: {error}.") from error
+        return found
 
 
 def find_snapshot(path: str) -> Snapshot:
@@ -188,21 +200,29 @@ def find_snapshot(path: str) -> Snapshot:
     """
     text, at, epoch = path.rpartition("@")
     text, number = (text, int(epoch)) if at and epoch.isdigit() else (path, None)
-    directory = local_path(text, "The snapshot")
+    directory = place_of(text, "The snapshot")
+    try:
+        return _found(text, directory, number)
+    except OSError as error:
+        raise StoreError(f"The snapshot {text} cannot be read: {error}.") from error
+
+
+def _found(text: str, directory: Place, number: int | None) -> Snapshot:
     if directory.name == METADATA:
         directory = directory.parent
-    if (directory / "state" / "_delta_log").exists():
-        return Snapshot(directory, directory / "state", number)
+    state = state_of(directory)
+    if (state / "_delta_log").exists():
+        return Snapshot(directory, state, number)
     if (directory / "_delta_log").exists():
         of_job = directory.name == "state" and any((directory.parent / name).exists() for name in ("job.json", PLAN))
         found = Snapshot(directory.parent if of_job else directory, directory, number)
         if not of_job and not found.is_savepoint:
             raise StoreError(f"{text} was not finished: {METADATA} is missing. Take the savepoint again.")
         return found
-    if (directory / "_metadata").exists() or directory.name == "_metadata":
+    if is_of_flink(text):
         raise StoreError(
-            f"{text} is a savepoint of Flink. compat check decides whether a program can restore it; jobs on Spark restore "
-            "the savepoints that compat savepoint and compat stop write."
+            f"{text} is a savepoint of Flink. compat check decides whether a program can restore it, compat run -s restores "
+            "it, and compat savepoint convert makes one of jobs on Spark of it."
         )
     reason = "There is no such directory" if not directory.exists() else "It holds no savepoint and no checkpoint"
     raise StoreError(f"{text}: {reason}. compat list -a shows the jobs of a store.")
@@ -223,6 +243,8 @@ class Restoration:
     mapping: dict[str, str]
     plan: PhysicalPlan
     migrations: Migrations
+    folder: tempfile.TemporaryDirectory[str] | None = None
+    """Where the snapshot is as long as this object is, if it was made for it."""
 
     def into(self, target: SnapshotLog) -> None:
         """Take the state over into the empty table of a new job."""
@@ -236,6 +258,8 @@ class Restoration:
 def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:
     """Decide on a restore; nothing is written. Raises RestoreRefused with the whole report, or StoreError."""
     assert options.savepoint is not None
+    if is_of_flink(options.savepoint):
+        return _prepare_from_flink(options.savepoint, plan, new_plan or {}, options)
     snapshot = find_snapshot(options.savepoint)
     old_plan = snapshot.plan()
     if options.check is not None and old_plan is not None and new_plan is not None:
@@ -248,6 +272,65 @@ def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options
     return Restoration(snapshot, log, mapping, adopted, _migrations(saved, mapping, new_plan))
 
 
+def is_of_flink(path: str) -> bool:
+    """Whether a path names a savepoint or checkpoint that Flink wrote."""
+    if os.path.basename(path.rstrip("/")) == _METADATA_OF_FLINK:
+        return True
+    try:
+        return (place_of(path, "The snapshot") / _METADATA_OF_FLINK).exists()
+    except (StoreError, OSError):
+        return is_remote(path) and _can_be_read(path)
+
+
+def _can_be_read(path: str) -> bool:
+    """Whether a savepoint of Flink is where no job of ours could be."""
+    try:
+        read_savepoint(path)
+    except NotASavepoint:
+        return False
+    except SavepointError:
+        return True
+    return True
+
+
+def _prepare_from_flink(path: str, plan: PhysicalPlan, new_plan: dict[str, Any], options: RunOptions) -> Restoration:
+    """The same for a savepoint that Flink wrote, which is made a snapshot of ours first."""
+    from compat.compiler.spark.flink.translation import NotTranslated, translate
+
+    if options.claim:
+        raise StoreError(f"{path} is Flink's: jobs on Spark do not remove it. Leave --claim out.")
+    if options.check is not None:
+        options.check(path, None, new_plan, options.allow_non_restored)
+    try:
+        savepoint = read_savepoint(path)
+    except SavepointError as error:
+        raise StoreError(str(error)) from error
+    recorded = (
+        Recorded(
+            id=operator.id,
+            has_state=operator.has_state,
+            keyed=any(subtask.managed_keyed is not None for subtask in operator.subtasks),
+            max_parallelism=operator.max_parallelism,
+        )
+        for operator in savepoint.operators
+    )
+    specs = {spec.id: spec for _, spec in plan.operators()}
+    partners = {claim.recorded.id: specs[claim.claimant.id] for claim in assign(recorded, _claimants(plan)).handed}
+    folder = tempfile.TemporaryDirectory(prefix="compat-flink-")
+    try:
+        log = translate(savepoint, partners, new_plan, place_of(folder.name, "The snapshot") / "state")
+    except NotTranslated as error:
+        raise _refused(f"{path} cannot be taken over", error.problems) from None
+    mapping, adopted = map_operators(saved_operators(log), plan, options.allow_non_restored)
+    directory = place_of(folder.name, "The snapshot")
+    snapshot = Snapshot(directory, directory / "state", None)
+    return Restoration(snapshot, log, mapping, adopted, {}, folder)
+
+
+def _refused(what: str, problems: Iterable[str]) -> RestoreRefused:
+    return RestoreRefused(f"{what}:\n" + "\n".join(f"- {problem}" for problem in problems))
+
+
 def _migrations(
     saved: Mapping[str, SavedOperator], mapping: Mapping[str, str], new_plan: dict[str, Any] | None
 ) -> Migrations:
@@ -255,12 +338,14 @@ def _migrations(
     try:
         return find_migrations({id: saved[id].states for id in mapping}, mapping, new_plan or {})
     except Unreadable as error:
-        lines = "\n".join(f"- {problem}" for problem in error.problems)
-        raise RestoreRefused(f"The snapshot cannot be restored:\n{lines}") from None
+        raise _refused("The snapshot cannot be restored", error.problems) from None
 
 
 def give_up(snapshot: Snapshot) -> None:
     """Remove a snapshot that a job claimed and needs no longer."""
-    if snapshot.table.is_symlink():
-        shutil.rmtree(snapshot.table.resolve().parent, ignore_errors=True)
-    shutil.rmtree(snapshot.directory, ignore_errors=True)
+    table, directory = snapshot.table, snapshot.directory
+    if table.local and os.path.islink(table):
+        place_of(os.path.realpath(table)).parent.remove()
+    elif table.system != directory.system:
+        table.parent.remove()
+    directory.remove()

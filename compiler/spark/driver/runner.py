@@ -20,18 +20,21 @@ from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import (
     EpochLost,
     EpochSpec,
+    Orders,
+    Outcome,
     PackedPlan,
+    Parcel,
     Ran,
     Subtasks,
     TaskFailure,
-    opened,
+    reports_of,
     run_partition,
     sealed,
 )
 from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
 from compat.compiler.spark.task.stream_task import TaskReport
 
-_plans: dict[str, Any] = {}
+_plans: dict[str, PackedPlan] = {}
 _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
@@ -47,11 +50,13 @@ class SparkRunner:
         served()
         self._spark = spark
         self._assigned = assigned
-        self._stages = plan.stages
         self._widest = plan.widest
         self._id = uuid.uuid4().hex if assigned is None else _plan_id(assigned.job_id, assigned.fence)
         self._group = self._id if assigned is None else assigned.job_id
         self._packed = HostLoad.of(plan, setup, apart=assigned is not None)
+        self._whole: PackedPlan = pickle.loads(self._packed.outline)
+        self._outline = self._whole
+        self._cores: int | None = None
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
@@ -67,46 +72,47 @@ class SparkRunner:
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         try:
-            parcels = self._job(sealed(spec)).collect()
+            parcels = self._job(spec).collect()
         except Exception as error:
             raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
-        runs = {run for parcel in parcels if isinstance(parcel, _Runs) for run in parcel.runs}
-        if len({(level, partition) for level, partition, _ in runs}) < len(runs):
-            raise EpochLost("Spark computed a part of the epoch twice, after it had lost the first result.")
-        return [opened(parcel) for parcel in parcels if not isinstance(parcel, _Runs)]
+        return reports_of(self._outline, parcels)
 
     def _job(self, spec: EpochSpec) -> Any:
-        """The RDD whose elements are an epoch's results, on Spark as it is now."""
+        """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
         context = self._spark.context
         if context is not self._known:
             if self._assigned is not None:
                 context.cancelJobGroup(self._group)
                 kill_hosts(_plan_id(self._assigned.job_id, self._assigned.fence - 1))
             self._plan = context.broadcast(self._packed)
-            first = self._stages[0].partitions
-            self._base = context.parallelize(list(range(first)), first)
+            self._cores = context.defaultParallelism if self._spark.local else None
+            self._outline = self._whole.for_cores(self._cores)
             self._places = None if self._spark.local else Places(context, _same)
             if self._places is not None:
-                self._base = self._base.persist()  # its tasks go where it is kept
+                first = self._outline.stages[0].partitions
+                self._base = context.parallelize(list(range(first)), first)
+                self._base = self._base.persist()  # the tasks of the first stage go where it is kept
             self._known = context
         context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
         if self._spark.pool is not None:
             context.setLocalProperty("spark.scheduler.pool", self._spark.pool)
-        stage = self._base.mapPartitionsWithIndex(self._level(spec, 0))
-        for level in range(1, len(self._stages)):
-            stage = stage.partitionBy(self._stages[level].partitions, _same)
+        orders = self._outline.orders(sealed(spec))
+        stage = context.parallelize([(number, _packed(own)) for number, own in enumerate(orders)], len(orders))
+        if self._places is not None:
+            stage = self._base.zip(stage).values()
+        common, stages = spec.common, self._outline.stages
+        stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, self._cores, common, 0))
+        for level in range(1, len(stages)):
+            stage = stage.partitionBy(stages[level].partitions, _same)
             if self._places is not None:
                 stage = self._places.kept(stage)
-            stage = stage.mapPartitionsWithIndex(self._level(spec, level))
+            stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, self._cores, common, level))
         return stage.values()
 
     def cancel(self) -> None:
         self._spark.interrupt()
         if self._known is not None and self._spark.alive:
             self._known.cancelJobGroup(self._group)
-
-    def _level(self, spec: EpochSpec, level: int) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
-        return _level(self._id, self._plan, spec, level)
 
     def close(self, folder: str | None) -> None:
         clear_away(self._id, folder)
@@ -122,14 +128,9 @@ class SparkRunner:
                 self._places.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Which runs of which tasks a result is made of, as (level, partition, number of the run).
-
-    A task that ran twice may have given something else the second time; no epoch is made of both.
-    """
-
-    runs: frozenset[tuple[int, int, str]]
+def _packed(orders: list[Orders]) -> list[Orders]:
+    """Orders as they travel from stage to stage: nobody need read them but their slot."""
+    return [each._replace(shares=pickle.dumps(each.shares, 5)) for each in orders]
 
 
 def _plan_id(job_id: str, fence: int) -> str:
@@ -145,42 +146,66 @@ def _same(partition: int) -> int:
     return partition
 
 
-def _level(
-    plan_id: str, broadcast: Any, spec: EpochSpec, level: int
-) -> Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]:
-    def run(partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        if plan_id not in _plans:
-            load: HostLoad = broadcast.value
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The code of a level's tasks. It travels by its name, so that a worker keeps the plan that it has loaded.
+
+    ``cores`` are those of the machine, where it is only one.
+    """
+
+    plan_id: str
+    load: Any
+    cores: int | None
+    spec: EpochSpec
+    level: int
+
+    def __call__(self, partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
+        load: HostLoad = self.load.value
+        plan = self._loaded(load)
+        here = Subtasks(plan)
+        host = Host(self.plan_id, plan.stages[self.level].groups[partition], load, self.spec.folder)
+
+        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+            where = host if load.all_hosted or vertex in plan.lasting else here
+            return where.run(spec, vertex, subtask, buffers)
+
+        incoming = _all(pairs) if self.level else _orders(pairs)
+        for target, parcel in run_partition(plan, self.spec, self.level, partition, incoming, run_subtask):
+            yield target, _sealed(parcel)
+
+    def _loaded(self, load: HostLoad) -> PackedPlan:
+        """The plan, which a worker keeps for the next task."""
+        if self.plan_id not in _plans:
             if not load.apart:
                 ready = pickle.loads(load.setup)
                 if ready is not None and not _plans:
                     ready()
             _plans.clear()
-            _plans[plan_id] = pickle.loads(load.outline if load.all_hosted else load.plan)
+            plan: PackedPlan = pickle.loads(load.outline if load.all_hosted else load.plan)
+            _plans[self.plan_id] = plan.for_cores(self.cores)
             collect_rarely()
-        runs = {(level, partition, uuid.uuid4().hex)}
+        return _plans[self.plan_id]
 
-        def incoming() -> Iterator[Any]:
-            for _, parcel in pairs:
-                if isinstance(parcel, _Runs):
-                    runs.update(parcel.runs)
-                elif parcel is not None:
-                    yield parcel
 
-        plan: PackedPlan = _plans[plan_id]
-        here = Subtasks(plan)
-        host = Host(plan_id, plan.stages[level].slots[partition], broadcast.value, spec.folder)
-        all_hosted = broadcast.value.all_hosted
+def _sealed(parcel: Parcel) -> Parcel:
+    """A parcel as it travels: nobody need read reports but the driver."""
+    if isinstance(parcel, Outcome) and not isinstance(parcel.reports, bytes):
+        from pyspark import cloudpickle
 
-        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-            where = host if all_hosted or vertex in plan.lasting else here
-            return where.run(spec, vertex, subtask, buffers)
+        dumps: Any = cloudpickle.dumps
+        return parcel._replace(reports=dumps(list(parcel.reports)))
+    return parcel
 
-        yield from run_partition(plan, spec, level, partition, incoming() if level else (), run_subtask)
-        known = _Runs(frozenset(runs))
-        yield from ((target, known) for target in range(plan.partitions_after(level)))
 
-    return run
+def _orders(pairs: Iterable[tuple[int, list[Orders]]]) -> Iterator[Parcel]:
+    for _, own in pairs:
+        yield from own
+
+
+def _all(pairs: Iterable[tuple[int, Parcel | None]]) -> Iterator[Parcel]:
+    """What came for a task; None is what keeps its place."""
+    return (parcel for _, parcel in pairs if parcel is not None)
 
 
 def _reason(error: Exception) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
-from compat.state.delta.files import local_path
+from compat.state.delta.errors import unwritable
 from compat.state.delta.savepoint import write_savepoint
+from compat.state.stores.places import Place, place_of
 
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 """Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
@@ -42,10 +43,10 @@ def take_savepoint(
     target = store.savepoint_path(coordinator.job_id)
     default = savepoint_directory(coordinator.plan.options)
     if default:
-        target = local_path(default, "The directory for savepoints").absolute() / target.name
+        target = place_of(default, "The directory for savepoints").absolute() / target.name
     if path is not None:
-        given = local_path(path, "The savepoint")
-        target = given / target.name if given.is_dir() else given
+        given = place_of(path, "The savepoint")
+        target = given / target.name if _is_folder(given) else given
     description = {
         "job_id": coordinator.job_id,
         "job_name": coordinator.plan.job_name,
@@ -53,6 +54,13 @@ def take_savepoint(
         "time": time.time(),
     }
     return write_savepoint(coordinator.log, target, description, plan_json)
+
+
+def _is_folder(place: Place) -> bool:
+    try:
+        return place.exists() and place.size() is None
+    except OSError as error:
+        raise unwritable("The savepoint", place, error, "give another path") from error
 
 
 def with_adopted(plan_json: Mapping[str, Any], plan: PhysicalPlan) -> dict[str, Any]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import shutil
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver import lease
+from compat.compiler.spark.driver.lease import Lease
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.files import local_path, sync
+from compat.state.stores.places import Place, place_of
+from compat.state.stores.schemes import is_remote, without_scheme
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
@@ -64,74 +66,106 @@ class JobEntry:
         return found
 
 
+_POINTER = "state.at"
+"""The file that names the state table of a job where it lies on another storage than the job's directory."""
+_SLOW = 1.0
+"""Seconds between two looks into a mailbox on a storage where each is a request."""
+
+
+def logs_of(store: str) -> Path:
+    """The folder of this machine for logs, of a store that may be elsewhere."""
+    if not is_remote(store):
+        return Path(without_scheme(store), "logs")
+    from compat.compiler.spark.task.epochs import private_folder
+
+    return Path(private_folder("logs"))
+
+
+def state_of(directory: Place) -> Place:
+    """The state table of the job of a directory. Raises OSError."""
+    try:
+        return place_of((directory / _POINTER).read().decode())
+    except (FileNotFoundError, NotADirectoryError):
+        return directory / "state"
+
+
+def prove_conditional(place: Place, what: str) -> None:
+    """Raise a StoreError unless a storage takes a file only where there is none: on that the exactness of jobs rests."""
+    if place.local:
+        return
+    probe = place / f".probe-{uuid.uuid4().hex}"
+    try:
+        taken = [probe.create(b"1"), probe.create(b"2")]
+        probe.delete()
+    except OSError as error:
+        raise unwritable(what, place, error, "give another") from error
+    if taken != [True, False]:
+        raise StoreError(
+            f"{what} {place} does not do conditional puts (If-None-Match): two drivers could commit the same epoch. Give a "
+            "storage that does, such as S3 itself, or a folder that all machines of the job have mounted."
+        )
+
+
 class JobStore:
-    """A store: ``jobs/<id>/`` and ``savepoints/``. Raises StoreError for a root that is no local path."""
+    """A store: ``jobs/<id>/`` and ``savepoints/``. Raises StoreError for a root on no storage that we know."""
 
     def __init__(self, root: str | Path) -> None:
-        self.root = local_path(root, "The store").absolute()
+        self.root = place_of(root, "The store").absolute()
+        self._looked: dict[str, float] = {}
 
-    def directory(self, job_id: str) -> Path:
+    def prove(self) -> None:
+        """Raise a StoreError where the storage cannot do what jobs need of it."""
+        prove_conditional(self.root, "The store")
+
+    @property
+    def logs(self) -> Path:
+        """The folder of this machine for what Spark says."""
+        return logs_of(str(self.root))
+
+    def directory(self, job_id: str) -> Place:
         """The directory of a job."""
         return self.root / "jobs" / job_id
 
     def state(self, job_id: str) -> str:
         """The state table of a job."""
-        return str(self.directory(job_id) / "state")
+        try:
+            return str(state_of(self.directory(job_id)))
+        except OSError as error:
+            raise StoreError(f"The store {self.root} cannot be read: {error}.") from error
 
     def place_state(self, job_id: str, folder: str) -> None:
         """Have a new job's state lie in ``folder``, in one of the job's own, as Flink lays checkpoints there.
 
         Raises StoreError.
         """
-        link, target = self.directory(job_id) / "state", Path(folder).absolute() / job_id / "state"
+        given = place_of(folder, "The directory for checkpoints").absolute()
+        prove_conditional(given, "The directory for checkpoints")
+        directory, target = self.directory(job_id), given / job_id / "state"
         try:
-            if not os.path.lexists(link):
-                target.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(target)
+            if directory.local and target.local:
+                if not os.path.lexists(directory / "state"):
+                    os.makedirs(target, exist_ok=True)
+                    os.symlink(target, directory / "state")
+            else:
+                (directory / _POINTER).create(str(target).encode())
         except OSError as error:
             instead = "give another directory for checkpoints (execution.checkpointing.dir)"
             raise unwritable("The directory for checkpoints", folder, error, instead) from error
 
-    def savepoint_path(self, job_id: str) -> Path:
+    def savepoint_path(self, job_id: str) -> Place:
         """A new path for a savepoint, in Flink's spelling."""
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
-    def lock(self, job_id: str, fence: int = 0) -> Any:
-        """Become the driver of a job: a file that is held until it is closed or this process ends, however that happens.
+    def lock(self, job_id: str, fence: int = 0) -> Lease:
+        """Become the driver of a job, until the lease is closed or this process ends, however that happens.
 
-        With a fencing token, the job is taken from the driver that has it, which may hang: what that one is about to commit
-        is refused by the job's log (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Raises StoreError where another driver
-        has it, or the store cannot be written.
+        With a fencing token, the job is taken from the driver that has it, which may hang. Raises StoreError where another
+        driver has it, or the store cannot be written.
         """
-        directory = self.directory(job_id)
-        path = directory / (f"driver.{fence}" if fence else "driver")
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            file = open(path, "w")  # noqa: SIM115 - held on purpose
-        except OSError as error:
-            raise unwritable("The store", self.root, error, "give another with --store") from error
-        for _ in range(20):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                file.write(str(os.getpid()))
-                file.flush()
-                if fence:
-                    os.replace(path, directory / "driver")
-                return file
-            except OSError:
-                time.sleep(0.05)  # someone may be looking whether the job runs
-        file.close()
-        raise StoreError(f"Job {job_id} is run by another process. compat list shows it; stop it with compat stop.")
-
-    def holds(self, job_id: str, lock: Any) -> bool:
-        """True while nobody else became the driver of a job since :meth:`lock` gave this."""
-        try:
-            return os.path.samestat(os.stat(self.directory(job_id) / "driver"), os.fstat(lock.fileno()))
-        except (OSError, ValueError):
-            return False
+        return lease.take(self.directory(job_id), self.root, fence)
 
     def alive(self, entry: JobEntry) -> bool:
-        """True while a driver of the job runs on this host."""
+        """True while a driver of the job runs, on this host where the store is on its file system."""
         return entry.status in _NOT_ENDED and self._held(entry.job_id)
 
     def interrupted(self, entry: JobEntry) -> bool:
@@ -152,7 +186,7 @@ class JobStore:
 
         Raises StoreError where a driver has the job.
         """
-        with self.lock(job_id):
+        with closing(self.lock(job_id)):
             entry = self._read_now(job_id)
             if entry.status in _TO_GO_ON:
                 entry = replace(entry, status=JobStatus.CANCELED.value, ended=time.time())
@@ -161,33 +195,33 @@ class JobStore:
 
     def discard(self, job_id: str) -> None:
         """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError where a driver has it."""
-        with self.lock(job_id):
-            shutil.rmtree(self.directory(job_id), ignore_errors=True)
+        driving = self.lock(job_id)
+        directory = self.directory(job_id)
+        try:
+            state = state_of(directory)
+            if state.system != directory.system:
+                state.parent.remove()
+            directory.remove()
+        except OSError as error:
+            raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
+        finally:
+            driving.close(gone=True)
 
     def _read_now(self, job_id: str) -> JobEntry:
-        return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read_text()))
+        return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read()))
 
-    def _held(self, job_id: str) -> bool:
+    def _held(self, job_id: str, patient: bool = False) -> bool:
         """True while a process is the driver of a job, be it that the job has just ended."""
-        return self.driver(job_id) is not None
+        return lease.is_held(self.directory(job_id), patient)
 
     def driver(self, job_id: str) -> int | None:
-        """The process that is the driver of a job, be it that the job has just ended; None for none."""
-        try:
-            with open(self.directory(job_id) / "driver") as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    text = file.read()
-                    return int(text) if text.isdigit() else 0
-        except OSError:
-            return None
-        return None
+        """The process of this machine that is the driver of a job, be it that the job has just ended; None for none."""
+        return lease.driver(self.directory(job_id))
 
     def sign_of_life(self, job_id: str) -> float:
         """When the driver of a job last gave one, in seconds since 1970; 0 where there is none."""
         try:
-            return os.stat(self.directory(job_id) / "driver").st_mtime
+            return os.stat(os.path.join(self.directory(job_id), "driver")).st_mtime
         except OSError:
             return 0.0
 
@@ -205,7 +239,7 @@ class JobStore:
     def plan(self, job_id: str) -> dict[str, Any] | None:
         """The plan of a job that was kept, or None."""
         try:
-            found: dict[str, Any] = json.loads((self.directory(job_id) / "plan.json").read_text())
+            found: dict[str, Any] = json.loads((self.directory(job_id) / "plan.json").read())
         except (OSError, ValueError):
             return None
         return found
@@ -213,20 +247,15 @@ class JobStore:
     def write_plan(self, job_id: str, plan: dict[str, Any]) -> None:
         """Keep the plan of a job, for checks against its checkpoints; beside its state too, where that is elsewhere."""
         directory = self.directory(job_id)
-        for place in dict.fromkeys((directory, (directory / "state").resolve().parent)):
+        state = state_of(directory)
+        beside = place_of(os.path.realpath(state)).parent if state.local else state.parent
+        for place in dict.fromkeys((directory, beside)):
             self._put(place / "plan.json", plan)
 
     @staticmethod
-    def _put(path: Path, data: dict[str, Any]) -> None:
-        """Replace a file by one that is on the disk, whole, before it has the name."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}.new")
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write(json.dumps(data))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-        sync(path.parent)
+    def _put(place: Place, data: dict[str, Any]) -> None:
+        """Replace a file by one that is there to stay, whole, before it has the name."""
+        place.write(json.dumps(data).encode())
 
     def read(self, job_id: str) -> JobEntry | None:
         """How a job is; None if there is none of that id (or of that beginning of one, or several)."""
@@ -237,15 +266,26 @@ class JobStore:
         """All jobs whose entries can be read, the newest first."""
         return self._entries()[0]
 
-    def _entries(self) -> tuple[list[JobEntry], list[Path]]:
-        """The jobs, the newest first, and the directories whose entry is damaged."""
+    def _entries(self) -> tuple[list[JobEntry], list[Place]]:
+        """The jobs, the newest first, and the directories whose entry is damaged. Raises StoreError."""
         entries, damaged = [], []
-        for file in (self.root / "jobs").glob("*/job.json"):
+        for directory in self._directories():
             try:
-                entries.append(JobEntry.read(json.loads(file.read_text())))
+                entries.append(JobEntry.read(json.loads((directory / "job.json").read())))
+            except FileNotFoundError:
+                continue
             except (ValueError, TypeError, AttributeError, OSError):
-                damaged.append(file.parent)
+                damaged.append(directory)
         return sorted(entries, key=lambda entry: -entry.started), damaged
+
+    def _directories(self) -> list[Place]:
+        jobs = self.root / "jobs"
+        try:
+            return [jobs / entry.name for entry in jobs.list()]
+        except NotADirectoryError:
+            return []
+        except OSError as error:
+            raise StoreError(f"The store {self.root} cannot be read: {error}.") from error
 
     def unfinished(self, program: str, name: str, savepoint: str | None) -> JobEntry | None:
         """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it ended.
@@ -256,7 +296,9 @@ class JobStore:
         for entry in entries:
             if (entry.program, entry.name) == (program, name):
                 same = entry.savepoint == savepoint or savepoint is None
-                return entry if same and entry.status in _TO_GO_ON and not self.alive(entry) else None
+                if not same or entry.status not in _TO_GO_ON:
+                    return None
+                return None if entry.status in _NOT_ENDED and self._held(entry.job_id, patient=True) else entry
         if damaged and savepoint is None:
             raise StoreError(
                 f"{damaged[0] / 'job.json'} is damaged, so that it is not known which job it is of. If it is of this program, "
@@ -267,7 +309,6 @@ class JobStore:
     def request(self, job_id: str, action: str, timeout: float = 300.0, **arguments: Any) -> dict[str, Any]:
         """Ask the driver of a job for something and wait for its answer; ``error`` in it says why there is none."""
         box = self.directory(job_id) / "mailbox"
-        box.mkdir(parents=True, exist_ok=True)
         number = uuid.uuid4().hex
         answer = box / f"{number}.answer"
         self._put(box / f"{number}.request", {"action": action, **arguments})
@@ -275,22 +316,29 @@ class JobStore:
         while time.monotonic() < end:
             over = not self._held(job_id)
             if answer.exists():
-                found: dict[str, Any] = json.loads(answer.read_text())
-                answer.unlink()
+                found: dict[str, Any] = json.loads(answer.read())
+                answer.delete()
                 return found
             if over:
                 return {"error": f"Job {job_id} is not running any more."}
-            time.sleep(0.05)
+            time.sleep(0.05 if box.local else _SLOW / 2)
         return {"error": f"Job {job_id} gave no answer within {timeout:.0f} s."}
 
-    def requests(self, job_id: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    def requests(self, job_id: str) -> Iterator[tuple[Place, dict[str, Any]]]:
         """The requests to a job, each with the place where its answer goes."""
-        for file in sorted((self.directory(job_id) / "mailbox").glob("*.request")):
-            data = json.loads(file.read_text())
-            file.unlink()
-            yield file.with_suffix(".answer"), data
+        box = self.directory(job_id) / "mailbox"
+        if not box.local:
+            now = time.monotonic()
+            if now - self._looked.get(job_id, -_SLOW) < _SLOW:
+                return
+            self._looked[job_id] = now
+        for entry in box.list():
+            if entry.name.endswith(".request"):
+                data = json.loads((box / entry.name).read())
+                (box / entry.name).delete()
+                yield box / f"{entry.name.removesuffix('.request')}.answer", data
 
     @classmethod
-    def answer(cls, path: Path, data: dict[str, Any]) -> None:
+    def answer(cls, place: Place, data: dict[str, Any]) -> None:
         """Answer a request."""
-        cls._put(path, data)
+        cls._put(place, data)

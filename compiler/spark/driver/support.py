@@ -17,10 +17,11 @@ from compat.compiler.spark.driver.savepoints import (
 )
 from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
+from compat.compiler.spark.state.memory import budget_of
 from compat.compiler.streamgraph.model import Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
-from compat.state.delta.files import why_not_local
+from compat.state.stores.schemes import why_no_place
 
 _WITHOUT_FUNCTION = (
     ops.Window
@@ -52,13 +53,17 @@ def refuse_unsupported(plan: PhysicalPlan) -> None:
 
 
 def refuse_ignored(job: Job) -> None:
-    """Raises a ProgramError for options that would have the program told something else than it asks for."""
+    """Raises a ProgramError for options that would have the program told something else than it asks for.
+
+    A FlinkError for an amount of memory that is none.
+    """
     options = job.settings.options
+    budget_of(options, 1)
     for what, option, folder in (
         ("savepoints", SAVEPOINT_DIRECTORY, savepoint_directory(options)),
         ("checkpoints", CHECKPOINT_DIRECTORY, checkpoint_directory(options)),
     ):
-        problem = why_not_local(folder)
+        problem = why_no_place(folder)
         if problem is not None:
             raise ProgramError(f"The directory for {what}, {option}: {problem}.", location=job.location)
 

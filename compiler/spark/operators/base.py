@@ -13,11 +13,13 @@ from compat.compiler.spark.operators.metrics import MetricGroup, Metrics
 from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
+from compat.compiler.spark.state.panes import Panes
+from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
 from compat.compiler.spark.task.environment import DistributedCache
 from compat.compiler.spark.task.published import Published
 from compat.compiler.transformations.operators import Operator
-from compat.state.delta.replica import Reader
 from compat.state.serializers import dump
 
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
@@ -40,6 +42,8 @@ class Opened:
     """The objects that open functions were given and hold on to: they serve later epochs, as the functions do."""
 
     backend: KeyedBackend | None = None
+    timers: InternalTimers | None = None
+    panes: Panes | None = None
     runtime: TaskRuntimeContext | None = None
 
 
@@ -57,7 +61,7 @@ class OperatorContext:
     max_parallelism: int
     epoch: int
     attempt: int
-    replica: Reader
+    memory: Memory
     clock: Callable[[], int]
     options: Mapping[str, str]
     restored: Any = None

@@ -11,11 +11,11 @@ from compat.compiler.spark.operators.base import NO_RECORD, Emitter, OperatorCon
 from compat.compiler.spark.operators.keyed import KeyedContext, KeyedProcess
 from compat.compiler.spark.operators.stateless import FunctionOperator, PlainContext
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task.elements import Timestamps, Values
 from compat.compiler.transformations.operators import BroadcastProcess as BroadcastProcessKind
 from compat.compiler.transformations.operators import KeyedBroadcastProcess as KeyedBroadcastProcessKind
 from compat.state.delta.replica import (
-    Reader,
     entry_key,
     map_entry,
     split_map_entry,
@@ -30,7 +30,7 @@ from compat.state.serializers import codec_of, key_codec_of
 class BroadcastCells(BroadcastState[Any, Any]):
     """A broadcast state of a subtask: read whole when the task starts. Every subtask has it; the first one logs it."""
 
-    def __init__(self, operator_id: str, descriptor: MapStateDescriptor, replica: Reader) -> None:
+    def __init__(self, operator_id: str, descriptor: MapStateDescriptor, memory: Memory) -> None:
         self.descriptor = descriptor
         self._operator_id = operator_id
         self._keys = key_codec_of(descriptor.key_type)
@@ -38,7 +38,7 @@ class BroadcastCells(BroadcastState[Any, Any]):
         self._entry = entry_key(state_prefix(operator_id, Kind.BROADCAST, descriptor.name), b"", b"")
         self._map: dict[Any, Any] = {}
         self._dirty: set[Any] = set()
-        for key, data in replica.scan(self._entry):
+        for key, data in memory.items(self._entry):
             name, value = split_map_entry(self._entry, key, split_timestamp(data)[1])
             self._map[self._keys.decode(name)] = self._values.decode(value)
 
@@ -82,7 +82,7 @@ class BroadcastCells(BroadcastState[Any, Any]):
             name = self._keys.encode(key)
             value = self._values.encode(self._map[key]) if key in self._map else None
             entry, stored = map_entry(self._entry, name, value or b"")
-            changes.entries[entry] = None if value is None else with_timestamp(None, stored)
+            changes.put(self._entry, entry, None if value is None else with_timestamp(None, stored))
             if logged:
                 changes.rows.append(
                     Row(self._operator_id, Kind.BROADCAST, NO_KEY_GROUP, self.descriptor.name, b"", b"", name, value)
@@ -115,7 +115,7 @@ class _States:
 
     def __init__(self, context: OperatorContext, descriptors: Iterable[MapStateDescriptor]) -> None:
         self.by_name = {
-            descriptor.name: BroadcastCells(context.spec.id, descriptor, context.replica) for descriptor in descriptors
+            descriptor.name: BroadcastCells(context.spec.id, descriptor, context.memory) for descriptor in descriptors
         }
         self._logged = context.subtask == 0
 

@@ -207,7 +207,8 @@ def build(
         tail = context.spec.task is Task.ITERATION_TAIL
         return [sinks.IterationTail(context, output) if tail else sinks.PassThrough(context, output)]
     parts = [operator, *operator.chained]
-    convert = None if isinstance(parts[-1], ops.KeyByMap) else converter(context.spec.output_type)
+    passed_on = isinstance(parts[-1], ops.KeyByMap | ops.TimestampsAndWatermarks | ops.RemoveTimestamp)
+    convert = None if passed_on else converter(context.spec.output_type)  # what is passed on has the form of its type
     made: list[StreamOperator] = []
     following = output
     for place, part in reversed(list(enumerate(parts))):

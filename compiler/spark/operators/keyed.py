@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 from operator import add, itemgetter
+from types import NoneType
 from typing import Any, Generic, TypeVar, assert_never
 
 from compat.compiler.datastream.time_domain import TimeDomain
@@ -29,6 +30,8 @@ from compat.state.serializers import key_codec_of
 from compat.state.types import TupleTypeInfo
 
 _KEY = itemgetter(0)
+_PLAIN_KEYS = frozenset({str, int, bytes, bool, float, NoneType})
+"""Keys that can be hashed."""
 
 
 def distinct_keys(values: Values) -> set[Any] | None:
@@ -48,10 +51,11 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
     def __init__(self, context: OperatorContext, output: Output, operator: Keyed) -> None:
         super().__init__(context, output, operator)
         self.backend = context.opened.backend or self._new_backend(context)
-        self.backend.begin(context.replica, context.clock)
+        self.backend.begin(context.memory, context.clock)
         context.opened.backend = self.backend
-        self.timers = InternalTimers(self.backend, context.clock)
-        self.timers.watermark = context.watermark
+        self.timers = context.opened.timers or InternalTimers(self.backend, context.clock)
+        self.timers.begin(context.clock, context.watermark)
+        context.opened.timers = self.timers
         self.emitter = Emitter(output)
 
     @staticmethod
@@ -319,6 +323,44 @@ class KeyedProcess(KeyedOperator[ProcessKind]):
     def __init__(self, context: OperatorContext, output: Output, operator: ProcessKind) -> None:
         super().__init__(context, output, operator)
         self.ctx = KeyedContext(self)
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        call = self._call_of(input)
+        if call is None or self.output.tagged or not _PLAIN_KEYS.issuperset(map(type, map(_KEY, values))):
+            super().process(input, values, timestamps)
+            return
+        backend, context, timers, batch = self.backend, self.ctx, self.timers.processing, self.context.batch
+        made: Values = []
+        times: list[int | None] | None = None if timestamps is None else []
+        value: Any = NO_RECORD
+        backend.namespace = VOID
+        try:
+            for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+                if timers.soonest != MAX_WATERMARK and not batch:
+                    self.output.records(made, times)
+                    made, times = [], None if timestamps is None else []
+                    self.advance_processing_time(self.context.clock())
+                    backend.namespace = VOID
+                backend.key = backend.slot = key
+                context.time = time
+                results = call(value, context)
+                if results is not None:
+                    made += results
+                    if times is not None:
+                        times += [time] * (len(made) - len(times))
+        except Exception as error:
+            self.fail(value, error)
+        self.output.records(made, times)
+
+    def _call_of(self, input: int) -> Callable[[Any, Any], Any] | None:
+        """The function that makes results of a record and the context, for operators that have just that."""
+        match self.operator:
+            case ops.KeyedCoProcess():
+                return (self.function.process_element1, self.function.process_element2)[input]  # type: ignore[no-any-return]
+            case ops.KeyedProcess() | ops.KeyedBroadcastProcess():
+                return self.function.process_element  # type: ignore[no-any-return]
+            case _:
+                return None
 
     def handler(self, input: int) -> Handler:
         function, emitter = self.function, self.emitter

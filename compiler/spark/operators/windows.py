@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from io import BytesIO
+from itertools import repeat
 from typing import Any
 
 from compat.compiler.datastream.time_domain import TimeDomain
@@ -27,6 +28,9 @@ from compat.compiler.spark.operators.base import (
 )
 from compat.compiler.spark.operators.keyed import KeyedOperator, distinct_keys
 from compat.compiler.spark.operators.metrics import MetricGroup
+from compat.compiler.spark.state.backend import Unhashable
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.panes import Pane, Panes
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Window
 from compat.state.descriptors import (
@@ -68,6 +72,26 @@ class WindowOperator(KeyedOperator[Window]):
         if self._evictor is None and type(self._trigger) is EventTimeTrigger:
             self._windows_at = _windows_at(self._assigner)
         self.window: Any = None
+        self._panes = self._open_panes(descriptor)
+
+    def _open_panes(self, descriptor: StateDescriptor) -> Panes | None:
+        """The windows in memory, where each fires once, when the watermark passes its end, and holds one value by key."""
+        folded = isinstance(descriptor, ReducingStateDescriptor | AggregatingStateDescriptor)
+        plain = self._windows_at is not None and self._lateness == 0 and not self.context.batch
+        if not (folded and plain and descriptor.ttl_config is None):
+            return None
+        found = self.context.opened.panes
+        if found is None or found.memory is not self.context.memory:
+
+            def decode(namespace: bytes) -> tuple[int, int]:
+                window = self._serializer.deserialize(BytesIO(namespace))
+                return window.start, window.end
+
+            found = Panes(
+                self.backend, descriptor, lambda start, end: self.encode_window(TimeWindow(start, end)), decode
+            )
+            self.context.opened.panes = found
+        return None if found.spilled else found
 
     def encode_window(self, window: Any) -> bytes:
         """A window as a namespace."""
@@ -83,6 +107,12 @@ class WindowOperator(KeyedOperator[Window]):
         return found
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        if self._panes is not None:
+            try:
+                self._fold(self._panes, values, timestamps)
+            finally:
+                self.emitter.flush()
+            return
         if self._windows_at is None or not self._in_time(values, timestamps):
             super().process(input, values, timestamps)
             return
@@ -100,6 +130,92 @@ class WindowOperator(KeyedOperator[Window]):
                 self._register_cleanup(self.window)
         except Exception as error:
             self.fail(many, error)
+
+    def _fold(self, panes: Panes, values: Values, timestamps: Timestamps) -> None:
+        """Put records into their windows; those that have ended are gone."""
+        assert self._windows_at is not None
+        windows_at, watermark, fold = self._windows_at, self.timers.watermark, self._folder()
+        hashable = distinct_keys(values) is not None
+        known: dict[int, Pane] = {}
+        value: Any = NO_RECORD
+        try:
+            for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+                if time is None or time == MIN_TIMESTAMP:
+                    self._assigner.assign_windows(value, MIN_TIMESTAMP, self._assigning)  # it says what is wrong
+                if not hashable:
+                    self.backend.set_key(key)
+                    key = self.backend.slot
+                late = True
+                for start, end in windows_at(time):
+                    if end - 1 > watermark:
+                        late = False
+                        pane = known.get(start)
+                        if pane is None:
+                            pane = known[start] = panes.pane(start, end)
+                        fresh = pane.fresh
+                        present = fresh.get(key, pane)
+                        if present is pane:
+                            present = pane.take(key) if pane.logged else None
+                        fresh[key] = fold(present, value)
+                if late:
+                    self._too_late(value, time, time)  # type: ignore[arg-type]
+        except Exception as error:
+            self.fail(value, error)
+
+    def _folder(self) -> Callable[[Any, Any], Any]:
+        """What a window has of a key, None for nothing, and a value as one."""
+        descriptor = self.operator.state_descriptor
+        if isinstance(descriptor, ReducingStateDescriptor):
+            reduce = descriptor.get_reduce_function().reduce
+            return lambda present, value: value if present is None else reduce(present, value)
+        assert isinstance(descriptor, AggregatingStateDescriptor)
+        function = descriptor.get_agg_function()
+        add, create = function.add, function.create_accumulator
+
+        def fold(present: Any, value: Any) -> Any:
+            return None if value is None else add(value, create() if present is None else present)
+
+        return fold
+
+    def process_watermark(self, timestamp: int) -> None:
+        if self._panes is None:
+            super().process_watermark(timestamp)
+            return
+        self.watermark_now = self.timers.watermark = timestamp
+        try:
+            for pane in self._panes.due(timestamp):
+                self._fire_pane(pane)
+        except Exception as error:
+            self.fail(NO_RECORD, error)
+        self.output.watermark(timestamp)
+
+    def _fire_pane(self, pane: Pane) -> None:
+        descriptor, time = self.operator.state_descriptor, pane.end - 1
+        result: Callable[[Any], Any] | None = None
+        if isinstance(descriptor, AggregatingStateDescriptor):
+            result = descriptor.get_agg_function().get_result
+        if self.function is None:
+            made = [value if result is None else result(value) for _, value in pane.contents()]
+            self.emitter.take(made, time)
+        else:
+            window, call, clear = TimeWindow(pane.start, pane.end), self._call, self._clearing()
+            for slot, value in pane.contents():
+                self.backend.set_key(slot.key if type(slot) is Unhashable else slot)
+                self.select(window)
+                self.emitter.take(call(window, [value if result is None else result(value)]), time)
+                clear()
+        self.emitter.flush()
+
+    def _clearing(self) -> Callable[[], None]:
+        """What the program does when a window is gone."""
+        if hasattr(self.function, "clear") and hasattr(self.function, "process"):
+            return lambda: self.function.clear(_ProcessContext(self))
+        return lambda: None
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        if self._panes is not None:
+            self._panes.snapshot(changes)
+        return super().snapshot_state(changes)
 
     def _in_time(self, values: Values, timestamps: Timestamps) -> bool:
         """True when nothing fires before the next watermark: no window of these records has ended."""
@@ -249,8 +365,7 @@ class WindowOperator(KeyedOperator[Window]):
         self._contents.clear()
         self.select(window)
         self._trigger.clear(window, self._triggering)
-        if self.function is not None and hasattr(self.function, "clear") and hasattr(self.function, "process"):
-            self.function.clear(_ProcessContext(self))
+        self._clearing()()
         if self.merging:
             self.backend.set_namespace(b"")
             self._windows().pop(window, None)

@@ -1,12 +1,14 @@
 """The keyed state of one operator in one subtask. Flink: ``AbstractKeyedStateBackend``, ``KeyedStateStore``.
 
-Values that an epoch touches live decoded in a dict and are written once, when the epoch ends.
+Values live decoded in dicts, and are written to the log when an epoch ends that changed them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import pyarrow as pa
 
 from compat.compiler.datastream.functions import KeyedStateStore
 from compat.compiler.spark.state.cells import (
@@ -18,8 +20,10 @@ from compat.compiler.spark.state.cells import (
     ValueCells,
 )
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.columns import column_encoder
+from compat.compiler.spark.state.memory import Memory
 from compat.state.compatibility import Answer, resolve_state
-from compat.state.delta.replica import Reader
+from compat.state.delta.rows import BYTES
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -58,10 +62,10 @@ class KeyedBackend(KeyedStateStore):
     """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells.
 
     ``simple`` as long as every slot was a key itself: hashable, and in no namespace. An epoch begins with :meth:`begin` and
-    ends with :meth:`snapshot`; in between, ``replica`` is what the epochs before left.
+    ends with :meth:`snapshot`; in between, ``memory`` is what the epochs before left.
     """
 
-    replica: Reader
+    memory: Memory
     clock: Callable[[], int]
 
     def __init__(
@@ -74,6 +78,7 @@ class KeyedBackend(KeyedStateStore):
         self.operator_id = operator_id
         self.key_codec = key_codec
         self.key_type = key_type
+        self._key_columns = column_encoder(key_type)
         self.max_parallelism = max_parallelism
         self.key: Any = None
         self.namespace = VOID
@@ -83,9 +88,13 @@ class KeyedBackend(KeyedStateStore):
         self.simple = True
         self._encoded: dict[Any, tuple[bytes, bytes]] = {}
 
-    def begin(self, replica: Reader, clock: Callable[[], int]) -> None:
-        """An epoch begins."""
-        self.replica, self.clock = replica, clock
+    def begin(self, memory: Memory, clock: Callable[[], int]) -> None:
+        """An epoch begins; in another memory than the last one, what cells have of that is worth nothing."""
+        if getattr(self, "memory", memory) is not memory:
+            self.memory = memory
+            for cells in self._cells.values():
+                cells.forget()
+        self.memory, self.clock = memory, clock
         self.simple = True
         self._encoded.clear()
 
@@ -124,10 +133,10 @@ class KeyedBackend(KeyedStateStore):
             found = self._encoded[key] = (data, self.key_codec.identity(data))
         return plain, found[0], found[1], namespace
 
-    def encoded_keys(self, keys: list[Any]) -> tuple[list[bytes], list[bytes]]:
-        """Many keys as bytes, and their identities."""
-        encoded = list(map(self.key_codec.encode, keys))
-        return encoded, encoded if self.key_codec.canonical else list(map(self.key_codec.identity, encoded))
+    def key_column(self, keys: list[Any]) -> pa.Array:
+        """Many keys as a column of bytes."""
+        column = self._key_columns(keys) if self._key_columns is not None and self.key_codec.canonical else None
+        return pa.array(list(map(self.key_codec.encode, keys)), BYTES) if column is None else column
 
     def key_group(self, key: Any) -> int:
         """The key group of a key."""

@@ -1,6 +1,9 @@
-"""One keyed state: the values that this epoch touched, and how they come from the replica and go into the log.
+"""One keyed state: the values in memory, and how they come from the replica and go into the log.
 
 A cell is found by the backend's slot. Where values expire, a cell holds (time of the last use, value).
+
+Values that nobody can change stay in memory as they are. What a program could change without saying so stays as the bytes that
+were logged, and is read anew in each epoch that asks for it.
 """
 
 from __future__ import annotations
@@ -9,21 +12,24 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from compat.compiler.datastream.state import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from compat.compiler.spark.state.changes import Column
+from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.expiry import Expiry
-from compat.compiler.spark.state.groups import key_groups_of
+from compat.compiler.spark.state.groups import key_group_array, key_groups_of
+from compat.compiler.spark.state.memory import PLACE, sampled
 from compat.state.delta.replica import (
     entry_key,
-    entry_keys,
     map_entry,
     split_map_entry,
     split_timestamp,
     state_prefix,
     with_timestamp,
 )
-from compat.state.delta.rows import Kind, Row
-from compat.state.serializers import codec_of, key_codec_of
+from compat.state.delta.rows import BYTES, Kind, Row
+from compat.state.serializers import codec_of, exactness_of, key_codec_of
 
 if TYPE_CHECKING:
     from compat.compiler.spark.state.backend import KeyedBackend
@@ -46,6 +52,7 @@ class Cells(State):
         self._expiry = Expiry.of(descriptor.ttl_config, backend.now)
         self._cache: dict[Any, Any] = {}
         self._dirty: set[Any] = set()
+        backend.memory.hold(self)
 
     def entry(self, slot: Any) -> bytes:
         """The key of a slot's entry in the replica, or what those of its entries begin with."""
@@ -53,13 +60,36 @@ class Cells(State):
         return entry_key(self._prefix, identity, namespace)
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed, and forget what it touched."""
+        """Add what the epoch changed."""
         slots = list(self._dirty)
         addresses = [self._backend.encoded(slot) for slot in slots]
         groups = key_groups_of([address[0] for address in addresses], self._backend.max_parallelism)
         for slot, group, (_, encoded, identity, namespace) in zip(slots, groups, addresses, strict=True):
             self._write(slot, (group, encoded, namespace, entry_key(self._prefix, identity, namespace)), changes)
         self._dirty.clear()
+
+    def forget(self) -> None:
+        """What is in memory is worth nothing; there is another memory."""
+        self._cache.clear()
+        self._dirty.clear()
+        self._backend.memory.hold(self)
+
+    def __len__(self) -> int:
+        return 0
+
+    def unsaved(self) -> Iterable[tuple[bytes, bytes | None]]:
+        """Nothing: the memory has it."""
+        return ()
+
+    def saved(self) -> None:
+        """Nothing to do."""
+
+    def size(self) -> int:
+        """The bytes of the cells."""
+        return sampled(self._cache)
+
+    def shrink(self) -> None:
+        """Let go of all cells: an epoch has ended, and memory has what the replica has not."""
         self._cache.clear()
 
     def _write(self, slot: Any, address: Address, changes: Changes) -> None:
@@ -73,12 +103,29 @@ class Cells(State):
 
 
 class _OneValue(Cells):
-    """A state of one value: the value itself, or what was folded so far."""
+    """A state of one value: the value itself, or what was folded so far.
+
+    In memory are ``_cache``, what was used lately, and ``_older``, what was used before that; values that a program could
+    change are in ``_frozen`` as bytes between epochs. ``_unsaved`` are the slots that the replica does not have as they are.
+    ``_fresh`` are those that had no value when the epoch began, and ``_lent`` those whose values may be changed in the cache.
+    """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
         codec = codec_of(descriptor.type_info)
         self._encode, self._decode = codec.encode, codec.decode
+        self._exact = exactness_of(descriptor.type_info)
+        self._columns = column_encoder(descriptor.type_info)
+        self._older: dict[Any, Any] = {}
+        self._frozen: dict[Any, bytes] = {}
+        self._unsaved: set[Any] = set()
+        self._fresh: set[Any] = set()
+        self._lent: set[Any] = set()
+        self._all_here = self._is_all_here()
+
+    def _is_all_here(self) -> bool:
+        """True if the replica has nothing that is not in memory."""
+        return next(iter(self._backend.memory.stored(self._prefix)), None) is None
 
     def read(self) -> Any:
         """The value of the present slot, or None."""
@@ -99,35 +146,75 @@ class _OneValue(Cells):
     def many(self, slots: set[Any]) -> dict[Any, Any]:
         """The cells of these slots and of others, to be changed in place; for states whose values do not expire."""
         cache = self._cache
-        missing = list(slots.difference(cache))
+        missing = slots.difference(cache)
         if missing:
-            _, identities = self._backend.encoded_keys(missing)
-            get, decode = self._backend.replica.get, self._decode
-            stored = map(get, entry_keys(self._prefix, identities))
-            for slot, data in zip(missing, stored, strict=True):
-                cache[slot] = None if data is None else decode(split_timestamp(data)[1])
+            if self._all_here and not self._frozen and not self._older:
+                cache.update(dict.fromkeys(missing))
+                self._fresh |= missing
+            else:
+                for slot in missing:
+                    cache[slot] = self._load(slot)
         self._dirty |= slots
         return cache
 
     def snapshot(self, changes: Changes) -> None:
-        if self._expiry is None and self._backend.simple and len(self._dirty) >= _MANY:
+        cache, dirty = self._cache, self._dirty
+        if self._fresh:
+            for slot in [slot for slot in self._fresh if cache[slot] is None]:
+                del cache[slot]  # there was nothing, and there is nothing
+                dirty.discard(slot)
+            self._fresh.clear()
+        self._unsaved |= dirty
+        self._lent -= dirty
+        if self._older:
+            for slot in dirty:
+                self._older.pop(slot, None)
+        if self._expiry is None and self._backend.simple and len(dirty) >= _MANY:
             self._snapshot_columns(changes)
         super().snapshot(changes)
+        for slot in self._lent:
+            cache.pop(slot, None)
+        self._lent.clear()
 
     def _snapshot_columns(self, changes: Changes) -> None:
-        backend, keys = self._backend, list(self._dirty)
-        encoded, identities = backend.encoded_keys(keys)
-        values = self._encoded(list(map(self._cache.__getitem__, keys)))
-        groups = key_groups_of(keys, backend.max_parallelism)
-        changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, encoded, values))
-        stored = [None if value is None else b"\0" + value for value in values]
-        changes.entries.update(zip(entry_keys(self._prefix, identities), stored, strict=True))
+        backend, cache = self._backend, self._cache
+        gone = [slot for slot in self._dirty if cache[slot] is None]
+        for slots in (list(self._dirty.difference(gone)), gone):
+            if slots:
+                column = pa.nulls(len(slots), BYTES) if slots is gone else self._column(slots)
+                groups = pa.array(key_group_array(slots, backend.max_parallelism))
+                keys = backend.key_column(slots)
+                changes.columns.append(
+                    Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, column)
+                )
+        for slot in gone:
+            self._frozen.pop(slot, None)
         self._dirty.clear()
 
-    def _encoded(self, values: list[Any]) -> list[bytes | None]:
+    def _column(self, slots: list[Any]) -> pa.Array:
+        """The values of slots as their bytes; those that may be changed are frozen."""
+        cells = list(map(self._cache.__getitem__, slots))
+        column = None if self._columns is None else self._columns(cells)
+        if column is not None:
+            if self._frozen:
+                for slot in slots:
+                    self._frozen.pop(slot, None)
+            return column
+        values, exact = self._encoded(cells), self._exact
+        for slot, cell, value in zip(slots, cells, values, strict=True):
+            if exact(cell):
+                self._frozen.pop(slot, None)
+            else:
+                self._freeze(slot, b"\0" + value)
+        return pa.array(values, BYTES)
+
+    def _freeze(self, slot: Any, data: bytes) -> None:
+        """Have a value in memory as its entry."""
+        self._frozen[slot] = data
+        self._lent.add(slot)
+
+    def _encoded(self, values: list[Any]) -> list[bytes]:
         try:
-            if None in values:
-                return [None if value is None else self._encode(value) for value in values]
             return list(map(self._encode, values))
         except TypeError as error:
             raise TypeError(f"State {self.descriptor.name!r}: {error}") from error
@@ -145,11 +232,20 @@ class _OneValue(Cells):
         return cell
 
     def _load(self, slot: Any) -> Any:
-        data = self._backend.replica.get(self.entry(slot))
+        """The cell of a slot that is not in the cache."""
+        cell = self._older.pop(slot, _MISSING) if self._older else _MISSING
+        if cell is not _MISSING:
+            return cell
+        data = self._frozen.get(slot) if self._frozen else None
+        if data is None and not self._all_here:
+            data = self._backend.memory.value(self.entry(slot))
         if data is None:
+            self._fresh.add(slot)
             return None
         timestamp, encoded = split_timestamp(data)
         value = self._decode(encoded)
+        if not self._exact(value):
+            self._lent.add(slot)
         if self._expiry is None:
             return value
         return (self._expiry.now() if timestamp is None else timestamp, value)
@@ -168,17 +264,55 @@ class _OneValue(Cells):
 
     def _write(self, slot: Any, address: Address, changes: Changes) -> None:
         cell = self._cache[slot]
+        self._frozen.pop(slot, None)
         if cell is None:
             changes.rows.append(self._row(address, b"", None, None))
-            changes.entries[address[3]] = None
             return
         timestamp, value = (None, cell) if self._expiry is None else cell
-        try:
-            encoded = self._encode(value)
-        except TypeError as error:
-            raise TypeError(f"State {self.descriptor.name!r}: {error}") from error
+        (encoded,) = self._encoded([value])
         changes.rows.append(self._row(address, b"", encoded, timestamp))
-        changes.entries[address[3]] = with_timestamp(timestamp, encoded)
+        if not self._exact(value):
+            self._freeze(slot, with_timestamp(timestamp, encoded))
+
+    def forget(self) -> None:
+        super().forget()
+        for part in (self._older, self._frozen, self._unsaved, self._fresh, self._lent):
+            part.clear()
+        self._all_here = self._is_all_here()
+
+    def __len__(self) -> int:
+        return len(self._unsaved)
+
+    def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
+        """The entries that the replica does not have."""
+        encode, expiry = self._encode, self._expiry
+        for slot in self._unsaved:
+            data = self._frozen.get(slot)
+            if data is None:
+                cell = self._cache.get(slot, _MISSING)
+                cell = self._older[slot] if cell is _MISSING else cell
+                if cell is not None:
+                    data = b"\0" + encode(cell) if expiry is None else with_timestamp(cell[0], encode(cell[1]))
+            yield self.entry(slot), data
+
+    def saved(self) -> None:
+        for slot in self._unsaved:
+            if self._cache.get(slot, _MISSING) is None:
+                del self._cache[slot]
+            if self._older.get(slot, _MISSING) is None:
+                del self._older[slot]
+        self._unsaved.clear()
+
+    def size(self) -> int:
+        parts: tuple[dict[Any, Any], ...] = (self._cache, self._older, self._frozen)
+        return sum(len(part) * PLACE + sampled(part) for part in parts)
+
+    def shrink(self) -> None:
+        """Let go of what was not used since this was called last."""
+        self._older = dict(self._cache)
+        self._cache.clear()
+        self._frozen.clear()
+        self._all_here = False
 
     def merge(self, targets: Iterable[Any], into: Any) -> None:
         """Fold the values of slots into that of another, and remove them."""
@@ -200,7 +334,27 @@ class _OneValue(Cells):
 
 
 class ValueCells(_OneValue, ValueState[Any]):
-    """Flink: ``ValueState``."""
+    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others."""
+
+    def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
+        super().__init__(backend, descriptor)
+        if self._expiry is None:
+            find, put, mark, load = self._cache.get, self._cache.__setitem__, self._dirty.add, self._load
+
+            def value() -> Any:
+                slot = backend.slot
+                cell = find(slot, _MISSING)
+                if cell is _MISSING:
+                    cell = load(slot)
+                    put(slot, cell)
+                return cell
+
+            def update(value: Any) -> None:
+                slot = backend.slot
+                put(slot, value)
+                mark(slot)
+
+            self.value, self.update = value, update  # type: ignore[method-assign]
 
     def value(self) -> Any:
         return self.read()
@@ -256,19 +410,63 @@ class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
         self.write(accumulator)
 
 
+class _Kept(Cells):
+    """The states of many entries: ``_cache`` has the cells that this epoch touched, ``_kept`` those of epochs before it.
+
+    A cell is kept while it is ``exact``: nothing in it can be changed but by the state's methods.
+    """
+
+    def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
+        super().__init__(backend, descriptor)
+        self._kept: dict[Any, Any] = {}
+
+    def _cell(self) -> Any:
+        """The cell of the present slot."""
+        slot = self._backend.slot
+        cell = self._cache.get(slot)
+        if cell is None:
+            cell = self._cache[slot] = self._kept.pop(slot, None) or self._new()
+        return cell
+
+    def _new(self) -> Any:
+        raise NotImplementedError
+
+    def snapshot(self, changes: Changes) -> None:
+        super().snapshot(changes)
+        for slot, cell in self._cache.items():
+            if cell.exact:
+                cell.settle()
+                self._kept[slot] = cell
+        self._cache.clear()
+
+    def forget(self) -> None:
+        super().forget()
+        self._kept.clear()
+
+    def size(self) -> int:
+        return len(self._kept) * PLACE + sampled(self._kept)
+
+    def shrink(self) -> None:
+        self._kept.clear()
+
+
 class _ListCell:
     """A list: what the log has of it (read when needed), what was added since, and whether the former was dropped."""
 
-    __slots__ = ("added", "chunks", "dropped", "stored")
+    __slots__ = ("added", "chunks", "dropped", "exact", "stored")
 
     def __init__(self) -> None:
+        self.exact = True
         self.stored: list[Any] | None = None
         self.chunks: list[bytes] | None = None
         self.added: list[Any] = []
         self.dropped = False
 
+    def settle(self) -> None:
+        """The log has what was added."""
 
-class ListCells(Cells, ListState[Any]):
+
+class ListCells(_Kept, ListState[Any]):
     """Flink: ``ListState``. The elements added in an epoch are one chunk, so that adding costs what is added."""
 
     kind = Kind.LIST
@@ -277,6 +475,7 @@ class ListCells(Cells, ListState[Any]):
         super().__init__(backend, descriptor)
         codec = codec_of(descriptor.type_info)
         self._encode, self._decode = codec.encode, codec.decode
+        self._exact = exactness_of(getattr(descriptor.type_info, "element_type", None))
 
     def get(self) -> Iterator[Any]:
         return iter(self.values())
@@ -285,7 +484,7 @@ class ListCells(Cells, ListState[Any]):
         """The elements of the present slot that have not expired."""
         cell = self._cell()
         stored = [] if cell.dropped else self._stored(cell, self._backend.slot)
-        elements = stored + cell.added
+        elements: list[Any] = stored + cell.added
         if self._expiry is None:
             return elements
         expiry = self._expiry
@@ -328,22 +527,19 @@ class ListCells(Cells, ListState[Any]):
         cell.added = elements
         self._dirty.add(self._backend.slot)
 
-    def _cell(self) -> _ListCell:
-        slot = self._backend.slot
-        cell = self._cache.get(slot)
-        if cell is None:
-            cell = self._cache[slot] = _ListCell()
-        return cell
+    def _new(self) -> _ListCell:
+        return _ListCell()
 
     def _stored(self, cell: _ListCell, slot: Any) -> list[Any]:
         if cell.stored is None:
             cell.stored, cell.chunks = [], []
             entry = self.entry(slot)
-            for key, value in self._backend.replica.scan(entry):
+            for key, value in self._backend.memory.items(entry):
                 timestamp, chunk = split_timestamp(value)
                 name, chunk = split_map_entry(entry, key, chunk)
                 cell.chunks.append(name)
                 elements = self._decode(chunk)
+                cell.exact = cell.exact and all(map(self._exact, elements))
                 if self._expiry is not None:
                     time = self._expiry.now() if timestamp is None else timestamp
                     elements = [(time, element) for element in elements]
@@ -355,18 +551,23 @@ class ListCells(Cells, ListState[Any]):
         entry = address[3]
         self._stored(cell, slot)
         if cell.dropped:
-            for name in cell.chunks:
+            names, cell.chunks, cell.stored, cell.dropped = cell.chunks, [], [], False
+            for name in names:
                 changes.rows.append(self._row(address, name, None, None))
-                changes.entries[map_entry(entry, name, b"")[0]] = None
-        number = 0
-        if cell.chunks and not cell.dropped:
-            number = int.from_bytes(cell.chunks[-1], "big") + 1
+                changes.put(entry, map_entry(entry, name, b"")[0], None)
+        else:
+            names = []
+        number = int.from_bytes(cell.chunks[-1], "big") + 1 if cell.chunks else 0
         for timestamp, elements in self._chunks(cell.added):
             name = number.to_bytes(8, "big")
             number += 1
+            cell.chunks.append(name)
+            cell.exact = cell.exact and all(map(self._exact, elements))
             encoded = self._encode(elements)
             changes.rows.append(self._row(address, name, encoded, timestamp))
-            changes.entries[entry + b"\0" + name] = with_timestamp(timestamp, encoded)
+            changes.put(entry, entry + b"\0" + name, with_timestamp(timestamp, encoded))
+        cell.stored += cell.added
+        cell.added = []
 
     def _chunks(self, added: list[Any]) -> Iterator[tuple[int | None, list[Any]]]:
         if self._expiry is None:
@@ -380,17 +581,30 @@ class ListCells(Cells, ListState[Any]):
 
 
 class _MapCell:
-    """A map: entries that were read or written; ``complete`` when all others are known to be absent."""
+    """A map: entries that were read or written; ``complete`` when all others are known to be absent.
 
-    __slots__ = ("complete", "dirty", "entries")
+    ``absent`` are the keys of entries that stand for none.
+    """
+
+    __slots__ = ("absent", "complete", "dirty", "entries", "exact")
 
     def __init__(self) -> None:
+        self.exact = True
+        self.absent: set[Any] = set()
         self.entries: dict[Any, Any] = {}
         self.dirty: set[Any] = set()
         self.complete = False
 
+    def settle(self) -> None:
+        """The log has what is dirty."""
+        for key in self.absent:
+            if self.entries.get(key) is _MISSING:
+                del self.entries[key]
+        self.absent.clear()
+        self.dirty.clear()
 
-class MapCells(Cells, MapState[Any, Any]):
+
+class MapCells(_Kept, MapState[Any, Any]):
     """Flink: ``MapState``. Each entry is a row of its own."""
 
     kind = Kind.MAP
@@ -400,6 +614,7 @@ class MapCells(Cells, MapState[Any, Any]):
         self._keys = key_codec_of(descriptor.key_type)
         codec = codec_of(descriptor.value_type)
         self._encode, self._decode = codec.encode, codec.decode
+        self._exact_key, self._exact = exactness_of(descriptor.key_type), exactness_of(descriptor.value_type)
 
     def get(self, key: Any) -> Any:
         found = self._find(key)
@@ -421,6 +636,7 @@ class MapCells(Cells, MapState[Any, Any]):
     def remove(self, key: Any) -> None:
         cell = self._cell()
         cell.entries[key] = _MISSING
+        cell.absent.add(key)
         cell.dirty.add(key)
         self._dirty.add(self._backend.slot)
 
@@ -444,22 +660,20 @@ class MapCells(Cells, MapState[Any, Any]):
         for key in cell.entries:
             self.remove(key)
 
-    def _cell(self) -> _MapCell:
-        slot = self._backend.slot
-        cell = self._cache.get(slot)
-        if cell is None:
-            cell = self._cache[slot] = _MapCell()
-        return cell
+    def _new(self) -> _MapCell:
+        return _MapCell()
 
     def _find(self, key: Any) -> Any:
         cell = self._cell()
         found = cell.entries.get(key, None)
         if found is None and key not in cell.entries:
-            found = _MISSING if cell.complete else self._load(self._backend.slot, key)
+            found = _MISSING if cell.complete else self._load(cell, key)
             cell.entries[key] = found
+            if found is _MISSING:
+                cell.absent.add(key)
         if self._expiry is None or found is _MISSING:
             return found
-        timestamp, value = found  # type: ignore[misc]
+        timestamp, value = found
         if self._expiry.expired(timestamp):
             self.remove(key)
             return value if self._expiry.shows_expired else _MISSING
@@ -467,15 +681,19 @@ class MapCells(Cells, MapState[Any, Any]):
             self.put(key, value)
         return value
 
-    def _load(self, slot: Any, key: Any) -> Any:
-        entry, _ = map_entry(self.entry(slot), name := self._keys.encode(key), b"")
-        data = self._backend.replica.get(entry)
-        return _MISSING if data is None else self._decoded(split_timestamp(data), len(name))
+    def _load(self, cell: _MapCell, key: Any) -> Any:
+        place, name = self.entry(self._backend.slot), self._keys.encode(key)
+        data = self._backend.memory.find(place, map_entry(place, name, b"")[0])
+        if data is None:
+            return _MISSING
+        cell.exact = cell.exact and self._exact_key(key)
+        return self._decoded(cell, split_timestamp(data), len(name))
 
-    def _decoded(self, stored: tuple[int | None, bytes], name_length: int) -> Any:
+    def _decoded(self, cell: _MapCell, stored: tuple[int | None, bytes], name_length: int) -> Any:
         timestamp, value = stored
         value = value if name_length <= 160 else value[4 + name_length :]
         decoded = None if value == _NONE else self._decode(value[1:])
+        cell.exact = cell.exact and (decoded is None or self._exact(decoded))
         if self._expiry is None:
             return decoded
         return (self._expiry.now() if timestamp is None else timestamp, decoded)
@@ -484,12 +702,12 @@ class MapCells(Cells, MapState[Any, Any]):
         if cell.complete:
             return
         entry = self.entry(self._backend.slot)
-        for key, data in self._backend.replica.scan(entry):
+        for key, data in self._backend.memory.items(entry):
             timestamp, value = split_timestamp(data)
             name, value = split_map_entry(entry, key, value)
             decoded = self._keys.decode(name)
             if decoded not in cell.entries:
-                cell.entries[decoded] = self._decoded((timestamp, value), 0)
+                cell.entries[decoded] = self._decoded(cell, (timestamp, value), 0)
         cell.complete = True
 
     def _write(self, slot: Any, address: Address, changes: Changes) -> None:
@@ -499,13 +717,14 @@ class MapCells(Cells, MapState[Any, Any]):
             found: Any = cell.entries[key]
             if found is _MISSING:
                 changes.rows.append(self._row(address, name, None, None))
-                changes.entries[map_entry(address[3], name, b"")[0]] = None
+                changes.put(address[3], map_entry(address[3], name, b"")[0], None)
                 continue
             timestamp, value = (None, found) if self._expiry is None else found
+            cell.exact = cell.exact and self._exact_key(key) and (value is None or self._exact(value))
             encoded = _NONE if value is None else b"\1" + self._encode(value)
             changes.rows.append(self._row(address, name, encoded, timestamp))
             entry, stored = map_entry(address[3], name, encoded)
-            changes.entries[entry] = with_timestamp(timestamp, stored)
+            changes.put(address[3], entry, with_timestamp(timestamp, stored))
 
 
 _NONE = b"\0"

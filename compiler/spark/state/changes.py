@@ -1,60 +1,68 @@
-"""The changes of an epoch in a subtask: for the log as rows and as whole columns, for the replica as entries."""
+"""The changes of an epoch in a subtask: for the log as rows and as whole columns, for the memory as entries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 import pyarrow as pa
 
 from compat.state.delta.rows import BYTES, SCHEMA, Row, table_of
 
+NO_NAMESPACE = pa.scalar(b"", BYTES)
+NO_TIME = pa.scalar(None, pa.int64())
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Changes of one state of many keys, in no namespace; a value of None is a tombstone."""
+    """Changes of one state of many keys, in one namespace; a value of None is a tombstone. ``time`` is that of timers."""
 
     operator_id: str
     kind: str
     state: str
-    key_groups: list[int]
-    keys: list[bytes]
-    values: list[bytes | None]
+    key_groups: pa.Array
+    keys: pa.Array
+    values: pa.Array
+    namespace: pa.Scalar = NO_NAMESPACE
+    time: pa.Scalar = NO_TIME
 
     def rows(self) -> Iterator[Row]:
         """The same row by row."""
-        for group, key, value in zip(self.key_groups, self.keys, self.values, strict=True):
-            yield Row(self.operator_id, self.kind, group, self.state, key, b"", b"", value)
+        namespace, time = self.namespace.as_py(), self.time.as_py()
+        columns = (self.key_groups.to_pylist(), self.keys.to_pylist(), self.values.to_pylist())
+        for group, key, value in zip(*columns, strict=True):
+            yield Row(self.operator_id, self.kind, group, self.state, key, namespace, b"", value, time)
 
     def table(self, epoch: int) -> pa.Table:
         """The same as an Arrow table."""
         count = len(self.keys)
-        values = pa.array(self.values, BYTES)
-        empty = pa.repeat(pa.scalar(b"", BYTES), count)
         columns = [
             pa.repeat(pa.scalar(self.operator_id, pa.string()), count),
             pa.repeat(pa.scalar(self.kind, pa.string()), count),
-            pa.array(self.key_groups, pa.int32()),
+            self.key_groups,
             pa.repeat(pa.scalar(self.state, pa.string()), count),
-            pa.array(self.keys, BYTES),
-            empty,
-            empty,
-            values,
-            pa.nulls(count, pa.int64()),
+            self.keys,
+            pa.repeat(self.namespace, count),
+            pa.repeat(pa.scalar(b"", BYTES), count),
+            self.values,
+            pa.repeat(self.time, count),
             pa.repeat(pa.scalar(epoch, pa.int64()), count),
-            values.is_null(),
+            self.values.is_null(),
         ]
         return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 
 @dataclass(slots=True)
 class Changes:
-    """Rows and columns for the log, and the same as entries for the replica."""
+    """Rows and columns for the log, and as entries for the replica what no holder keeps: by place, the start of their keys."""
 
     rows: list[Row] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
-    entries: dict[bytes, bytes | None] = field(default_factory=dict)
+    entries: dict[bytes, dict[bytes, bytes | None]] = field(default_factory=dict)
+
+    def put(self, place: bytes, key: bytes, value: bytes | None) -> None:
+        """An entry; None removes it."""
+        self.entries.setdefault(place, {})[key] = value
 
     def __len__(self) -> int:
         return len(self.rows) + sum(len(column.keys) for column in self.columns)
@@ -62,8 +70,8 @@ class Changes:
     @property
     def bytes(self) -> int:
         """The bytes of all values."""
-        values = (row.value for row in self.rows)
-        return sum(map(len, filter(None, chain(values, *(column.values for column in self.columns)))))
+        size: int = sum(column.values.nbytes for column in self.columns)
+        return size + sum(len(row.value) for row in self.rows if row.value)
 
     def all_rows(self) -> list[Row]:
         """Every change as a row."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import os
-import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
+from compat.compiler.spark.state.entries import INTERNAL, entries, stored_states
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.rows import Kind
-from compat.state.delta.savepoint import current_rows, read_description
+from compat.state.delta.savepoint import read_description
 from compat.state.delta.sizes import entry_sizes
-from compat.state.serializers import codec_of, key_codec_of
-from compat.state.types import ListTypeInfo, MapTypeInfo, from_json
-
-_DRIVER = (Kind.OPERATOR, Kind.TASK, Kind.JOB)
-_INTERNAL = frozenset({STATES, COMMITTABLES, FEEDBACK, WATERMARK, Kind.TASK})
 
 
 class UnknownOperator(Exception):
@@ -33,23 +26,21 @@ def state_rows(path: str, operator: str) -> Iterator[dict[str, Any]]:
     ``operator`` is a uid, a name or an id. A window is its start and end in milliseconds. Raises StoreError, UnknownOperator.
     """
     log = open_snapshot(path)
-    return _rows(log, _one_operator(saved_operators(log), operator))
-
-
-def state_table(path: str, operator: str) -> pa.Table:
-    """The same as an Arrow table, which Spark takes too: ``spark.createDataFrame(state_table(…))``.
-
-    Keys, map keys and values have the types that their states declare; where states differ, all are text.
-    """
-    rows = list(state_rows(path, operator))
-    columns: dict[str, Any] = {}
-    for name in ("state", "kind", "key", "key_group", "namespace", "map_key", "value", "timestamp"):
-        values = [row[name] for row in rows]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            columns[name] = pa.array([None if value is None else repr(value) for value in values])
-    return pa.table(columns)
+    saved = saved_operators(log)
+    one = find_operator(saved.values(), operator)
+    return (
+        {
+            "state": entry.state.name,
+            "kind": entry.state.kind,
+            "key": entry.key,
+            "key_group": entry.key_group,
+            "namespace": list(entry.namespace) if isinstance(entry.namespace, tuple) else entry.namespace,
+            "map_key": entry.map_key,
+            "value": entry.value,
+            "timestamp": entry.timestamp,
+        }
+        for entry in entries(log, stored_states(log, {one.id: one}))
+    )
 
 
 def describe_snapshot(path: str) -> dict[str, Any]:
@@ -63,7 +54,7 @@ def describe_snapshot(path: str) -> dict[str, Any]:
         states: list[dict[str, Any]] = [
             {"name": name, "type": kind, "entries": count, "bytes": size, "key_groups": groups}
             for (id, name, kind), (count, size, groups) in sorted(measured.items())
-            if id == each.id and name not in _INTERNAL
+            if id == each.id and name not in INTERNAL
         ]
         operators.append(
             {
@@ -121,58 +112,11 @@ def _measure(log: SnapshotLog) -> dict[tuple[str, str, str], tuple[int, int, lis
     }
 
 
-def _one_operator(saved: dict[str, SavedOperator], operator: str) -> SavedOperator:
-    found = [each for each in saved.values() if operator in (each.uid, each.name, each.id)]
+def find_operator(saved: Collection[SavedOperator], operator: str) -> SavedOperator:
+    """The operator that has a uid, name or id. Raises UnknownOperator unless it is one."""
+    found = [each for each in saved if operator in (each.uid, each.name, each.id)]
     if len(found) != 1:
-        known = ", ".join(sorted(f"{each.uid or each.name} ({each.id})" for each in saved.values()))
+        known = ", ".join(sorted(f"{each.uid or each.name} ({each.id})" for each in saved))
         count = "no operator" if not found else f"{len(found)} operators"
         raise UnknownOperator(f"The snapshot has {count} {operator!r}. It has: {known}.")
     return found[0]
-
-
-def _rows(log: SnapshotLog, operator: SavedOperator) -> Iterator[dict[str, Any]]:
-    states = {each["name"]: each for each in operator.states}
-    key_type = next((each["key_type"] for each in operator.states if "key_type" in each), None)
-    keys = key_codec_of(None if key_type is None else from_json(key_type))
-    for row in current_rows(log, operator.id, key_type):
-        if row.state in _INTERNAL or row.kind == Kind.TASK:
-            continue
-        described = states.get(row.state)
-        yield {
-            "state": row.state,
-            "kind": row.kind,
-            "key": keys.decode(row.key) if row.key else None,
-            "key_group": row.key_group,
-            "namespace": _window(row.namespace),
-            "map_key": _map_key(row.kind, described, row.map_key),
-            "value": _value(row.kind, described, row.value),
-            "timestamp": row.timestamp,
-        }
-
-
-def _window(namespace: bytes) -> Any:
-    if not namespace:
-        return None
-    if len(namespace) == 16:
-        return list(struct.unpack(">qq", namespace))
-    return int.from_bytes(namespace, "big")
-
-
-def _map_key(kind: str, described: Any, data: bytes) -> Any:
-    if kind in (Kind.MAP, Kind.BROADCAST) and described is not None:
-        type_info = from_json(described["type"])
-        return key_codec_of(type_info.key_type).decode(data) if isinstance(type_info, MapTypeInfo) else data
-    return data.decode("utf-8", "replace") if kind in _DRIVER and data else None
-
-
-def _value(kind: str, described: Any, data: bytes | None) -> Any:
-    if data is None or described is None:
-        return None if not data else data.decode("utf-8", "replace")[:200]
-    type_info: Any = from_json(described["type"])
-    if kind == Kind.MAP:
-        return None if data == b"\0" else codec_of(type_info.value_type).decode(data[1:])
-    if kind == Kind.BROADCAST:
-        return codec_of(type_info.value_type).decode(data)
-    if kind == Kind.LIST and not isinstance(type_info, ListTypeInfo):
-        type_info = ListTypeInfo(type_info)
-    return codec_of(type_info).decode(data)

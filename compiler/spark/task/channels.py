@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from compat.compiler.spark.plan import OutputSpec
 from compat.compiler.spark.state.groups import SubtaskOfKey
@@ -25,8 +26,8 @@ from compat.compiler.transformations.partitioners import Ship
 class _Channel:
     """The output for one subtask: elements that are done, and the records after them."""
 
-    def __init__(self) -> None:
-        self.elements: list[Element] = []
+    def __init__(self, elements: Iterable[Element] = ()) -> None:
+        self.elements = list(elements)
         self.values: Values = []
         self.timestamps: list[int | None] = []
         self.timed = False
@@ -48,7 +49,7 @@ class _Channel:
 
 
 class RecordWriter:
-    """Writes a stream that leaves a task into buffers, by the edge's partitioner."""
+    """Writes a stream that leaves a task into buffers, by the edge's partitioner. A channel without records costs nothing."""
 
     def __init__(
         self, output: OutputSpec, level: int, subtask: int, epoch: int, emit: Callable[[Buffer], None]
@@ -61,7 +62,8 @@ class RecordWriter:
         self._epoch = epoch
         self._numbers: dict[int, int] = {}
         self.targets = output.group.consumers_of(subtask)
-        self._channels = {target: _Channel() for target in self.targets}
+        self._channels: dict[int, _Channel] = {}
+        self._common: list[Element] = []
         self.next_channel = subtask
         ship = output.partitioner.ship
         self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
@@ -80,22 +82,37 @@ class RecordWriter:
 
     def latency(self, marker: LatencyMarker) -> None:
         """Write a latency marker to one channel, another one each time."""
-        channel = self._channels[self.targets[marker.marked % len(self.targets)]]
+        channel = self._channel(self.targets[marker.marked % len(self.targets)])
         channel.cut()
         channel.elements.append(marker)
 
     def flush(self) -> None:
         """Send what is not sent yet."""
-        for target in self.targets:
+        for target in tuple(self._channels):
             self._send(target)
+        if self._common:
+            payload = encode_elements(self._common)
+            for target in self.targets:
+                if target not in self._channels:
+                    self._emit(self._buffer(target, 0, payload))
+
+    def _channel(self, target: int) -> _Channel:
+        """The output for a subtask: one that has had no records has what was written to all."""
+        if (channel := self._channels.get(target)) is None:
+            if target not in self.targets:
+                raise IndexError(f"Subtask {target} reads no records of this one.")
+            channel = self._channels[target] = _Channel(self._common)
+        return channel
 
     def _everywhere(self, element: Element) -> None:
+        if len(self._channels) < len(self.targets):
+            self._common.append(element)
         for channel in self._channels.values():
             channel.cut()
             channel.elements.append(element)
 
     def _add(self, target: int, values: Values, timestamps: Timestamps) -> None:
-        channel = self._channels[target]
+        channel = self._channel(target)
         channel.add(values, timestamps)
         if channel.count >= BUFFER_RECORDS:
             self._send(target)
@@ -107,11 +124,13 @@ class RecordWriter:
             return
         number = self._numbers.get(target, 0)
         self._numbers[target] = number + 1
+        self._emit(self._buffer(target, number, encode_elements(channel.elements)))
+        self._channels[target] = _Channel()
+
+    def _buffer(self, target: int, number: int, payload: bytes) -> Buffer:
         output = self._output
         assert output.vertex is not None
-        payload = encode_elements(channel.elements)
-        self._emit(Buffer(self._level, output.vertex, target, output.edge, self._subtask, number, payload))
-        self._channels[target] = _Channel()
+        return Buffer(self._level, output.vertex, target, output.edge, self._subtask, number, payload)
 
     def _to_only(self, values: Values, timestamps: Timestamps) -> None:
         self._add(self.targets[0], values, timestamps)
@@ -158,20 +177,29 @@ class RecordWriter:
 
     def _to(self, targets_of: Callable[[Values], list[int]]) -> Callable[[Values, Timestamps], None]:
         def spread(values: Values, timestamps: Timestamps) -> None:
-            buckets: dict[int, Values] = {target: [] for target in self.targets}
-            times: dict[int, list[int | None]] = {target: [] for target in self.targets}
-            adders = {target: bucket.append for target, bucket in buckets.items()}
+            buckets, times = _Buckets(), _Buckets()
             chosen = targets_of(values)
             for target, value in zip(chosen, values, strict=True):
-                adders[target](value)
+                buckets[target](value)
             if timestamps is not None:
                 for target, timestamp in zip(chosen, timestamps, strict=True):
-                    times[target].append(timestamp)
-            for target, own in buckets.items():
-                if own:
-                    self._add(target, own, None if timestamps is None else times[target])
+                    times[target](timestamp)
+            for target, own in buckets.lists.items():
+                self._add(target, own, None if timestamps is None else times.lists[target])
 
         return spread
+
+
+class _Buckets(dict[int, Callable[[Any], None]]):
+    """A list for each target that something is put in for; gives the function that puts it there."""
+
+    def __init__(self) -> None:
+        self.lists: dict[int, list[Any]] = {}
+
+    def __missing__(self, target: int) -> Callable[[Any], None]:
+        own = self.lists[target] = []
+        self[target] = own.append
+        return own.append
 
 
 _SPREAD: dict[Ship, Callable[[RecordWriter], Callable[[Values, Timestamps], None]]] = {

@@ -19,6 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from compat.state.stores.places import place_of
+from compat.state.stores.schemes import is_remote
+
+PACKED = "shipped.tar.gz"
+"""The archive of all that travels, on storage whose files cannot be opened as those of a machine can."""
 _COMPLETE = "complete"
 _TARRED = (".tar", ".tar.gz", ".tgz")
 _PACKAGES = ("lib*/python*/*-packages", "local/lib*/python*/*-packages")
@@ -49,7 +54,7 @@ class CachedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shipped:
-    """What travels with a job, in ``folder``, which all its machines see; names are relative to it.
+    """What travels with a job, in ``folder``, which all its machines see, or an archive there; names are relative to it.
 
     ``files`` are for the search path of modules. ``executable`` is the interpreter, a path or a name, or one inside an
     archive; the program runs with Python ``version``. ``digest`` is that of everything.
@@ -154,8 +159,12 @@ class _Settling:
     def run(self) -> None:
         """Lay everything out anew."""
         shipped, home = self._shipped, self._place / "working"
-        for name in ("working", "files", "cached", "requirements"):
+        for name in ("working", "files", "cached", "requirements", "fetched"):
             shutil.rmtree(self._place / name, ignore_errors=True)
+        if is_remote(shipped.folder):
+            self._source = self._place / "fetched"
+            with place_of(shipped.folder).open() as file, tarfile.open(fileobj=file, mode="r:gz") as packed:
+                packed.extractall(self._source, filter="tar")
         home.mkdir()
         for name in shipped.files:
             target = self._place / "files" / name

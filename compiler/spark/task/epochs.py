@@ -1,6 +1,7 @@
 """An epoch: every level's tasks, one after the other, as one Spark job or in this process.
 
-What a partition of a level gives are parcels: buffers for later levels, and reports, which travel to the last level.
+What a partition of a level gives are parcels: shipments of buffers for later levels, orders, which the driver
+gave to the first level, and outcomes, which travel to the last one. Each slot is given its own only.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from compat.compiler.spark.connectors.splits import CacheDamaged
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory, budget_of
 from compat.compiler.spark.task.elements import Buffer
+from compat.compiler.spark.task.exchange import Account, Shipment, why_not_whole
 from compat.compiler.spark.task.stream_task import (
     OpenTask,
     StreamTask,
@@ -45,11 +49,28 @@ INLINE_BYTES = 1024 * 1024
 """Up to so many bytes of them."""
 
 
+TASKS_OF_A_CORE = 2
+"""Up to so many tasks of a level are made for a core: one more than runs, so that none waits long where they differ."""
+
+
+class Share(NamedTuple):
+    """The facts of an epoch that only one subtask is told. Flink: ``TaskDeploymentDescriptor``."""
+
+    vertex: int
+    subtask: int
+    runtime: bytes | None
+    work: WorkOfSubtask | bytes | None
+    run: str | None
+    floors: Mapping[str, int]
+    described: Mapping[str, Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochSpec:
-    """The facts that all tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
+    """The facts that tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
 
-    ``runs`` are the runs of subtasks that the committed epoch is made of, ``version`` is that of the log as of then.
+    A task is told what is common to all, and the shares of its own subtasks. ``runs`` are the runs of subtasks that the
+    committed epoch is made of, ``version`` is that of the log as of then.
     ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
     Work is sealed on its way (:func:`sealed`).
     """
@@ -76,6 +97,35 @@ class EpochSpec:
         """Where a host keeps what it has of the job."""
         return os.path.join(self.replicas, self.job_id)
 
+    @property
+    def common(self) -> EpochSpec:
+        """What all tasks are told."""
+        return replace(self, runtimes={}, work={}, runs={}, floors={}, described={})
+
+    def share(self, task: TaskSpec, subtask: int) -> Share:
+        """What one subtask is told besides."""
+        place, ids = (task.vertex, subtask), [each.id for each in task.operators]
+        return Share(
+            *place,
+            self.runtimes.get(place),
+            self.work.get(place),
+            self.runs.get(place),
+            {id: self.floors[id] for id in ids if id in self.floors},
+            {id: self.described[id] for id in ids if id in self.described},
+        )
+
+    def with_share(self, share: Share) -> EpochSpec:
+        """What one subtask is told in all."""
+        place = (share.vertex, share.subtask)
+        return replace(
+            self,
+            runtimes={} if share.runtime is None else {place: share.runtime},
+            work={} if share.work is None else {place: share.work},
+            runs={} if share.run is None else {place: share.run},
+            floors=share.floors,
+            described=share.described,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
@@ -95,7 +145,32 @@ class TaskFailure:
     cache: int | None = None
 
 
-Parcel = Buffer | TaskReport | TaskFailure
+class Orders(NamedTuple):
+    """The shares of the subtasks of a level that run in a group of slots; pickled on their way."""
+
+    level: int
+    group: int
+    shares: Sequence[Share] | bytes
+
+
+class Outcome(NamedTuple):
+    """What became of a task: its account, and its subtasks' reports, or a failure; pickled on their way.
+
+    ``stopped`` is True where later levels need not run: it failed, or was itself told to stop.
+    """
+
+    account: Account
+    reports: Sequence[TaskReport | TaskFailure] | bytes
+    stopped: bool
+
+
+class Stop(NamedTuple):
+    """Tells a task that one of ``level``, the one before, failed: it may lack input."""
+
+    level: int
+
+
+Parcel = Shipment | Orders | Outcome | Stop
 """An item that a partition of a level gives to one of the next."""
 
 
@@ -107,7 +182,7 @@ class EpochLost(Exception):
 class PackedPlan:
     """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own.
 
-    ``stateful`` are the vertices that need a replica, ``lasting`` those whose functions stay open between epochs.
+    ``stateful`` are the vertices that need a replica, ``lasting`` those that stay open between epochs in a host.
     """
 
     tasks: tuple[TaskSpec, ...]
@@ -126,12 +201,54 @@ class PackedPlan:
         """How many partitions the next stage has; what the last one gives is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
 
-    def way_of(self, buffer: Buffer, level: int) -> int:
-        """The partition of the next stage that a buffer goes to: its subtask's slot, or one that passes it on."""
-        slot = self.tasks[buffer.vertex].slots[buffer.subtask]
-        if buffer.level == level + 1:
-            return self.stages[buffer.level].partition_of(slot)
-        return slot % self.partitions_after(level)
+    def for_cores(self, cores: int | None) -> PackedPlan:
+        """The plan in whose tasks several slots are, one after the other, where these are far more than the cores for them.
+
+        Without a number, each slot has its own. A task costs more than a subtask that has little to do, and a host as much as
+        any process of Python.
+        """
+        if cores is None:
+            return self
+        slots = 1 + max(stage.slots[-1] for stage in self.stages)
+        width = -(-slots // (TASKS_OF_A_CORE * cores))
+        return replace(self, stages=tuple(Stage(stage.slots, width) for stage in self.stages))
+
+    def group_of(self, vertex: int, subtask: int) -> int:
+        """The group of slots that a subtask runs in."""
+        task = self.tasks[vertex]
+        return task.slots[subtask] // self.stages[task.level].width
+
+    def way_to(self, level: int, group: int, at: int) -> int:
+        """The partition of stage ``at`` for what goes to a group of slots in ``level``: that one, or one that passes it on."""
+        stage = self.stages[at]
+        return stage.partition_of(group) if at == level else group % stage.partitions
+
+    def subtasks_in(self, level: int, partition: int) -> list[tuple[int, int]]:
+        """The subtasks that a partition of a level runs, as (vertex, subtask), in order."""
+        stage = self.stages[level]
+        slots = range(stage.groups[partition] * stage.width, (stage.groups[partition] + 1) * stage.width)
+        return [
+            (task.vertex, task.slots.index(slot))
+            for task in self.tasks
+            if task.level == level
+            for slot in range(max(slots.start, task.slots.start), min(slots.stop, task.slots.stop))
+        ]
+
+    def places(self) -> list[tuple[int, int]]:
+        """All tasks of an epoch, as (level, partition)."""
+        return [(level, place) for level, stage in enumerate(self.stages) for place in range(stage.partitions)]
+
+    def orders(self, spec: EpochSpec) -> list[list[Orders]]:
+        """The orders of an epoch, for all levels, by the partition of the first one that they are given to."""
+        shares: dict[tuple[int, int], list[Share]] = {}
+        for task in self.tasks:
+            for subtask in range(task.parallelism):
+                place = (task.level, self.group_of(task.vertex, subtask))
+                shares.setdefault(place, []).append(spec.share(task, subtask))
+        given: list[list[Orders]] = [[] for _ in range(self.stages[0].partitions)]
+        for (level, group), own in shares.items():
+            given[self.way_to(level, group, 0)].append(Orders(level, group, own))
+        return given
 
 
 def sealed(spec: EpochSpec) -> EpochSpec:
@@ -154,6 +271,18 @@ def opened(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
     if isinstance(report, TaskReport) and report.sealed:
         report.sealed, report.published = b"", pickle.loads(report.sealed)
     return report
+
+
+def reports_of(plan: PackedPlan, outcomes: Iterable[Parcel]) -> list[TaskReport | TaskFailure]:
+    """The reports of an epoch, from what its last level gave. Raises EpochLost where these are not of one run of each task."""
+    found = [each for each in outcomes if isinstance(each, Outcome)]
+    reason = why_not_whole((each.account for each in found), plan.places())
+    if reason is not None:
+        raise EpochLost(reason)
+    reports: list[TaskReport | TaskFailure] = []
+    for each in found:
+        reports += pickle.loads(each.reports) if isinstance(each.reports, bytes) else each.reports
+    return [opened(report) for report in reports]
 
 
 class EpochRunner(Protocol):
@@ -190,7 +319,7 @@ def pack(plan: PhysicalPlan) -> bytes:
         tasks=tuple(tasks),
         stages=plan.stages,
         payloads=payloads,
-        stateful=frozenset(task.vertex for task in plan.tasks if _stateful(task)),
+        stateful=stateful_vertices(plan),
         lasting=lasting_vertices(plan),
         batch=plan.batch,
     )
@@ -198,10 +327,15 @@ def pack(plan: PhysicalPlan) -> bytes:
 
 
 def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
-    """The vertices whose functions stay open between epochs."""
-    return frozenset(
+    """The vertices whose functions stay open between epochs, or whose state stays in memory."""
+    return stateful_vertices(plan) | {
         task.vertex for task in plan.tasks if any(has_functions_to_keep(spec.operator) for spec in task.operators)
-    )
+    }
+
+
+def stateful_vertices(plan: PhysicalPlan) -> frozenset[int]:
+    """The vertices that have state."""
+    return frozenset(task.vertex for task in plan.tasks if _stateful(task))
 
 
 def _stateful(task: TaskSpec) -> bool:
@@ -224,29 +358,43 @@ def run_partition(
 ) -> Iterator[tuple[int, Parcel]]:
     """Run the subtasks of one partition of a level; gives (partition of the next level, parcel)."""
     following = plan.partitions_after(level)
-    slot = plan.stages[level].slots[partition]
-    buffers: dict[int, list[Buffer]] = {}
-    failed = False
+    group = plan.stages[level].groups[partition]
+    account = Account(level, partition, uuid.uuid4().hex)
+    buffers: dict[tuple[int, int], list[Buffer]] = {}
+    shares: list[Share] = []
+    stopped = False
     for parcel in incoming:
-        if isinstance(parcel, Buffer):
-            if parcel.level == level:
-                buffers.setdefault(parcel.vertex, []).append(parcel)
-            else:
-                yield plan.way_of(parcel, level), parcel
-        else:
-            failed = failed or isinstance(parcel, TaskFailure)
-            yield partition % following, parcel
-    if failed:
-        return
-    for task in plan.tasks:
-        if task.level != level or slot not in task.slots:
-            continue
-        made, report = run(spec, task.vertex, task.slots.index(slot), buffers.pop(task.vertex, []))
+        match parcel:
+            case Outcome():
+                stopped = stopped or parcel.stopped
+                yield partition % following, parcel
+            case Stop():
+                stopped = True
+            case Shipment() | Orders() if (parcel.level, parcel.group) != (level, group):
+                yield plan.way_to(parcel.level, parcel.group, level + 1), parcel
+            case Shipment():
+                for buffer in account.takes(parcel):
+                    buffers.setdefault((buffer.vertex, buffer.subtask), []).append(buffer)
+            case Orders():
+                shares += pickle.loads(parcel.shares) if isinstance(parcel.shares, bytes) else parcel.shares
+    reports: list[TaskReport | TaskFailure] = []
+    if [(share.vertex, share.subtask) for share in shares] != plan.subtasks_in(level, partition):
+        raise EpochLost(f"The orders of task {partition} of level {level} were lost, or arrived twice.")
+    for share in () if stopped else shares:
+        place = (share.vertex, share.subtask)
+        made, report = run(spec.with_share(share), *place, buffers.pop(place, []))
+        reports.append(report)
         if isinstance(report, TaskFailure):
-            yield from ((target, report) for target in range(following))
-            return
-        yield from ((plan.way_of(buffer, level), buffer) for buffer in made)
-        yield partition % following, report
+            stopped = True
+            yield from ((target, Stop(level)) for target in range(following))
+            break
+        shipments: dict[tuple[int, int], list[Buffer]] = {}
+        for buffer in made:
+            to = (buffer.level, plan.group_of(buffer.vertex, buffer.subtask))
+            shipments.setdefault(to, []).append(buffer)
+        for (later, there), own in shipments.items():
+            yield plan.way_to(later, there, level + 1), account.ships(later, there, own)
+    yield partition % following, Outcome(account, reports, stopped)
 
 
 class Subtasks:
@@ -265,7 +413,7 @@ class Subtasks:
         made: list[Buffer] = []
         open_task = None
         try:
-            if before is not None and before.ran != (_standing(spec, vertex, subtask), spec.attempt):
+            if before is not None and not _goes_on(before, spec, vertex, subtask):
                 before.close()
                 before = None
             open_task = before or OpenTask(
@@ -277,7 +425,7 @@ class Subtasks:
                 with suppress(Exception):  # why it failed is known already
                     open_task.close()
             return [], _failure(task, subtask, error)
-        if open_task.running:
+        if open_task.running or open_task.memory is not None:
             open_task.ran = (_reached(spec, report), spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
@@ -300,14 +448,15 @@ class Subtasks:
     ) -> TaskReport:
         stateful = task.vertex in self._plan.stateful
         replica: Replica
-        replica, found = _replica(task, spec, subtask) if stateful else (MemoryReplica(), None)
+        replica, found = self._replica(task, spec, subtask, open_task) if stateful else (MemoryReplica(), None)
+        memory = open_task.memory if stateful and open_task.memory is not None else Memory(replica)
         work = spec.work.get((task.vertex, subtask))
         try:
             environment = TaskEnvironment(
                 subtask=subtask,
                 epoch=spec.epoch,
                 attempt=spec.attempt,
-                replica=replica,
+                memory=memory,
                 clock=spec.clock or clock_from(spec.now),
                 options=spec.options,
                 runtime=load_runtime(spec.runtimes.get((task.vertex, subtask))),
@@ -330,8 +479,7 @@ class Subtasks:
                 open_task.close()
             report = stream_task.report(count, runtime)
             report.replica = found
-            if stateful:
-                replica.apply(changes.entries, _standing(spec, task.vertex, subtask), _reached(spec, report))
+            memory.take(changes)
             report.changed = len(changes)
             if report.changed > INLINE_ROWS or changes.bytes > INLINE_BYTES:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
@@ -343,6 +491,36 @@ class Subtasks:
         replica.close()
         return report
 
+    def _replica(self, task: TaskSpec, spec: EpochSpec, subtask: int, open_task: OpenTask) -> tuple[Replica, str]:
+        """The replica below the memory of a subtask, and how it was found; the memory goes on only on top of what it left."""
+        name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
+        replica = LmdbReplica(os.path.join(spec.folder, name))
+        standing = _standing(spec, task.vertex, subtask)
+        try:
+            try:
+                memory = open_task.memory
+                if memory is not None and memory.stands_on(replica):
+                    memory.begin(replica)
+                    if memory.is_due:
+                        memory.save(standing)
+                    return replica, "current"
+                found = _caught_up(replica, task, spec, subtask)
+            except (StoreError, RuntimeError):
+                raise
+            except Exception:  # what is damaged is made anew
+                replica.clear()
+                found = _caught_up(replica, task, spec, subtask)
+        except BaseException:
+            replica.discard()
+            raise
+        open_task.memory = Memory(replica, standing, budget_of(spec.options, len(self._plan.stateful)))
+        return replica, found
+
+
+def _goes_on(open_task: OpenTask, spec: EpochSpec, vertex: int, subtask: int) -> bool:
+    """True if what is open, and in memory, stands exactly where the committed epoch does, and nothing failed since."""
+    return open_task.ran == (_standing(spec, vertex, subtask), spec.attempt)
+
 
 def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
     """Where a subtask stands that took part in the committed epoch."""
@@ -353,22 +531,6 @@ def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
 def _reached(spec: EpochSpec, report: TaskReport) -> Position:
     """Where a subtask stands behind an epoch: a second run of it in the same epoch may have come to something else."""
     return Position(spec.epoch, as_run_of(spec.token, report.run))
-
-
-def _replica(task: TaskSpec, spec: EpochSpec, subtask: int) -> tuple[Replica, str]:
-    name = f"{task.id[:16]}-{task.parallelism}-{subtask}"
-    replica = LmdbReplica(os.path.join(spec.folder, name))
-    try:
-        try:
-            return replica, _caught_up(replica, task, spec, subtask)
-        except (StoreError, RuntimeError):
-            raise
-        except Exception:  # what is damaged is made anew
-            replica.clear()
-            return replica, _caught_up(replica, task, spec, subtask)
-    except BaseException:
-        replica.discard()
-        raise
 
 
 def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:
@@ -387,8 +549,13 @@ def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) 
         row = operators[operator_id].key_type
         return key_codec_of(None if row is None else row.field_types[0]).identity if row is not None else _whole
 
-    owners, tokens = frozenset(operators), log.tokens(subtask_name(task.vertex, subtask))
-    return follow(replica, wanted, lambda after: log.changes(after, groups, owners), identity, tokens.get)
+    def known(
+        epoch: int,
+    ) -> str | None:  # not asked for a replica that starts anew: the history of all subtasks is long
+        return log.tokens(subtask_name(task.vertex, subtask)).get(epoch)
+
+    owners = frozenset(operators)
+    return follow(replica, wanted, lambda after: log.changes(after, groups, owners), identity, known)
 
 
 def _whole(data: bytes) -> bytes:
@@ -445,15 +612,16 @@ class InProcessRunner:
         """Nothing is needed."""
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        parcels: dict[int, list[Parcel]] = {}
+        common = spec.common
+        parcels: dict[int, list[Parcel]] = {number: list(own) for number, own in enumerate(self._plan.orders(spec))}
         for level, stage in enumerate(self._plan.stages):
             following: dict[int, list[Parcel]] = {}
             for partition in range(stage.partitions):
                 incoming = parcels.get(partition, [])
-                for target, parcel in run_partition(self._plan, spec, level, partition, incoming, self.run_subtask):
+                for target, parcel in run_partition(self._plan, common, level, partition, incoming, self.run_subtask):
                     following.setdefault(target, []).append(parcel)
             parcels = following
-        return [opened(parcel) for many in parcels.values() for parcel in many if not isinstance(parcel, Buffer)]
+        return reports_of(self._plan, (parcel for many in parcels.values() for parcel in many))
 
     def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
         """Run one, in this process."""

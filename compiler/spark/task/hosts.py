@@ -23,9 +23,8 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,7 +117,7 @@ class _Request(NamedTuple):
 
 
 class Host:
-    """The host of one slot of a job, as a Spark worker sees it; ``plan_id`` names the plan.
+    """The host of one slot of a job, or of a group of them, as a Spark worker sees it; ``plan_id`` names the plan.
 
     What is shipped with the job is laid out in ``folder``.
     """
@@ -128,9 +127,7 @@ class Host:
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
         """Run a subtask there. Raises HostLost, and whatever of the host's own failed."""
-        place = (vertex, subtask)
-        own = replace(spec, runtimes=_only(place, spec.runtimes), work=_only(place, spec.work))
-        request = pickle.dumps(_Request(own, vertex, subtask, buffers), 5)
+        request = pickle.dumps(_Request(spec, vertex, subtask, buffers), 5)
         try:
             connection = self._asked(request) or self._asked(request)
         except EnvironmentFailed as error:
@@ -247,10 +244,6 @@ class HostedRunner(InProcessRunner):
 
     def close(self, folder: str | None) -> None:
         clear_away(self._id, folder)
-
-
-def _only(place: tuple[int, int], of: Mapping[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
-    return {place: of[place]} if place in of else {}
 
 
 def clear_away(plan_id: str, folder: str | None) -> None:

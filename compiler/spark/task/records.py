@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import c_float
 from datetime import date, datetime
 from decimal import Decimal
@@ -26,8 +26,6 @@ def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
     form = _form_of(type_info)
     if form is None:
         return None
-    if isinstance(type_info, TupleTypeInfo):
-        return _tuples(type_info.field_types, form.convert)
     have_it, convert = form.have_it, form.convert
 
     def convert_all(values: list[Any]) -> list[Any]:
@@ -39,22 +37,7 @@ def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
 def range_check(type_info: Any) -> Form | None:
     """The form of whole numbers that end somewhere; None for another type."""
     form = _form_of(type_info)
-    return form if form is not None and form.code else None
-
-
-def _tuples(types: tuple[Any, ...], convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
-    """Field by field, since most tuples have the form of their type already."""
-    columns = [(itemgetter(place), form.have_it) for place, field in enumerate(types) if (form := _form_of(field))]
-
-    def have_it(values: list[Any]) -> bool:
-        try:
-            return {tuple}.issuperset(map(type, values)) and all(
-                have_it(list(map(field, values))) for field, have_it in columns
-            )
-        except IndexError:
-            return False
-
-    return lambda values: values if have_it(values) else list(map(convert, values))
+    return form if isinstance(form, Form) and form.code else None
 
 
 class Form(NamedTuple):
@@ -70,6 +53,31 @@ class Form(NamedTuple):
     def have_it(self, values: list[Any]) -> bool:
         """True if all values have the form."""
         return self.fits.issuperset(map(type, values)) and (not self.code or _within(self.code, values))
+
+
+class _TupleForm:
+    """The form of tuples: looked at field by field, since most have it already."""
+
+    code = ""
+
+    def __init__(self, types: tuple[Any, ...]) -> None:
+        self._forms = [_form_of(field) for field in types]
+        self._columns = [(itemgetter(place), form) for place, form in enumerate(self._forms) if form is not None]
+
+    def have_it(self, values: list[Any]) -> bool:
+        """True if all values have the form."""
+        count = len(self._forms)
+        return (
+            {tuple}.issuperset(map(type, values))
+            and {count}.issuperset(map(len, values))
+            and all(form.have_it(list(map(field, values))) for field, form in self._columns)
+        )
+
+    def convert(self, value: Any) -> Any:
+        """Any value in the form."""
+        if value is None:
+            return None
+        return _parts(self._forms, value) or (value if type(value) is tuple else tuple(value))
 
 
 def _within(code: str, numbers: list[Any]) -> bool:
@@ -128,12 +136,11 @@ _SIMPLE = {
 }
 
 
-def _form_of(type_info: Any) -> Form | None:
+def _form_of(type_info: Any) -> Form | _TupleForm | None:
     if isinstance(type_info, RowTypeInfo):
         return _form(None, _to_row(type_info))
     if isinstance(type_info, TupleTypeInfo):
-        forms = [_form_of(field) for field in type_info.field_types]
-        return _form(None, lambda value: _parts(forms, value) or (value if type(value) is tuple else tuple(value)))
+        return _TupleForm(type_info.field_types)
     if isinstance(type_info, MapTypeInfo):
         keys, values = _form_of(type_info.key_type), _form_of(type_info.value_type)
         return None if keys is values is None else _form(None, lambda each: _entries(keys, values, each))
@@ -143,7 +150,7 @@ def _form_of(type_info: Any) -> Form | None:
     return _SIMPLE.get(getattr(type_info, "kind", ""))
 
 
-def _parts(forms: list[Form | None], values: Any) -> tuple[Any, ...] | None:
+def _parts(forms: Sequence[Form | _TupleForm | None], values: Any) -> tuple[Any, ...] | None:
     """The fields in the forms of their types; None if all have them."""
     if len(forms) != len(values):
         raise TypeError(f"{values!r} has {len(values)} fields, and its declared type {len(forms)}.")
@@ -151,7 +158,9 @@ def _parts(forms: list[Form | None], values: Any) -> tuple[Any, ...] | None:
     return None if all(map(is_, made, values)) else made
 
 
-def _entries(keys: Form | None, values: Form | None, entries: dict[Any, Any]) -> dict[Any, Any]:
+def _entries(
+    keys: Form | _TupleForm | None, values: Form | _TupleForm | None, entries: dict[Any, Any]
+) -> dict[Any, Any]:
     return {
         key if keys is None else keys.convert(key): value if values is None else values.convert(value)
         for key, value in entries.items()

@@ -16,8 +16,9 @@ from compat.compiler.spark.operators.factory import build, link
 from compat.compiler.spark.operators.metrics import Metrics
 from compat.compiler.spark.operators.source import IterationHead, SourceOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.compiler.spark.plan import Channels, OperatorSpec, TaskSpec
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task.channels import RecordWriter
 from compat.compiler.spark.task.elements import (
     MAX_WATERMARK,
@@ -32,7 +33,7 @@ from compat.compiler.spark.task.published import Published
 from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
-from compat.state.delta.replica import Position, Reader
+from compat.state.delta.replica import Position
 from compat.state.delta.rows import DataFile, Row
 from compat.state.serializers import dump, load
 
@@ -41,12 +42,14 @@ from compat.state.serializers import dump, load
 class OpenTask:
     """The things a subtask keeps in a process between epochs, while nothing fails: its own copies of the operators, by node.
 
-    Their functions are open, and metrics count since then. ``ran`` is the epoch that it ran last, and in which attempt of the
-    job: if another one was committed, or the job was restarted since, what it has is worth nothing.
+    Their functions are open, and metrics count since then; ``memory`` is its working state. ``ran`` is the epoch that it ran
+    last, and in which attempt of the job: if another one was committed, or the job was restarted since, what it has is worth
+    nothing.
     """
 
     operators: Mapping[int, Any]
     ran: tuple[Position, int] | None = None
+    memory: Memory | None = None
     opened: dict[tuple[int, int], Opened] = field(default_factory=dict)
     metrics: dict[int, Metrics] = field(default_factory=dict)
     running: list[StreamOperator] = field(default_factory=list)
@@ -65,7 +68,7 @@ class TaskEnvironment:
     subtask: int
     epoch: int
     attempt: int
-    replica: Reader
+    memory: Memory
     clock: Callable[[], int]
     options: Mapping[str, str]
     runtime: Any = None
@@ -161,7 +164,7 @@ class StreamTask:
         self._in_order = [operator for spec in self.spec.operators for operator in self._nodes[spec.node]]
         self._head = self._nodes[self.spec.operators[0].node][0]
         self._valves = {
-            input: WatermarkValve(channel for gate in gates for channel in gate.channels(self._environment.subtask))
+            input: WatermarkValve(Channels(gates, self._environment.subtask))
             for input, gates in self.spec.gates.items()
         }
         self._combined = WatermarkValve(self._valves)
@@ -293,7 +296,7 @@ class StreamTask:
             max_parallelism=self.spec.max_parallelism,
             epoch=environment.epoch,
             attempt=environment.attempt,
-            replica=environment.replica,
+            memory=environment.memory,
             clock=environment.clock,
             options=environment.options,
             restored=restored,

@@ -15,10 +15,12 @@ import sys
 import termios
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -264,6 +266,61 @@ def test_jobs_are_listed_and_their_state_is_shown(compat: Any, tmp_path: Path) -
     assert "count" in unknown.stderr
 
 
+def test_state_as_a_table(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    query = 'select key, value from "count"."count" order by key'
+    assert json.loads(compat("state", path, "--sql", query, "--format", "json").stdout) == [
+        {"key": key, "value": 10} for key in range(3)
+    ]
+    assert "value" in compat("state", path, "--sql", query).stdout
+    for form in ("parquet", "csv", "jsonl"):
+        written = compat("state", path, "count", "--state", "count", "--output", f"{form}=state.{form}")
+        assert written.stderr == f"3 rows in state.{form}\n"
+    assert sorted(pq.read_table(tmp_path / "state.parquet")["value"].to_pylist()) == [10, 10, 10]
+    assert len((tmp_path / "state.csv").read_text().splitlines()) == 4
+    assert {json.loads(line)["key"] for line in (tmp_path / "state.jsonl").read_text().splitlines()} == {0, 1, 2}
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_two_snapshots_compared(compat: Any, tmp_path: Path) -> None:
+    job = program(tmp_path / "job.py")
+    path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    later = compat("run", job, "-s", path, "--epochs", "1", "--epoch-records", "30", "--fresh").stdout.splitlines()[-1]
+    told = compat("state", path, "count", "--diff", later)
+    assert told.exit_code == 0
+    assert "changed 1: 10 -> 20" in told.stdout
+    (found,) = json.loads(
+        compat("state", path, "count", "--state", "count", "--diff", later, "--format", "json").stdout
+    )
+    assert {name: found[name] for name in ("before", "after", "added", "removed", "changed")} == {
+        "before": 3,
+        "after": 3,
+        "added": 0,
+        "removed": 0,
+        "changed": 3,
+    }
+    assert compat("state", path, "--diff", path).stdout.startswith("No entry differs")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["count", "--sql", "select 1"], "leave out OPERATOR"),
+        (["--diff", "x", "--checkpoint", "1"], "leave out --output and --checkpoint"),
+        (["--output", "excel=x.xls"], "one of the formats parquet, csv, jsonl"),
+        (["--sql", "select * from nothing"], "The tables are:"),
+        (["count", "--state", "other"], "There is no state 'other'. There are: count"),
+        (["--output", "csv=no/folder/x.csv"], "no/folder/x.csv cannot be written: No such file or directory"),
+    ],
+)
+def test_what_state_cannot_do(compat: Any, tmp_path: Path, arguments: list[str], message: str) -> None:
+    path = compat("run", program(tmp_path / "job.py"), "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    refused = compat("state", path, *arguments)
+    assert refused.exit_code == 2
+    assert message in " ".join(refused.stderr.split())
+
+
 def test_check_and_inspect_read_a_savepoint(compat: Any, tmp_path: Path) -> None:
     job = program(tmp_path / "job.py")
     path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
@@ -409,7 +466,7 @@ def test_a_running_job_is_listed_with_its_tasks(compat: Any, tmp_path: Path) -> 
     vertex = VertexStatus(
         id="v", name="Map", parallelism=3, status="RUNNING", attempt=1, since=0.0, tasks={"RUNNING": 2, "FINISHED": 1}
     )
-    with store.lock("job"):
+    with closing(store.lock("job")):
         store.write(JobEntry(job_id="job", name="n", status="RUNNING", pid=1, epoch=4, vertices=[vertex]))
         shown = compat("list", "--store", str(tmp_path / "own")).stdout
         (entry,) = json.loads(compat("list", "--store", str(tmp_path / "own"), "--format", "json").stdout)

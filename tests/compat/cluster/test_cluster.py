@@ -53,7 +53,7 @@ def test_a_job_is_run_saved_stopped_and_restored(cluster: RunningCluster) -> Non
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert (done.returncode, events[-1]["event"]) == (0, "finished"), done.stderr
     assert events[0]["restored"]["path"] == stopped.stdout.strip()
-    verify_job(cluster.folder / "saved", 5_000, cluster.place.store.directory(events[0]["job_id"]))
+    verify_job(str(cluster.folder / "saved"), 5_000, cluster.place.store, events[0]["job_id"])
 
 
 def test_what_cannot_run_is_refused(cluster: RunningCluster) -> None:
@@ -91,4 +91,4 @@ def test_a_job_goes_on_whatever_is_killed_and_when_a_paused_master_wakes_up(clus
         os.kill(paused, signal.SIGCONT)
     wait_for_the_end(paused)
     assert (ended.state, ended.attempt) == ("FINISHED", 3), cluster.said()
-    verify_job(cluster.folder / "killed", 1_000, cluster.place.store.directory(job))
+    verify_job(str(cluster.folder / "killed"), 1_000, cluster.place.store, job)

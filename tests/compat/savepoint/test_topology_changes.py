@@ -73,7 +73,7 @@ FORMATS = [
     ("all_states_hashmap_canonical", "forst", Level.ERROR),
     ("broadcast_p2_native_files", "forst", Level.ERROR),
     ("broadcast_p2_native_files", "jobmanager", None),
-    ("all_states_rocksdb_native", "forst", Level.UNKNOWN),
+    ("all_states_rocksdb_native", "forst", None),
     ("all_states_rocksdb_native", "org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory", None),
     ("all_states_hashmap_canonical", "com.example.MyBackendFactory", Level.UNKNOWN),
 ]

@@ -167,6 +167,44 @@ def test_what_a_comment_lets_pass_here_an_admin_accepts_there_with_its_reason(se
     assert "agreed" in promoted.output
 
 
+def accept_all(service, job, program):
+    """An admin lets everything pass that stands against a program; the fingerprints."""
+    plan = json.loads(CliRunner().invoke(main, ["plan", str(program), "--format", "json"]).output)
+    sides = {"old": {"job": job}, "new": {"plan": plan}}
+    report = service.client("admin").post("/checks", json={**sides, "record": False}).json()["report"]
+    found = [each["fingerprint"] for each in report["findings"] if each["level"] in ("error", "unknown")]
+    accept = [{"fingerprint": each, "reason": "agreed"} for each in found]
+    assert (
+        service.client("admin").post("/checks", json={**sides, "options": {"accept": accept}}).json()["check"]["passed"]
+    )
+    return found
+
+
+def test_what_was_accepted_can_be_taken_back(service, job):
+    running_word_count(service, job)
+    assert compat(service, "push", "--job", job, V2).exit_code == 0
+    fingerprints = accept_all(service, job, V2)
+    told = compat(service, "accepted", "--job", job)
+    assert (told.exit_code, told.output.count("agreed; a admin")) == (0, len(fingerprints))
+    assert all(each in told.output for each in fingerprints)
+    shown = html.unescape(httpx.get(f"{service.url}/jobs/{job}").text)
+    assert "Accepted findings" in shown
+    assert fingerprints[0] in shown
+    for role, reason in (("push", "no"), ("admin", " ")):
+        refused = compat(service, "withdraw", "--job", job, fingerprints[0], "--reason", reason, role=role)
+        assert refused.exit_code == 2, refused.output
+    taken = compat(service, "withdraw", "--job", job, fingerprints[0], "--reason", "needed after all", role="admin")
+    assert taken.exit_code == 0, taken.output
+    assert "no more let pass: CMP" in taken.output
+    assert fingerprints[0] not in compat(service, "accepted", "--job", job).output
+    assert compat(service, "check", "--job", job, V2).exit_code == 1
+    assert compat(service, "promote", "--job", job).exit_code == 1
+    assert compat(service, "withdraw", "--job", job, fingerprints[0], "--reason", "x", role="admin").exit_code == 2
+    entry = next(each for each in service.client("admin").get("/audit").json()["audit"] if each["action"] == "withdraw")
+    assert (entry["job"], entry["by"], entry["detail"]["reason"]) == (job, "a admin", "needed after all")
+    assert entry["detail"]["fingerprint"] == fingerprints[0]
+
+
 def test_every_format_works_against_a_server(service, job, tmp_path):
     running_word_count(service, job)
     outputs = [

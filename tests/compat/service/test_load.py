@@ -15,16 +15,21 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from compat.service import decisions, worker
+from compat.service import ServiceSettings, create_app, decisions, worker
 from compat.service.caches import Kept
 from compat.service.context import page_of
 from compat.service.database import Database
 from compat.service.database.group import GroupCommit
 from compat.service.options import Options
+from compat.service.pages import sections
 from compat.service.pool import WorkFailed
 from compat.service.registry import Registry
+from compat.service.registry.checks import NewCheck
 from compat.service.requests import check_request
+from compat.service.revalidation import Revalidation
 from tests.compat.service.running import OLD, RENUMBERED, plan
+from tests.compat.service.test_faults import database, postgres, postgres_database  # noqa: F401 - fixtures
+from tests.compat.service.test_registry import new_check, push
 
 
 @pytest.fixture
@@ -137,8 +142,6 @@ def test_what_an_earlier_server_decided_is_looked_up(registry):
     plans = {"old": {"plan": plan(*OLD), "label": "old"}, "new": {"plan": plan(*RENUMBERED), "label": "new"}}
     asked = check_request(json.dumps(plans).encode())
     made = worker.check_request_of(asked)
-    from compat.service.registry.checks import NewCheck
-
     values = {name: getattr(made, name) for name in ("job", "old", "new", "verdict", "sentence", "errors", "warnings")}
     more = {"commit": None, "author": None, "by": "me", "seconds": 12.5, "options": made.options, "plans": made.plans}
     registry.checks.record(NewCheck(**values, **more, report=made.packed_report), kept=9)
@@ -165,6 +168,98 @@ def test_an_answer_is_sent_once_until_something_is_written(service, job):
     service.push(job, *RENUMBERED)
     changed = httpx.get(f"{service.url}/api/v1/jobs/{job}", headers={"If-None-Match": shown.headers["etag"]})
     assert (changed.status_code, changed.json()["versions"]) == (200, 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "made"),
+    [
+        ("/api/v1/checks/{id}", 1),  # it never changes
+        ("/checks/{id}", 1),
+        ("/api/v1/jobs/job/versions", 2),  # until another version is pushed
+        ("/jobs/job/versions/1", 2),
+        ("/api/v1/jobs/job/versions/1/plan", 2),
+        ("/api/v1/jobs/job/versions/current", 3),  # until anything is written
+        ("/api/v1/jobs/job", 3),
+        ("/api/v1/checks", 3),
+        ("/api/v1/checks/{id}/x", 3),
+        ("/savepoints/1", 5),
+    ],
+)
+def test_what_never_changes_is_kept_through_writes(registry, path, made):
+    push(registry, "job", "a")
+    id = registry.checks.record(new_check("job", "a", "b"), kept=9).id
+    calls = []
+
+    async def app(scope, receive, send):
+        calls.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x"})
+
+    kept = Revalidation(app, registry.database)
+
+    def ask():
+        async def sent(_):
+            pass
+
+        scope = {"type": "http", "method": "GET", "path": path.format(id=id), "query_string": b"", "headers": []}
+        asyncio.run(kept(scope, None, sent))
+
+    ask()
+    ask()
+    registry.checks.record(new_check("job", "a", "c"), kept=9)
+    ask()
+    push(registry, "job", "d")
+    ask()
+    ask()
+    assert len(calls) == made
+
+
+def test_a_check_that_was_forgotten_is_not_shown_from_memory(registry):
+    push(registry, "job", "a")
+    id = registry.checks.record(new_check("job", "a", "b"), kept=1).id
+    kept = Revalidation(None, registry.database)
+    before = kept._state(f"/api/v1/checks/{id}")
+    registry.checks.record(new_check("job", "a", "c"), kept=1)
+    assert kept._state(f"/api/v1/checks/{id}") != before == ("lasting", id)
+
+
+def test_a_database_that_does_not_answer_is_told(registry, tmp_path):
+    (tmp_path / "compat.db").write_bytes(b"no database at all")
+    for beside in tmp_path.glob("compat.db-*"):
+        beside.unlink()
+    other = Database(f"sqlite:///{tmp_path}/compat.db")
+    for asked in (other.state, lambda: other.look("SELECT 1 FROM jobs WHERE name = :name", name="x")):
+        with pytest.raises(SQLAlchemyError):
+            asked()
+    other.close()
+
+
+def test_the_state_is_another_one_after_a_write_by_whomever(database):  # noqa: F811
+    mine, other = Registry(Database(database)), Registry(Database(database))
+    mine.database.migrate()
+    try:
+        states = [mine.database.state()]
+        for registry in (other, mine):
+            assert mine.database.state() == states[-1]
+            push(registry, "job", f"by {len(states)}")
+            states.append(mine.database.state())
+        assert len(set(states)) == 3
+        assert mine.database.look("SELECT count(*) FROM versions WHERE number > :least", least=1) == (1,)
+        assert mine.database.look("SELECT id FROM jobs WHERE name = :name", name="nobody") is None
+    finally:
+        mine.database.close()
+        other.database.close()
+
+
+def test_what_is_read_together_is_of_one_moment(registry):
+    push(registry, "job", "a")
+    with registry.database.together():
+        assert registry.jobs.get("job").versions == 1
+        writer = threading.Thread(target=push, args=(registry, "job", "b"))
+        writer.start()
+        writer.join(30)
+        assert registry.jobs.get("job").versions == len(registry.jobs.versions("job")) == 1
+    assert registry.jobs.get("job").versions == 2
 
 
 def test_what_another_process_writes_is_seen(service):
@@ -231,6 +326,34 @@ def test_a_page_is_made_once_for_all_who_ask_at_once():
         assert not parts.underway
 
     asyncio.run(story())
+
+
+def test_a_check_whose_report_is_there_is_shown_without_a_process(tmp_path):
+    app = create_app(ServiceSettings(database=f"sqlite:///{tmp_path}/compat.db", workers=1))
+    parts = app.state.service
+    worker._Worker.registry = parts.registry
+    worker._Worker.settings = worker.WorkerSettings("", 1.0, 64, 0)
+    asked = check_request(body({"plan": plan(*OLD)}, RENUMBERED))
+    made = worker.check_request_of(asked)
+    values = {name: getattr(made, name) for name in ("job", "old", "new", "verdict", "sentence", "errors", "warnings")}
+    more = {"commit": None, "author": None, "by": "me", "seconds": 1, "options": made.options, "plans": made.plans}
+    ids = [parts.registry.checks.record(NewCheck(**values, **more, report=made.packed_report), kept=9).id for _ in "ab"]
+    views = []
+
+    async def story():
+        transport = httpx.ASGITransport(app=app)  # no process was started
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [(await client.get(f"/checks/{id}")).text for id in ids]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "view_of", lambda *given, made=sections.view_of: views.append(given) or made(*given))
+        pages = asyncio.run(story())
+    parts.registry.database.close()
+    for id, page in zip(ids, pages, strict=True):
+        assert f"#{id}" in page
+        assert "CMP10" in page
+        assert '<script type="application/json" id="view-data">' in page
+    assert len(views) == 1  # both were decided alike
 
 
 def test_what_is_kept_has_a_size():

@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, func, select, text
 from compat.service.database import Database, DatabaseUrlError, migrate
 from compat.service.database.tables import METADATA, plans
 from compat.service.options import Accepted, Options
-from compat.service.records import CheckSide, Plan, Role
+from compat.service.records import Acceptance, Action, CheckSide, Plan, Role
 from compat.service.registry import Conflict, NotFound, Registry
 from compat.service.registry.checks import NewCheck
 from compat.service.registry.packing import canonical, digest_of, pack
@@ -188,3 +188,24 @@ def test_names_of_tokens_are_taken_once(registry):
     assert [(token.name, token.role) for token in registry.tokens.list()] == [("ci", Role.PUSH)]
     with pytest.raises(NotFound):
         registry.tokens.revoke("nobody")
+
+
+def test_what_is_withdrawn_is_of_one_job_and_of_the_plans_that_are_named(registry):
+    given = Acceptance(fingerprint="f", rule="CMP103", title="count moves", reason="agreed", by="ann")
+    for job in ("one", "two"):
+        push(registry, job, "a")
+        for new in ("b", "c"):
+            registry.checks.record(replace(new_check(job, "a", new), accepted=(given,)), kept=9)
+    plans = {new: packed(new).plan.digest for new in "abc"}
+    (gone,) = registry.acceptances.withdraw("one", "f", reason="r", by="bob", new_plan=plans["b"])
+    assert (gone.acceptance, gone.old_plan, gone.new_plan) == (given, plans["a"], plans["b"])
+    assert registry.acceptances.between("one", plans["a"], plans["b"]) == ()
+    assert [each.new_plan for each in registry.acceptances.standing("one")] == [plans["c"]]
+    assert len(registry.acceptances.standing("two")) == 2
+    for name, job, old in (("no finding", "one", None), ("f", "nobody", None), ("f", "one", plans["b"])):
+        with pytest.raises(NotFound):
+            registry.acceptances.withdraw(job, name, reason="r", by="bob", old_plan=old)
+    assert len(registry.acceptances.withdraw("two", "f", reason="r", by="bob")) == 2
+    assert [entry.detail["new_plan"] for entry in registry.audit.list() if entry.action is Action.WITHDRAW][-1:] == [
+        plans["b"]
+    ]

@@ -12,7 +12,7 @@ import pytest
 
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.program import Program, running
-from compat.compiler.datastream.served import recorded, serve, served, versions_with, without_inner_names
+from compat.compiler.datastream.served import in_programs_words, recorded, serve, served, versions_with
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.datastream.window import TimeWindow
 from compat.state.rows import RowKind
@@ -120,4 +120,17 @@ def test_members_of_one_version(owner: type, name: str, version: str) -> None:
     ],
 )
 def test_messages_without_inner_names(message: str, plain: str) -> None:
-    assert without_inner_names(message) == plain
+    assert in_programs_words(TypeError(message), message) == plain
+
+
+@pytest.mark.parametrize(
+    ("message", "plain"),
+    [
+        ("module 'compat.compiler.datastream' has no part x", "module 'pyflink.datastream' has no part x"),
+        ("compat.compiler.datastream.common._row.Row", "pyflink.common.Row"),
+        ("cannot import name x (/a/compat/compiler/datastream/functions.py)", "cannot import name x"),
+        ("Sources.x() is not called", "Sources.x() is not called"),
+    ],
+)
+def test_messages_have_pyflinks_names(message: str, plain: str) -> None:
+    assert in_programs_words(ImportError(message), message) == plain

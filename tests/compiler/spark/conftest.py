@@ -16,10 +16,11 @@ from compat.compiler.spark.driver.options import RunOptions
 
 
 class Cluster:
-    """Makes environments whose jobs run in this process; ``lines`` are what they printed."""
+    """Makes environments whose jobs run in this process; ``lines`` are what they printed. ``store`` is where jobs are kept."""
 
-    def __init__(self, directory: Path, kind: type[SparkExecutor] = InProcessExecutor) -> None:
+    def __init__(self, directory: Path, kind: type[SparkExecutor] = InProcessExecutor, store: str = "") -> None:
         self.directory = directory
+        self.store = store
         self.lines: list[str] = []
         self.events: list[dict[str, Any]] = []
         self.executor: SparkExecutor | None = None
@@ -31,7 +32,10 @@ class Cluster:
         run = replace(RunOptions(), **options)
         if self.executor is None or self._kind is InProcessExecutor:
             self.executor = self._kind(
-                str(self.directory / "store"), options=run, printer=self.lines.append, listener=self.events.append
+                self.store or str(self.directory / "store"),
+                options=run,
+                printer=self.lines.append,
+                listener=self.events.append,
             )
         self.executor.options = run
         program.start(program.Program(self.executor))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+
+from compat.compiler.spark.driver.store import JobStore
 
 KEYS = 7
 JOB = """
@@ -48,15 +49,16 @@ env.execute("counting")
 
 
 class CrashingJob:
-    """The job in a folder, run by ``compat run`` as often as it takes."""
+    """The job in a folder, run by ``compat run`` as often as it takes. ``place`` is where its sinks write, and its store is."""
 
-    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = (), place: str = "") -> None:
         self.folder, self.end = folder, end
+        self.place = place or str(folder)
         self.starts = 0
-        self.program = write_program(folder, end)
+        self.program = write_program(folder, end, place=self.place)
         self._arguments = [
             *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
-            *("-D", "restart-strategy.fixed-delay.delay=100 ms", *arguments),
+            *("-D", "restart-strategy.fixed-delay.delay=100 ms", "--store", f"{self.place}/.compat", *arguments),
         ]
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -125,40 +127,48 @@ class CrashingJob:
 
     def verify(self) -> None:
         """Nothing lost, nothing doubled: in both sinks and in the state."""
-        (job,) = (self.folder / ".compat" / "jobs").iterdir()
-        verify_job(self.folder, self.end, job)
+        store = JobStore(f"{self.place}/.compat")
+        (job,) = store.jobs()
+        verify_job(self.place, self.end, store, job.job_id)
 
 
-def write_program(folder: Path, end: int, interval: int = 100) -> Path:
-    """The program of the job, which counts to ``end`` and writes into a folder. ``interval`` is that of its checkpoints, in ms:
-    sources give less in an epoch that takes longer."""
+def write_program(folder: Path, end: int, interval: int = 100, place: str = "") -> Path:
+    """The program of the job, in a folder, which counts to ``end`` and writes into ``place``, or into the folder.
+
+    ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer.
+    """
     program, text = folder / "job.py", JOB
-    for name, value in {"keys": KEYS, "end": end, "folder": folder, "interval": interval}.items():
+    for name, value in {"keys": KEYS, "end": end, "folder": place or folder, "interval": interval}.items():
         text = text.replace(f"{{{name}}}", str(value))
     program.write_text(text)
     return program
 
 
-def verify_job(folder: Path, end: int, job: Path) -> None:
-    """The same of a job in a folder of a store, whose program wrote into ``folder``."""
+def verify_job(place: str, end: int, store: JobStore, job_id: str) -> None:
+    """The same of a job of a store, whose program wrote into ``place``."""
     from deltalake import DeltaTable
 
     from compat.compiler.spark.state.inspection import state_rows
+    from compat.state.stores.options import table_options
+    from compat.state.stores.places import place_of
 
     sizes = Counter(number % KEYS for number in range(1, end + 1))
     expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
-    table = DeltaTable(str(folder / "table")).to_pyarrow_table().to_pylist()
+    path = f"{place}/table"
+    table = DeltaTable(path, storage_options=table_options(path)).to_pyarrow_table().to_pylist()
     assert Counter((row["key"], row["count"]) for row in table) == expected
     lines = [
         line
-        for file in (folder / "files").iterdir()
+        for file in place_of(f"{place}/files").walk()
         if not file.name.startswith(".")
-        for line in file.read_text().splitlines()
+        for line in file.read().decode().splitlines()
     ]
     assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
-    found = {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"}
-    assert found == dict(sizes)
-    assert json.loads((job / "job.json").read_text())["status"] == "FINISHED"
+    rows = state_rows(store.state(job_id), "count")
+    assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
+    job = store.read(job_id)
+    assert job is not None
+    assert job.status == "FINISHED"
 
 
 def processes() -> dict[int, tuple[int, str]]:

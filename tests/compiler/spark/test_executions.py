@@ -12,7 +12,7 @@ from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.driver import compile_job
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.store import JobEntry, JobStore
-from compat.compiler.spark.plan import InputGate, PhysicalPlan, plan
+from compat.compiler.spark.plan import Channels, InputGate, PhysicalPlan, plan
 from compat.compiler.topology.build import build_job
 from compat.state.types import Types
 from tests.compiler.graphs import op
@@ -87,7 +87,7 @@ def test_a_gate_reads_what_the_execution_graph_says(cluster: Any) -> None:
         gates: list[InputGate] = [gate for gates in task.gates.values() for gate in gates]
         assert Counter(gate.group for gate in gates) == Counter(edge.group for edge in vertex.inputs)
         for gate in gates:
-            read = [channel for subtask in range(task.parallelism) for channel in gate.channels(subtask)]
+            read = [channel for subtask in range(task.parallelism) for channel in Channels((gate,), subtask)]
             assert len(read) == gate.group.connections
 
 

@@ -282,7 +282,7 @@ def test_a_damaged_entry_does_not_start_the_job_anew(
         with pytest.raises(Killed):
             run(cluster, tmp_path)
     master = cluster.last.master
-    (master.store.directory(master.job_id) / "job.json").write_bytes(left)
+    (master.store.directory(master.job_id) / "job.json").write(left)
     with pytest.raises(StoreError, match=f"job.json is damaged.* go on from its state with -s .*{master.job_id}"):
         run(cluster, tmp_path)
     run(cluster, tmp_path, savepoint=str(master.store.directory(master.job_id)))

@@ -19,6 +19,18 @@ def test_epochs_grow_while_they_are_quick_and_full_and_shrink_when_they_take_lon
         assert pace.limit == limit
 
 
+def test_epochs_grow_back_on_a_machine_that_is_slow_for_small_ones_too() -> None:
+    pace = Pace()
+    for _ in range(3):
+        pace.give(None, 1)
+        pace.done(5, 2)
+    assert pace.limit < 2_000
+    for _ in range(5):
+        pace.report(pace.give(None, 1))
+        pace.done(1.5, 2)
+    assert pace.limit > 30_000
+
+
 def test_an_epoch_that_could_not_be_done_bounds_those_that_follow() -> None:
     pace = Pace()
     assert pace.give(None, 2) == 20_000

@@ -28,7 +28,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.rows import DataFile, write_table
 from compat.state.types import Types
 
-BUCKET = "s3://bucket/folder"
+ELSEWHERE = "ftp://host/folder"
 ROW = Types.ROW_NAMED(["n"], [Types.LONG()])
 
 
@@ -39,45 +39,45 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_store_elsewhere(folder: Path) -> None:
-    with pytest.raises(StoreError, match="The store: s3://bucket/folder is not on this machine"):
-        InProcessExecutor(BUCKET)
+    with pytest.raises(StoreError, match="The store: ftp://host/folder is not on this machine"):
+        InProcessExecutor(ELSEWHERE)
     assert not list(folder.iterdir())
 
 
 def test_a_savepoint_elsewhere(cluster: Any, folder: Path) -> None:
-    with pytest.raises(StoreError, match="The snapshot: s3://bucket/folder is not"):
-        find_snapshot(BUCKET)
+    with pytest.raises(StoreError, match="The snapshot: ftp://host/folder is not"):
+        find_snapshot(ELSEWHERE)
     env = cluster.environment(1)
     env.from_collection([1], Types.INT()).print()
     env.execute()
-    with pytest.raises(StoreError, match="The savepoint: s3://bucket/folder is not"):
-        cluster.last.master.take_savepoint(BUCKET)
-    assert not (folder / "s3:").exists()
+    with pytest.raises(StoreError, match="The savepoint: ftp://host/folder is not"):
+        cluster.last.master.take_savepoint(ELSEWHERE)
+    assert not (folder / "ftp:").exists()
 
 
 def test_sinks_and_sources_elsewhere(cluster: Any, folder: Path) -> None:
     env = cluster.environment(1)
     stream = env.from_collection(["a"], Types.STRING())
-    stream.sink_to(FileSink.for_row_format(BUCKET, Encoder.simple_string_encoder()).build()).name("files")
-    stream.map(lambda text: (1,), ROW).sink_to(DeltaSink.for_row_data("hdfs:///table", ROW).build()).name("table")
-    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), BUCKET).build()
+    stream.sink_to(FileSink.for_row_format(ELSEWHERE, Encoder.simple_string_encoder()).build()).name("files")
+    stream.map(lambda text: (1,), ROW).sink_to(DeltaSink.for_row_data("ftp://host/table", ROW).build()).name("table")
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), ELSEWHERE).build()
     env.from_source(lines, WatermarkStrategy.no_watermarks(), "lines").print()
-    rows = DeltaSource.for_bounded_row_data(BUCKET).build()
+    rows = DeltaSource.for_bounded_row_data(ELSEWHERE).build()
     env.from_source(rows, WatermarkStrategy.no_watermarks(), "rows").print()
     with pytest.raises(ProgramError) as refused:
         env.execute()
     said = str(refused.value)
     assert said.count("is not on this machine's file system") == 4
     assert not cluster.events
-    assert not (folder / "s3:").exists()
+    assert not (folder / "ftp:").exists()
 
 
 def test_commands(folder: Path) -> None:
     (folder / "job.py").touch()
     for command, arguments in (
-        (list_jobs, ["--store", BUCKET]),
-        (run, ["job.py", "--store", BUCKET]),
-        (savepoint, ["1234", BUCKET]),
+        (list_jobs, ["--store", ELSEWHERE]),
+        (run, ["job.py", "--store", ELSEWHERE]),
+        (savepoint, ["1234", ELSEWHERE]),
     ):
         outcome = CliRunner().invoke(command, arguments)
         assert (outcome.exit_code, "is not on this machine's file system" in outcome.output) == (2, True)

@@ -111,6 +111,14 @@ def test_delta(cluster: Any, tmp_path: Path, parallelism: int, epoch_records: in
     assert DeltaTable(tmp_path / "table").metadata().partition_columns == list(columns)
 
 
+def test_partitions_whose_values_are_escaped(cluster: Any, tmp_path: Path) -> None:
+    words = ["a b", "ä/ö", "50%", "x=y", "q?r"]
+    env = cluster.environment(1)
+    env.from_collection([(n, word) for n, word in enumerate(words)], ROW).sink_to(delta(tmp_path / "table", ("word",)))
+    env.execute()
+    assert contents(tmp_path / "table") == list(enumerate(words))
+
+
 def test_a_delta_commit_that_is_done_twice(cluster: Any, tmp_path: Path) -> None:
     env = cluster.environment(1)
     sink = delta(tmp_path / "table")

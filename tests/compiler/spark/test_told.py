@@ -133,12 +133,12 @@ def test_savepoints_go_where_the_program_says(cluster: Any, tmp_path: Path) -> N
     [
         (
             "execution.checkpointing.savepoint-dir",
-            "s3://bucket",
-            "directory for savepoints.* s3://bucket is not on this",
+            "ftp://host/x",
+            "directory for savepoints.* ftp://host/x is not on this",
         ),
-        ("state.savepoints.dir", "s3://bucket", "directory for savepoints.* s3://bucket is not on this"),
-        ("execution.checkpointing.dir", "s3://bucket", "directory for checkpoints.* s3://bucket is not on this"),
-        ("state.checkpoints.dir", "hdfs:///flink", "directory for checkpoints.* hdfs:///flink is not on this"),
+        ("state.savepoints.dir", "ftp://host/x", "directory for savepoints.* ftp://host/x is not on this"),
+        ("execution.checkpointing.dir", "ftp://host/x", "directory for checkpoints.* ftp://host/x is not on this"),
+        ("state.checkpoints.dir", "webhdfs:///flink", "directory for checkpoints.* webhdfs:///flink is not on this"),
     ],
 )
 def test_options_that_cannot_be_had_are_refused_with_the_line(cluster: Any, option: str, value: str, told: str) -> None:

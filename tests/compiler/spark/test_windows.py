@@ -32,6 +32,7 @@ from compat.compiler.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
+from compat.compiler.spark.state.memory import MANAGED_MEMORY
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
 from compat.state.types import Types
@@ -87,6 +88,62 @@ def test_tumbling(cluster: Any, parallelism: int, epoch_records: int | None) -> 
         start = time // 300 * 300
         expected[key, start, start + 300].append(number)
     assert sorted(found) == sorted((*window, sorted(numbers)) for window, numbers in expected.items())
+
+
+class Slow(AggregateFunction):
+    """Counts in a list that it changes, and tells the count; None forgets."""
+
+    def create_accumulator(self) -> Any:
+        return [0]
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        accumulator[0] += 1
+        return accumulator
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator[0]
+
+    def merge(self, a: Any, b: Any) -> Any:
+        return [a[0] + b[0]]
+
+
+class Told(ProcessWindowFunction):
+    """Tells each window with its number among those of the key; forgets what it kept of the window."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        total = context.global_state().get_state(ValueStateDescriptor("total", Types.LONG()))
+        own = context.window_state().get_state(ValueStateDescriptor("own", Types.LONG()))
+        total.update((total.value() or 0) + 1)
+        own.update(1)
+        yield key, context.window().start, next(iter(elements)), total.value()
+
+    def clear(self, context: Any) -> None:
+        own = context.window_state().get_state(ValueStateDescriptor("own", Types.LONG()))
+        assert own.value() == 1
+        own.clear()
+
+
+@pytest.mark.parametrize("budget", ["0 b", "20 kb", "512m"])
+@pytest.mark.parametrize("key_type", [Types.STRING(), Types.LIST(Types.STRING())])
+def test_windows_in_memory_and_spilled_are_the_same(cluster: Any, budget: str, key_type: Any) -> None:
+    data = [(key, time * 3, count) for key, time, count in events()]
+    env = cluster.environment(2, epoch_records=20)
+    env.configuration.set_string(MANAGED_MEMORY, budget)
+    listed = not isinstance(key_type, type(Types.STRING()))
+    keyed = timed(env, data).key_by((lambda e: [e[0]]) if listed else (lambda e: e[0]), key_type)
+    windows = keyed.window(SlidingEventTimeWindows.of(Time.milliseconds(400), Time.milliseconds(200)))
+    made = windows.aggregate(
+        Slow(), Told(), accumulator_type=Types.PICKLED_BYTE_ARRAY(), output_type=Types.PICKLED_BYTE_ARRAY()
+    )
+    found = [(key[0] if listed else key, *rest) for key, *rest in made.execute_and_collect()]
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    for key, time, _ in data:
+        for start in range(time - time % 200, time - 400, -200):
+            counts[key, start] += 1
+    assert sorted(each[:3] for each in found) == sorted((key, start, count) for (key, start), count in counts.items())
+    for key in {key for key, _ in counts}:
+        numbers = [number for each, start, _, number in sorted(found, key=lambda each: each[1]) if each == key]
+        assert numbers == list(range(1, len(numbers) + 1))
 
 
 @SHAPES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ HEAP_0 = snapshot(0, w.integer(0) + w.short(0) + w.integer(0), NATIVE)
 UNTOLD = snapshot(0, w.short(0) + w.integer(9) + b"123456789", NATIVE)
 SCAN = w.full(w.inline(HEADER + w.short(0)), 0, [0, PLACE], NATIVE)
 FILES = w.incremental(w.inline(HEADER))
+ASYNCHRONOUS = w.incremental(w.inline(w.keyed_header(w.state_meta("t", 3), w.state_meta("s", 4))))
 WHOLE = snapshot(1, w.short(0), CANONICAL)
 CASES = [
     (WHOLE, KeyedFormat.CANONICAL),
@@ -33,6 +35,7 @@ CASES = [
     (UNTOLD, KeyedFormat.UNTOLD),
     (SCAN, KeyedFormat.ROCKSDB_SCAN),
     (FILES, KeyedFormat.FILES),
+    (ASYNCHRONOUS, KeyedFormat.ASYNCHRONOUS),
     (w.changelog(), KeyedFormat.CHANGES),
     (w.changelog([WHOLE]), KeyedFormat.CHANGELOG_CANONICAL),
     (w.changelog([HEAP]), KeyedFormat.CHANGELOG_HEAP),
@@ -64,7 +67,8 @@ Y, N, U = Restores.YES, Restores.NO, Restores.UNTOLD
         (KeyedFormat.CANONICAL, Y, Y, N),
         (KeyedFormat.HEAP, Y, N, N),
         (KeyedFormat.ROCKSDB_SCAN, N, Y, N),
-        (KeyedFormat.FILES, N, Y, U),
+        (KeyedFormat.FILES, N, Y, Y),
+        (KeyedFormat.ASYNCHRONOUS, N, N, Y),
         (KeyedFormat.CHANGES, Y, Y, N),
         (KeyedFormat.CHANGELOG_HEAP, Y, N, N),
         (KeyedFormat.CHANGELOG_FILES, N, Y, N),
@@ -116,3 +120,18 @@ def test_savepoints_of_flink(name: str, formats: set[KeyedFormat], golden: Path)
     savepoint = read_metadata(str(golden / name))
     found = {keyed_format(savepoint, operator) for operator in savepoint.operators}
     assert found - {None} == formats
+
+
+OF_FORST = Path(__file__).parents[2] / "golden" / "forst"
+RESTORED = json.loads((OF_FORST / "restores.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "backend", "did"),
+    [(name, backend, did) for name in RESTORED.keys() - {"flink"} for backend, did in RESTORED[name].items()],
+)
+def test_what_flink_restored(name: str, backend: str, did: str) -> None:
+    savepoint = read_metadata(str(OF_FORST / name))
+    formats = {found for operator in savepoint.operators if (found := keyed_format(savepoint, operator)) is not None}
+    expected = Restores.YES if did == "restored" else Restores.NO
+    assert {restores(format, backend) for format in formats} == {expected}

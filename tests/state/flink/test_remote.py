@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from compat.cli import main
 from compat.state.flink import NotASavepoint, SavepointError, UnreadableSavepoint, inspect, inspect_savepoint
 from compat.state.flink.remote import RemoteFiles, read_savepoint
+from compat.state.stores.objects import bucket_at
 from tests.compat.savepoint.conftest import saved
 
 FILES = "broadcast_p2_native_files"
@@ -99,6 +100,8 @@ def test_unknown_storage_says_what_fsspec_says():
 
 def test_without_fsspec_the_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    bucket_at.cache_clear()
     result = run("inspect", "s3://bucket/savepoint-1")
     assert result.exit_code == 2
     assert "fsspec, which is not installed" in result.stderr

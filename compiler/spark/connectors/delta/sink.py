@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
 from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, is_of_later_epoch, unwritable_sink
-from compat.state.delta.files import make_folder, sync, sync_commit, why_not_local, without_scheme
+from compat.state.delta.files import sync_commit
+from compat.state.stores.local import make_folder, sync
+from compat.state.stores.options import table_options
+from compat.state.stores.places import Place, place_of
+from compat.state.stores.schemes import why_no_place
 
 Settings = Mapping[str, Any]
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def _path(settings: Settings) -> str:
-    return without_scheme(str(settings["path"]))
+def _place(settings: Settings) -> Place:
+    return place_of(str(settings["path"]), "The sink's folder")
+
+
+def _found(place: Place) -> Any:
+    """The table that is there, or None."""
+    from deltalake import DeltaTable
+
+    options = table_options(place.path)
+    if not DeltaTable.is_deltatable(place.path, storage_options=options):
+        return None
+    return DeltaTable(place.path, storage_options=options)
 
 
 def unsupported(settings: Settings) -> str | None:
     """Why a Delta sink cannot be run; None for one that can."""
     if settings.get("merge_schema"):
         return "the Delta sink adds no columns to a table: take with_merge_schema out"
-    return why_not_local(str(settings["path"]))
+    return why_no_place(str(settings["path"]))
 
 
 def _table_schema(settings: Settings) -> Any:
     """The columns that the sink's type declares, or those of the table that is there; None where neither is known."""
     import pyarrow as pa
-    from deltalake import DeltaTable
 
     if settings.get("row_type") is not None:
         return schema_of(settings["row_type"])
-    if not DeltaTable.is_deltatable(_path(settings)):
-        return None
-    return pa.schema(DeltaTable(_path(settings)).schema().to_arrow())
+    table = _found(_place(settings))
+    return None if table is None else pa.schema(table.schema().to_arrow())
 
 
 class DeltaWriter:
@@ -87,14 +99,22 @@ class DeltaWriter:
         texts = {name: None if value is None else str(value) for name, value in partition.items()}
         folders = [f"{name}={_NULL if text is None else quote(text, safe='')}" for name, text in texts.items()]
         name = "/".join([*folders, f"part-{uuid.uuid4().hex}-{self._mark}.parquet"])
-        path = os.path.join(_path(self._settings), name)
+        folder = _place(self._settings)
+        place = folder / name
         try:
-            make_folder(os.path.dirname(path))
-            pq.write_table(table, path)
-            sync(path)
+            if place.local:
+                make_folder(os.path.dirname(place))
+                pq.write_table(table, place.path)
+                sync(place.path)
+                size = os.path.getsize(place)
+            else:
+                written = io.BytesIO()
+                pq.write_table(table, written)
+                size = written.tell()
+                place.upload(written)
         except OSError as error:
-            raise unwritable_sink(_path(self._settings), error) from error
-        return name, os.path.getsize(path), table.num_rows, texts, schema.serialize().to_pybytes()
+            raise unwritable_sink(folder, error) from error
+        return name, size, table.num_rows, texts, schema.serialize().to_pybytes()
 
 
 class DeltaCommitter(ProvingCommitter):
@@ -104,14 +124,13 @@ class DeltaCommitter(ProvingCommitter):
         self._settings = settings
 
     def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
-        for folder, inside, names in os.walk(_path(self._settings)):
-            inside[:] = [name for name in inside if name != "_delta_log"]
-            for name in names:
-                if name.endswith(".parquet") and is_of_later_epoch(name, job_id, epoch):
-                    Path(folder, name).unlink(missing_ok=True)
+        for file in _place(self._settings).walk():
+            if file.name.endswith(".parquet") and is_of_later_epoch(file.name, job_id, epoch):
+                file.delete()
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
-        return ((os.path.join(_path(self._settings), name), size) for name, size, *_ in committables)
+        folder = _place(self._settings)
+        return ((str(folder / name), size) for name, size, *_ in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """One commit for all files of the epoch."""
@@ -122,19 +141,24 @@ class DeltaCommitter(ProvingCommitter):
         job, epoch = transaction
         columns = list(self._settings.get("partition_columns", ()))
         schema = pa.ipc.read_schema(pa.py_buffer(committables[0][4]))
-        path = _path(self._settings)
-        if DeltaTable.is_deltatable(path):
-            table = DeltaTable(path)
-        else:
-            table = DeltaTable.create(path, schema, mode="ignore", partition_by=columns or None)
+        place = _place(self._settings)
+        table = _found(place)
+        if table is None:
+            table = DeltaTable.create(
+                place.path,
+                schema,
+                mode="ignore",
+                partition_by=columns or None,
+                storage_options=table_options(place.path),
+            )
         if (table.transaction_version(job) or 0) >= epoch:
             return
         now = int(time.time() * 1000)
         actions: list[Any] = [
-            AddAction(quote(name, safe="/="), size, partition, now, True, json.dumps({"numRecords": rows}))
+            AddAction(name, size, partition, now, True, json.dumps({"numRecords": rows}))
             for name, size, rows, partition, _ in committables
         ]
         properties = CommitProperties(app_transactions=[Transaction(job, epoch)])
         table.create_write_transaction(actions, "append", schema, columns or None, commit_properties=properties)
         table.update_incremental()
-        sync_commit(path, table.version())
+        sync_commit(place, table.version())

@@ -7,18 +7,17 @@ rewrites rows stops the job, unless the program says to pass over that.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from compat.compiler.spark.connectors.files.formats import reader_of_format
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.task.records import converter
-from compat.state.delta.files import without_scheme
+from compat.state.stores.options import table_options
+from compat.state.stores.places import place_of
 from compat.state.types import RowTypeInfo
 
 _FEATURES = {"deletionVectors", "columnMapping"}
@@ -37,7 +36,8 @@ class DeltaEnumerator(SplitEnumerator):
 
     def __init__(self, settings: Any, bounded: bool) -> None:
         self._settings = settings
-        self._path = os.path.abspath(without_scheme(str(settings["path"])))
+        self._place = place_of(str(settings["path"]), "The Delta source's path").absolute()
+        self._path = self._place.path
         self.complete = bounded
         self._interval = settings.get("update_check_interval", 1000) / 1000
         self._looked = 0.0
@@ -62,10 +62,13 @@ class DeltaEnumerator(SplitEnumerator):
                 found += self._added(following)
         return [split for split in found if split["id"] not in known]
 
-    def _whole(self) -> tuple[int, list[Split]]:
+    def _table(self, version: int | None = None) -> Any:
         from deltalake import DeltaTable
 
-        table = DeltaTable(self._path, version=self._settings.get("version_as_of"))
+        return DeltaTable(self._path, version=version, storage_options=table_options(self._path))
+
+    def _whole(self) -> tuple[int, list[Split]]:
+        table = self._table(self._settings.get("version_as_of"))
         if "timestamp_as_of" in self._settings:
             table.load_as_version(self._settings["timestamp_as_of"])
         self._check(table)
@@ -80,8 +83,8 @@ class DeltaEnumerator(SplitEnumerator):
             raise ValueError(f"The Delta table {self._path} uses {sorted(features)}, which the source cannot read.")
 
     def _versions(self, after: int, last: int | None) -> list[int]:
-        log = Path(self._path) / "_delta_log"
-        found = sorted(int(file.stem) for file in log.glob("*.json") if file.stem.isdigit())
+        names = (entry.name.removesuffix(".json") for entry in (self._place / "_delta_log").list())
+        found = sorted(int(name) for name in names if name.isdigit())
         wanted = [version for version in found if version > after and (last is None or version <= last)]
         if wanted and wanted[0] != after + 1:
             raise ValueError(
@@ -90,8 +93,8 @@ class DeltaEnumerator(SplitEnumerator):
         return wanted
 
     def _added(self, version: int) -> list[Split]:
-        file = Path(self._path) / "_delta_log" / f"{version:020d}.json"
-        actions = [json.loads(line) for line in file.read_text().splitlines() if line]
+        commit = (self._place / "_delta_log" / f"{version:020d}.json").read().decode()
+        actions = [json.loads(line) for line in commit.splitlines() if line]
         removes = [each["remove"] for each in actions if each.get("remove", {}).get("dataChange")]
         adds = [each["add"] for each in actions if each.get("add", {}).get("dataChange")]
         rewrites = self._settings.get("ignore_changes", False)
@@ -107,25 +110,22 @@ class DeltaEnumerator(SplitEnumerator):
             name: self._value(name, unquote(text))
             for name, _, text in (part.partition("=") for part in path.split("/")[:-1])
         }
-        full = os.path.join(self._path, path)
-        return {"id": f"{version}:{path}", "path": full, "next": 0, "partition": values}
+        full = self._place / path
+        return {"id": f"{version}:{path}", "path": str(full), "next": 0, "partition": values}
 
     def _value(self, column: str, text: str) -> Any:
         """The value of a partition column, which stands in the path as text."""
         if self._types is None:
-            from deltalake import DeltaTable
-
-            self._types = {field.name: str(field.type.type) for field in DeltaTable(self._path).schema().fields}
+            self._types = {field.name: str(field.type.type) for field in self._table().schema().fields}
         if text == _NULL:
             return None
         return _OF_TEXT.get(self._types.get(column, "string"), str)(text)
 
     def _version_after(self, timestamp: str) -> int:
-        from deltalake import DeltaTable
-
         limit = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp() * 1000
-        later = [int(each["version"]) for each in DeltaTable(self._path).history() if each["timestamp"] >= limit]
-        return min(later, default=int(DeltaTable(self._path).version()) + 1)
+        table = self._table()
+        later = [int(each["version"]) for each in table.history() if each["timestamp"] >= limit]
+        return min(later, default=int(table.version()) + 1)
 
 
 class _Parquet:

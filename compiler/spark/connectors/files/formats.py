@@ -12,6 +12,7 @@ from typing import Any
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.formats._values import from_plain
 from compat.compiler.spark.task.records import converter
+from compat.state.stores.places import place_of
 from compat.state.types import ExternalTypeInfo, RowTypeInfo
 
 Part = tuple[list[Any], int, bool]
@@ -38,7 +39,7 @@ def reader_of_format(format: Any) -> ReadFile | None:
 
 def _lines(record_of: Callable[[str], Any], charset: str) -> ReadFile:
     def read(path: str, position: int, limit: int) -> Part:
-        with open(path, "rb") as file:
+        with place_of(path).open() as file:
             file.seek(position)
             lines = list(islice(file, limit))
         values = [record_of(line.rstrip(b"\n").removesuffix(b"\r").decode(charset)) for line in lines]
@@ -74,7 +75,7 @@ def _csv(schema: Any) -> ReadFile:
 
     def read(path: str, position: int, limit: int) -> Part:
         values = []
-        with open(path, "rb") as file:
+        with place_of(path).open() as file:
             first = columns(file) if skipped else []
             file.seek(max(position, file.tell()))
             counted = _Counted(file, bool(settings.get("allow_comments")))
@@ -132,7 +133,7 @@ def _parquet(row_type: RowTypeInfo | None) -> ReadFile:
         import pyarrow.parquet as pq
 
         rows: list[Any] = []
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(_seekable(path)) as file:
             start = 0
             for number in range(file.num_row_groups):
                 count = file.metadata.row_group(number).num_rows
@@ -146,11 +147,17 @@ def _parquet(row_type: RowTypeInfo | None) -> ReadFile:
     return read
 
 
+def _seekable(path: str) -> Any:
+    """What pyarrow reads parts of a file from."""
+    place = place_of(path)
+    return place.path if place.local else place.open()
+
+
 def read_avro(path: str, position: int, limit: int) -> Part:
     """The records of an Avro file, as dicts."""
     from avro.datafile import DataFileReader
     from avro.io import DatumReader
 
-    with open(path, "rb") as file, DataFileReader(file, DatumReader()) as records:
+    with place_of(path).open() as file, DataFileReader(file, DatumReader()) as records:
         values = list(islice(records, position, position + limit))
     return values, position + len(values), len(values) < limit

@@ -7,10 +7,12 @@ a crash; within an epoch a row format's file is also closed when it reaches the 
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 import uuid
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ from zoneinfo import ZoneInfo
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
 from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
-from compat.state.delta.files import make_folder, sync, why_not_local, without_scheme
+from compat.state.stores.local import make_folder, sync
+from compat.state.stores.places import Place, place_of
+from compat.state.stores.schemes import why_no_place
 from compat.state.types import RowTypeInfo
 
 _JAVA_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
@@ -35,7 +39,25 @@ def unsupported(settings: Any) -> str | None:
     assigner = settings.get("bucket_assigner")
     if assigner is not None and assigner.name not in ("base-path", "date-time"):
         return f"the bucket assigner {assigner.name} cannot be run: there are those of BucketAssigner"
-    return why_not_local(settings["base_path"])
+    return why_no_place(settings["base_path"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file that is being written: in ``file``, a hidden one of the folder, or where that is elsewhere a temporary one of this
+    machine. ``stream`` is the open file, or the records of one that is written at once.
+    """
+
+    stream: Any
+    file: Path
+    hidden: Place
+    final: Place
+
+    def remove(self) -> None:
+        """Nothing of it is needed."""
+        with suppress(OSError, AttributeError):  # a list, where the file is written at once
+            self.stream.close()
+        self.file.unlink(missing_ok=True)
 
 
 class FileWriter:
@@ -44,10 +66,10 @@ class FileWriter:
     def __init__(self, settings: Any, context: WriterContext) -> None:
         self._settings = settings
         self._context = context
-        self._base = Path(without_scheme(settings["base_path"]))
+        self._base = place_of(settings["base_path"], "The sink's folder")
         self._encoder = settings.get("encoder")
         self._largest = getattr(settings.get("rolling_policy"), "part_size", None)
-        self._open: dict[str, tuple[Any, Path, Path]] = {}
+        self._open: dict[str, _Part] = {}
         self._done: list[tuple[str, str, int]] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
@@ -61,7 +83,7 @@ class FileWriter:
         bucket = self._bucket()
         if bucket not in self._open:
             self._open[bucket] = self._file(bucket)
-        stream = self._open[bucket][0]
+        stream = self._open[bucket].stream
         if self._encoder is None:
             stream.append(value)
             return
@@ -81,25 +103,30 @@ class FileWriter:
 
     def close(self) -> None:
         """Remove the files that are open, or closed and not given to anybody."""
-        for stream, hidden, _ in self._open.values():
-            with suppress(OSError, AttributeError):  # a list, where the file is written at once
-                stream.close()
-            hidden.unlink(missing_ok=True)
+        for part in self._open.values():
+            part.remove()
         for path, *_ in self._done:
-            Path(path).unlink(missing_ok=True)
+            place_of(path).delete()
         self._open, self._done = {}, []
 
     def _close(self, bucket: str) -> None:
-        stream, hidden, final = self._open[bucket]
+        part = self._open[bucket]
+        stream = part.stream
         if self._encoder is None:
-            _write_bulk(self._settings["writer_factory"], stream, hidden)
-            stream = open(hidden, "rb")  # noqa: SIM115
+            _write_bulk(self._settings["writer_factory"], stream, part.file)
+            stream = open(part.file, "rb")  # noqa: SIM115
         stream.flush()
-        os.fsync(stream.fileno())
         size = os.fstat(stream.fileno()).st_size
-        stream.close()
+        if part.hidden.local:
+            os.fsync(stream.fileno())
+            stream.close()
+        else:
+            stream.close()
+            with open(part.file, "rb") as written:
+                part.hidden.upload(written)
+            part.file.unlink()
         del self._open[bucket]
-        self._done.append((str(hidden), str(final), size))
+        self._done.append((str(part.hidden), str(part.final), size))
 
     def _bucket(self) -> str:
         assigner = self._settings.get("bucket_assigner")
@@ -111,16 +138,22 @@ class FileWriter:
         zone = getattr(assigner, "timezone", None)
         return datetime.fromtimestamp(time.time(), ZoneInfo(zone) if zone else None).strftime(pattern)
 
-    def _file(self, bucket: str) -> tuple[Any, Path, Path]:
+    def _file(self, bucket: str) -> _Part:
         config = self._settings.get("output_file_config")
         prefix, suffix = (config.part_prefix, config.part_suffix) if config is not None else ("part", "")
         # Two jobs may write into one directory, and two attempts of a task at the same time.
         name = f"{prefix}-{uuid.uuid4()}-{self._context.subtask}{suffix}"
         directory = self._base / bucket
-        make_folder(directory)
         hidden = directory / f".{name}.{self._context.mark}.inprogress"
-        stream: Any = [] if self._encoder is None else open(hidden, "wb")  # noqa: SIM115
-        return stream, hidden, directory / name
+        if hidden.local:
+            make_folder(directory.path)
+            file = Path(hidden)
+        else:
+            descriptor, temporary = tempfile.mkstemp(prefix="compat-part-")
+            os.close(descriptor)
+            file = Path(temporary)
+        stream: Any = [] if self._encoder is None else open(file, "wb")  # noqa: SIM115
+        return _Part(stream, file, hidden, directory / name)
 
 
 def _write_bulk(factory: Any, records: list[Any], path: Path) -> None:
@@ -174,27 +207,25 @@ class FileCommitter(ProvingCommitter):
     """Gives the files their final names."""
 
     def __init__(self, settings: Any) -> None:
-        self._base = without_scheme(settings["base_path"])
+        self._base = place_of(settings["base_path"], "The sink's folder")
 
     def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
-        for folder, _, names in os.walk(self._base):
-            for name in names:
-                path = Path(folder, name)
-                if name.endswith(".inprogress") and f".{job_id}-" in name and str(path) not in pending:
-                    path.unlink(missing_ok=True)
+        for file in self._base.walk():
+            if file.name.endswith(".inprogress") and f".{job_id}-" in file.name and str(file) not in pending:
+                file.delete()
 
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
         return ((hidden, size) for hidden, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """Rename each file that still has its hidden name.
+        """Rename each file that still has its hidden name; where there are no renames, it is copied, and goes.
 
         The driver saw them all before the epoch was committed: one that has lost it was published before, also where a
         reader has moved it away since.
         """
         for hidden, final, _ in committables:
             with suppress(FileNotFoundError):
-                os.replace(hidden, final)
-        for folder in {os.path.dirname(final) for _, final, _ in committables}:
+                place_of(hidden).move(place_of(final))
+        for folder in {os.path.dirname(final) for _, final, _ in committables} if self._base.local else ():
             with suppress(FileNotFoundError):
                 sync(folder)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
-from compat.state.delta.files import without_scheme
+from compat.state.stores.places import Place, place_of
 from compat.state.time import milliseconds_of
 
 
@@ -20,7 +19,7 @@ class FileEnumerator(SplitEnumerator):
     """
 
     def __init__(self, paths: tuple[str, ...], interval: Any = None) -> None:
-        self._paths = [Path(without_scheme(str(path))) for path in paths]
+        self._paths = [place_of(str(path), "The file source's path") for path in paths]
         self._interval = None if interval is None else milliseconds_of(interval) / 1000
         self._looked = 0.0
         self.complete = interval is None
@@ -29,18 +28,20 @@ class FileEnumerator(SplitEnumerator):
         if self._looked and (self._interval is None or time.monotonic() < self._looked + self._interval):
             return []
         self._looked = time.monotonic()
-        found = sorted(str(file) for path in self._paths for file in _files(path))
-        return [{"id": path, "path": os.path.abspath(path), "next": 0} for path in found if path not in known]
+        found = sorted((file for path in self._paths for file in _files(path)), key=str)
+        return [{"id": str(file), "path": str(file.absolute()), "next": 0} for file in found if str(file) not in known]
 
 
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
+def _files(path: Place) -> Iterator[Place]:
+    if path.size() is not None:
+        yield path
+        return
     if not path.exists():
         raise FileNotFoundError(f"The file source's path {path} does not exist: give a file or a directory.")
-    hidden = (".", "_")
-    files = [Path(top) / name for top, _, names in os.walk(path) for name in names]
-    return [file for file in files if not any(part.startswith(hidden) for part in file.relative_to(path).parts)]
+    above = len(str(path).rstrip("/")) + 1
+    for file in path.walk():
+        if not any(part.startswith((".", "_")) for part in str(file)[above:].split("/")):
+            yield file
 
 
 class FileReader:

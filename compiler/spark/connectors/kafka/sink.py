@@ -9,16 +9,17 @@ is in, so that no transaction needs to be kept open over a commit.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from compat.compiler.datastream.common.serialization import SerializationSchema
 from compat.compiler.datastream.connectors.base import DeliveryGuarantee
 from compat.compiler.spark.connectors.kafka.clients import Pool, consumer_settings, problem_of, producer_settings
 from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, SinkWriter, WriterContext
+from compat.state.stores.places import Place, place_of
 
 _FOLDER = "_kafka"
 _ROWS = 50_000
@@ -150,7 +151,7 @@ class PendingWriter:
     def __init__(self, wanted: Publication, context: WriterContext) -> None:
         self._message = wanted.message
         name = f"{context.epoch}-{context.subtask}-{context.attempt}.arrow"
-        self._path = Path(context.folder, _FOLDER, context.operator_id, name)
+        self._place = place_of(context.folder) / _FOLDER / context.operator_id / name
         self._columns: tuple[list[Any], ...] = ([], [], [], [])
         self._topics: dict[str, None] = {}
         self._file: Any = None
@@ -170,11 +171,14 @@ class PendingWriter:
             return []
         self._writer.close()
         self._file.flush()
-        os.fsync(self._file.fileno())
         size = os.fstat(self._file.fileno()).st_size
+        if self._place.local:
+            os.fsync(self._file.fileno())
+        else:
+            self._place.upload(self._file)
         self._file.close()
         self._file = self._writer = None
-        return [(str(self._path), tuple(self._topics), size)]
+        return [(str(self._place), tuple(self._topics), size)]
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -185,8 +189,11 @@ class PendingWriter:
         arrays = [pa.array(cells, kind) for cells, kind in zip(self._columns, types, strict=True)]
         batch = pa.record_batch(arrays, names=["topic", "key", "value", "timestamp"])
         if self._file is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self._path, "wb")  # noqa: SIM115
+            if self._place.local:
+                os.makedirs(self._place.parent, exist_ok=True)
+                self._file = open(self._place, "wb")  # noqa: SIM115
+            else:
+                self._file = tempfile.TemporaryFile(prefix="compat-part-")  # noqa: SIM115
             self._writer = pa.ipc.new_stream(self._file, batch.schema)
         self._writer.write_batch(batch)
         self._topics |= dict.fromkeys(self._columns[0])
@@ -230,7 +237,7 @@ class TransactionCommitter(ProvingCommitter):
         except KafkaException as error:
             raise ConnectionError(f"Kafka does not take the transaction {name!r}: {error.args[0].str()}") from error
         for path, *_ in committables:
-            _remove_up_to(Path(path), epoch)
+            _remove_up_to(place_of(path).parent, epoch)
 
     def _publish(self, producer: Any, group: Any, marker: Any, paths: list[str]) -> None:
         producer.begin_transaction()
@@ -277,13 +284,13 @@ def _messages(path: str) -> Iterator[tuple[Any, ...]]:
     """The messages that a task wrote. Raises FileNotFoundError where somebody removed it."""
     import pyarrow as pa
 
-    with open(path, "rb") as file, pa.ipc.open_stream(file) as batches:
+    with place_of(path).open() as file, pa.ipc.open_stream(file) as batches:
         for batch in batches:
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _remove_up_to(path: Path, epoch: int) -> None:
-    """Remove a file that is published, and what attempts of its epoch and of earlier ones left beside it."""
-    for file in path.parent.glob("*.arrow"):
-        if int(file.name.split("-", 1)[0]) <= epoch:
-            file.unlink(missing_ok=True)
+def _remove_up_to(folder: Place, epoch: int) -> None:
+    """Remove the files of an epoch that is published, and what attempts of it and of earlier ones left beside them."""
+    for entry in folder.list():
+        if entry.name.endswith(".arrow") and int(entry.name.split("-", 1)[0]) <= epoch:
+            (folder / entry.name).delete()

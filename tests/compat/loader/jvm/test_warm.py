@@ -54,6 +54,13 @@ def states(plan):
     return [state.name for operator in plan.operators for state in operator.states if state.name in ("n", "other")]
 
 
+def wait_for_end(jvm):
+    deadline = time.monotonic() + 30
+    while jvm.alive:
+        assert time.monotonic() < deadline, "the program does not end its JVM"
+        time.sleep(0.02)
+
+
 def test_one_jvm_serves_programs_one_after_the_other(built, started):
     with WarmJvms() as jvms:
         plans = [built(jvms, name) for name in ("prints", "prints", "leaves-thread", "prints")]
@@ -90,7 +97,8 @@ def test_a_jvm_that_a_program_ended_is_replaced(built, started):
         plans = []
         for name in ("exits-later", "prints", "exits", "prints"):
             plans.append(built(jvms, name))
-            time.sleep(0.5)
+            if name != "prints":
+                wait_for_end(started[-1])
     assert len({states(plan)[0] for plan in plans}) == 1
     assert [jvm.builds for jvm in started] == [1, 2, 1]
 

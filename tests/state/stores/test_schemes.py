@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.state.delta.errors import StoreError
-from compat.state.delta.files import local_path
+from compat.state.stores.schemes import local_path
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""``compat savepoint convert``: a savepoint of Flink's as one of jobs on Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from compat.cli.options import flink_option, found_around, parse_definitions, place, split, surroundings_of
+
+_REFUSED = 2
+
+
+@click.command("convert")
+@click.argument("savepoint", metavar="FLINK_SAVEPOINT", type=click.Path())
+@click.argument("out", type=click.Path(), callback=place)
+@click.option(
+    "--program",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="PROGRAM",
+    help="The program that goes on from it: the savepoint does not say of which types PyFlink's states are.",
+)
+@click.option("-n", "--allowNonRestoredState", "allow_non_restored", is_flag=True, help="State may be left behind.")
+@click.option("--job", type=click.IntRange(0), default=0, help="Which job, if the program submits several, from 0.")
+@click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink.")
+@flink_option
+@click.option("--args", "arguments", help="Arguments of the program.")
+@found_around
+def convert(savepoint: str, out: str, program: str, **options: Any) -> None:
+    """Make a savepoint of jobs on Spark, in a new folder OUT, of one that Flink wrote.
+
+    The program runs up to where its job would start. After the check that every restore has, states are read by the types that
+    it declares, and the positions of its sources are taken over. What cannot be read is named, and nothing is written then.
+    Values that PyFlink pickled are made anew with the program's classes: convert only savepoints that you trust.
+
+    Exit codes: 0 written, 2 refused or not readable.
+
+    Example: compat savepoint convert savepoint-1a2b3c/ converted/ --program job.py
+    """
+    from compat.compiler.errors import ProgramError
+    from compat.execution.failures import Refused
+    from compat.execution.narration import last_line
+    from compat.execution.program import MISSING
+
+    surroundings = surroundings_of(options, program)
+    os.environ.update(surroundings.environment)
+    try:
+        from compat.compiler.spark.driver.restore import RestoreRefused
+        from compat.execution.conversion import Conversion, convert
+        from compat.state.delta.errors import StoreError
+    except ModuleNotFoundError as error:
+        click.echo(MISSING.format(name=error.name), err=True)
+        sys.exit(_REFUSED)
+    try:
+        made = convert(
+            Conversion(
+                savepoint=savepoint,
+                out=out,
+                program=program,
+                arguments=split(options["arguments"]),
+                options=parse_definitions(options["definitions"]),
+                flink=options["flink"],
+                allow_non_restored=options["allow_non_restored"],
+                job=options["job"],
+                pyfiles=surroundings.pyfiles,
+            ),
+            lambda text: click.echo(text, err=True),
+        )
+    except Refused as error:
+        click.echo("\n".join(filter(None, (error.detail, str(error)))), err=True)
+        sys.exit(_REFUSED)
+    except (RestoreRefused, StoreError, ProgramError) as error:
+        click.echo(str(error), err=True)
+        sys.exit(_REFUSED)
+    except Exception as error:
+        click.echo(f"{program}: {last_line(f'{type(error).__name__}: {error}')}", err=True)
+        sys.exit(_REFUSED)
+    click.echo(f"{made.keys:,} keys, {made.entries:,} entries", err=True)
+    click.echo(out)

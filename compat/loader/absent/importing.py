@@ -1,0 +1,33 @@
+"""Who imports: whether it is a line of the program that asks for a module, or Python and what is installed."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+from compat.compiler.ours import is_library, is_machinery
+
+_SERVED = ("pyflink", "compat")
+
+
+def importers_in_program(name: str, frame: FrameType | None) -> list[FrameType]:
+    """The frames that wait for the import of a module, innermost first, if a line of the program is the innermost; else none.
+
+    None, too, for modules that never have a stand-in: Python's own, PyFlink's and ours.
+    """
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names or top in _SERVED:
+        return []
+    found: list[FrameType] = []
+    while frame is not None:
+        if not is_machinery(frame.f_code.co_filename):
+            if not found and not is_programs_file(frame.f_code.co_filename):
+                return []
+            found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def is_programs_file(path: str) -> bool:
+    """True for a file of the program: not of ours, of Python's, nor of what is installed."""
+    return not (path.startswith("<") or is_machinery(path) or is_library(path))

@@ -1,0 +1,255 @@
+"""What the registry says of a resource: may it be as asked? Only looked up, nothing is checked or written.
+
+The state that an upgraded job finds is that of the version that the registry says runs, or of the one that the cluster had,
+where that is another: the new version has to be able to restore both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+from msgspec import Struct
+
+from compat.service import gate
+from compat.service.admission.resources import (
+    GROUP,
+    JOB,
+    KINDS,
+    VERSION,
+    Deployment,
+    MalformedResource,
+    Upgrade,
+    read_resource,
+    same_spec,
+)
+from compat.service.admission.reviews import Request
+from compat.service.records import Check, Version
+from compat.service.registry import NotFound, Registry
+
+MOST_TOLD = 10
+"""Findings that a refusal names."""
+
+
+class Outcome(Enum):
+    """The outcome of a judgement; what to do about ``UNDECIDED`` is for the operator to say."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What was found, and why. ``version`` is the one that the resource is, ``check`` the check that decided."""
+
+    outcome: Outcome
+    message: str
+    warnings: tuple[str, ...] = ()
+    version: str | None = None
+    check: int | None = None
+
+
+class _Undecided(Exception):
+    """The registry does not know enough; the message says what, and what to do."""
+
+
+class _Finding(Struct, frozen=True, kw_only=True):
+    rule: str
+    title: str
+    level: str
+
+
+class _Report(Struct, frozen=True, kw_only=True):
+    findings: tuple[_Finding, ...] = ()
+
+
+_REPORTS = msgspec.json.Decoder(_Report)
+
+
+def judge(registry: Registry, request: Request) -> Judgement:
+    """May the resource of a request be as asked? Blocks. Raises SQLAlchemyError when the registry does not answer."""
+    if request.operation not in ("CREATE", "UPDATE") or request.sub_resource or request.new is None:
+        return _allowed(f"{request.operation} starts no other program.")
+    if request.kind.group != GROUP or request.kind.kind not in KINDS:
+        told = f"{request.kind.kind} of {request.kind.group or 'the core'}"[:100]
+        return _allowed(f"{told} is no job.", f"compat judges {' and '.join(KINDS)}, and was asked about {told}.")
+    try:
+        new = read_resource(request.new)
+        old = None if request.old is None else _before(request.old)
+        if not new.has_job or new.deleted:
+            return _allowed("No job is to run.")
+        if request.old is not None and same_spec(request.old, request.new):
+            return _allowed("The spec stays as it is.")
+        if old is not None and new.suspended and (new.named, new.program) == (old.named, old.program):
+            return _allowed("The job is suspended; its program stays as it is.")
+        restored = new.savepoint if old is None or new.nonce not in (None, old.nonce) else None
+        if new.upgrade is Upgrade.STATELESS and restored is None:
+            return _allowed(
+                "Its upgrades are stateless: there is no state to restore.",
+                f"{new.name}: upgradeMode is stateless, so the job starts without the state that it had.",
+            )
+        return _judged(registry, new, old, restored)
+    except MalformedResource as error:
+        return Judgement(outcome=Outcome.DENIED, message=str(error))
+    except (_Undecided, NotFound) as error:
+        return Judgement(outcome=Outcome.UNDECIDED, message=str(error.args[0]))
+
+
+def _before(text: bytes) -> Deployment | None:
+    """What was there before, if it can be read: it was stored, by whatever rules held then."""
+    try:
+        return read_resource(text)
+    except MalformedResource:
+        return None
+
+
+def _judged(registry: Registry, new: Deployment, old: Deployment | None, restored: str | None) -> Judgement:
+    wanted = _version(registry, new)
+    warnings = tuple(_doubts(new, old))
+    if restored is not None:
+        return _from_savepoint(registry, wanted, restored, warnings)
+    decided: Check | None = None
+    for before in _states(registry, wanted, old):
+        found = gate.decided(registry, wanted.job, before, wanted)
+        if found.check is not None and found.check.passed:
+            decided = found.check
+            warnings += tuple(
+                f"let pass: {each.rule} {each.title} ({each.reason}; {each.by})" for each in found.accepted
+            )
+            continue
+        forced = _forced(registry, before, wanted)
+        if forced is not None:
+            warnings += (forced,)
+        elif found.check is None:
+            raise _Undecided(
+                f"Nobody checked whether {wanted.label} restores the state of {before.label}. "
+                f"'compat check --job {wanted.job} PROGRAM' or 'compat promote --job {wanted.job}' does."
+            )
+        else:
+            return _denied(registry, wanted, found.check, warnings)
+    told = f"{wanted.label} restores the state that there is." if decided else f"{wanted.label} runs, or none does."
+    return _allowed(told, *warnings, version=wanted, check=decided)
+
+
+def _states(registry: Registry, wanted: Version, old: Deployment | None) -> Iterator[Version]:
+    """The versions whose state ``wanted`` may find, without those of the same plan."""
+    found = {}
+    current = registry.jobs.get(wanted.job).current
+    if current is not None:
+        found[current.plan.digest] = current
+    if old is not None:
+        try:
+            before = _version(registry, old)
+        except (_Undecided, NotFound, MalformedResource):
+            before = None
+        if before is not None and before.job == wanted.job:
+            found.setdefault(before.plan.digest, before)
+    yield from (version for digest, version in found.items() if digest != wanted.plan.digest)
+
+
+def _version(registry: Registry, given: Deployment) -> Version:
+    """The version that a resource is, by what it says, or by its image. Raises _Undecided, NotFound, MalformedResource."""
+    with_image = [] if given.digest is None else registry.jobs.with_image(given.digest)
+    jobs = {version.job for version in with_image}
+    job = given.named.job or (next(iter(jobs)) if len(jobs) == 1 else given.name)
+    of_job = {version.plan.digest: version for version in reversed(with_image) if version.job == job}
+    if given.named.number is not None:
+        found = registry.jobs.version(job, given.named.number)
+        if of_job and found.plan.digest not in of_job:
+            told = " and ".join(version.label for version in of_job.values())
+            raise MalformedResource(f"{given.name} says it is {found.label}, and its image is that of {told}.")
+        if not of_job and given.digest is not None and found.image is not None:
+            raise _Undecided(
+                f"{given.name} says it is {found.label}, which was pushed with another image, {found.image}: "
+                f"'compat push --image' names this one."
+            )
+        return found
+    if len(of_job) == 1:
+        return next(iter(of_job.values()))
+    if of_job:
+        told = ", ".join(version.label for version in of_job.values())
+        raise _Undecided(f"The image of {given.name} holds {told}: say which with the annotation {VERSION}.")
+    if jobs:
+        told = ", ".join(sorted(jobs))
+        raise _Undecided(
+            f"The image of {given.name} holds versions of {told}: say which job with the annotation {JOB}."
+        )
+    if given.digest is None:
+        raise _Undecided(
+            f"{given.name} does not say which version it is: give it the annotation {VERSION}, "
+            f"or an image by its digest (REPOSITORY@sha256:…) that was named at 'compat push --image'."
+        )
+    raise _Undecided(
+        f"No version was pushed with the image {given.digest} of {given.name}: name it at 'compat push --image', "
+        f"or the version with the annotation {VERSION}."
+    )
+
+
+def _doubts(new: Deployment, old: Deployment | None) -> Iterator[str]:
+    """What may make the program another one than the version that was checked."""
+    if old is None or old.named != new.named or old.digest != new.digest:
+        return
+    changed = [
+        name
+        for name, before, after in (
+            ("image", old.program.image, new.program.image),
+            ("jarURI", old.program.jar, new.program.jar),
+            ("entryClass", old.program.entry_class, new.program.entry_class),
+            ("args", old.program.args, new.program.args),
+        )
+        if before != after
+    ]
+    if changed:
+        yield f"{new.name}: {', '.join(changed)} changed, and the version stayed: what that makes of the job was not checked."
+
+
+def _from_savepoint(registry: Registry, wanted: Version, path: str, warnings: tuple[str, ...]) -> Judgement:
+    """Judge a start from a savepoint that the resource names: by a check of that savepoint."""
+    known = registry.savepoints.at(path)
+    if known is None:
+        raise _Undecided(
+            f"{wanted.label} is to start from {path}, which the service does not know: it looks for savepoints in the folders "
+            f"given as 'compat serve --folder'."
+        )
+    check = registry.checks.of_savepoint(known.id, wanted.plan.digest, gate.gate_options(wanted), known.seen_at)
+    if check is None:
+        raise _Undecided(
+            f"Nobody checked whether {wanted.label} restores {path}: send POST /api/v1/checks the savepoint {known.id} as old "
+            f"and version {wanted.number} of the job {wanted.job} as new, with flink {wanted.plan.flink}."
+        )
+    if not check.passed:
+        return _denied(registry, wanted, check, warnings)
+    return _allowed(f"{wanted.label} restores {path}.", *warnings, version=wanted, check=check)
+
+
+def _forced(registry: Registry, before: Version, wanted: Version) -> str | None:
+    """Who had ``wanted`` replace ``before`` in spite of the check, and why; None if nobody did."""
+    newest = registry.jobs.promotions(wanted.job, limit=2)
+    if len(newest) == 2 and newest[0].forced and [each.number for each in newest] == [wanted.number, before.number]:
+        return f"{wanted.label} was forced by {newest[0].by}: {newest[0].reason}"
+    return None
+
+
+def _denied(registry: Registry, wanted: Version, check: Check, warnings: tuple[str, ...]) -> Judgement:
+    findings = [
+        f"{finding.rule} {finding.title}"
+        for finding in _REPORTS.decode(registry.checks.report_text(check.id)).findings
+        if finding.level in ("error", "unknown")
+    ]
+    more = f" and {len(findings) - MOST_TOLD} more" if len(findings) > MOST_TOLD else ""
+    told = f" {'; '.join(findings[:MOST_TOLD])}{more}." if findings else ""
+    message = f"{check.sentence}{told} It is check {check.id} of the registry."
+    return Judgement(outcome=Outcome.DENIED, message=message, warnings=warnings, version=wanted.label, check=check.id)
+
+
+def _allowed(message: str, *warnings: str, version: Version | None = None, check: Check | None = None) -> Judgement:
+    return Judgement(
+        outcome=Outcome.ALLOWED,
+        message=message,
+        warnings=warnings,
+        version=None if version is None else version.label,
+        check=None if check is None else check.id,
+    )

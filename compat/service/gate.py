@@ -1,0 +1,34 @@
+"""What the gate says of two versions of a job, from what the registry has. Nothing is checked here.
+
+The gate always asks the same: may NEW restore the state of OLD, under NEW's Flink, with nothing let pass but what an admin
+accepted for these two plans. What others asked of the same plans decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compat.service.options import Accepted, Options
+from compat.service.records import Acceptance, Check, Version
+from compat.service.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The newest check that the gate goes by, None where there is none yet, and what admins let pass between the plans."""
+
+    check: Check | None
+    accepted: tuple[Acceptance, ...]
+
+
+def decided(registry: Registry, job: str, old: Version, new: Version) -> Decided:
+    """What is known of ``new`` in the place of ``old``. Blocks."""
+    plans = old.plan.digest, new.plan.digest
+    accepted = registry.acceptances.between(job, *plans)
+    options = gate_options(new, accepted)
+    return Decided(registry.checks.between(job, *plans, options), accepted)
+
+
+def gate_options(new: Version, accepted: tuple[Acceptance, ...] = ()) -> Options:
+    """What the gate asks of a check whose NEW is ``new``."""
+    return Options(flink=new.plan.flink, accept=tuple(Accepted(each.fingerprint, each.reason) for each in accepted))

@@ -1,0 +1,61 @@
+"""What is read: snapshots of whatever kind, as states with entries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from compat.state.frozen import frozen
+from compat.state.types import TypeInformation
+
+
+@frozen
+class TableState:
+    """A state of an operator: one of the tables that a snapshot is.
+
+    ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. The types are None where there is nothing of the
+    sort, or where it is not declared. ``value_type`` is that of a cell: of a list state, the list's.
+    """
+
+    operator: str
+    uid: str | None
+    operator_id: str
+    name: str
+    kind: str
+    key_type: TypeInformation | None = None
+    map_key_type: TypeInformation | None = None
+    value_type: TypeInformation | None = None
+
+
+class Window(NamedTuple):
+    """The namespace of an entry: a window from ``start`` to before ``end``, in milliseconds since 1970, or a numbered one."""
+
+    start: int | None
+    end: int | None
+    number: int | None
+
+
+class TableEntry(NamedTuple):
+    """An entry of a state. ``key_group`` is None where there is no key; ``timestamp`` is in milliseconds since 1970."""
+
+    state: TableState
+    key_group: int | None
+    key: Any
+    namespace: Window | None
+    map_key: Any
+    value: Any
+    timestamp: int | None
+
+
+class StateSnapshot(Protocol):
+    """A snapshot that can be read as tables."""
+
+    @property
+    def states(self) -> Sequence[TableState]:
+        """What is in it."""
+
+    def parts(self) -> Sequence[range | None]:
+        """Ranges of key groups that can be read apart from each other; None is all of them."""
+
+    def entries(self, states: Collection[TableState], part: range | None = None) -> Iterator[TableEntry]:
+        """The entries of some states, or of those in one range of key groups."""

@@ -1,0 +1,7 @@
+"""What of a savepoint cannot be taken over."""
+
+from __future__ import annotations
+
+
+class Untranslatable(Exception):
+    """Something in a savepoint of Flink that jobs on Spark cannot go on from; the message names it and says why."""

@@ -1,0 +1,109 @@
+"""Where the sources of a savepoint stand, as the splits that sources on Spark go on from.
+
+Flink keeps the splits that readers have in ``SourceReaderState`` and what is still to be given out in the coordinator's bytes:
+``NumberSequenceSource`` and the data generator write ranges of numbers (``NumberSequenceSplitSerializer``), Kafka's source
+partitions and offsets (``KafkaPartitionSplitSerializer``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from compat.compiler.spark.connectors.kafka.source import split_id
+from compat.compiler.spark.connectors.splits import Split
+from compat.compiler.spark.flink.errors import Untranslatable
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.model import OperatorState
+
+_VERSION = 1
+_NUMBERS = frozenset({"number-sequence", "data-generator"})
+_OFFSETS = {-1: "the end", -2: "the beginning", -3: "the group's offset"}
+_NO_END = -(1 << 63)
+_READ = "read before"
+"""The split of a source that has none left: with it, nothing is looked for anew."""
+
+
+def splits_of(source: Any, operator: OperatorState, elements: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """The splits as rows of a snapshot: id, and the split with whether it is read to its end.
+
+    ``elements`` are those of the reader's state. Raises Untranslatable.
+    """
+    connector = getattr(source, "connector", None) or type(source).__name__
+    try:
+        if connector in _NUMBERS:
+            found = _numbers(operator, list(elements))
+        elif connector == "kafka":
+            found = _partitions(list(elements))
+        elif operator.fully_finished:
+            found = []
+        else:
+            raise Untranslatable(f"where a source of the kind {connector!r} stands cannot be read from a savepoint")
+    except SavepointError as error:
+        raise Untranslatable(f"its splits are not those of a source of the kind {connector!r}: {error.what}") from None
+    for split, done in found:
+        yield split["id"].encode(), json.dumps((split, done)).encode()
+
+
+def _body(element: bytes) -> ByteReader:
+    """A split behind the version and the length that `SimpleVersionedSerialization` writes."""
+    reader = ByteReader(element, "a split")
+    version = reader.integer()
+    body = reader.window(reader.integer(), "a split")
+    if reader.remaining or version not in (0, _VERSION):
+        reader.damaged(f"a split of version {version}")
+    return body
+
+
+def _numbers(operator: OperatorState, elements: Sequence[bytes]) -> list[tuple[Split, bool]]:
+    ranges = [_range(_body(element)) for element in elements] + list(_unassigned(operator))
+    found = [(split, split["next"] > split["end"]) for split in ranges]
+    return found or [({"id": _READ, "next": 1, "end": 0}, True)]
+
+
+def _range(reader: ByteReader) -> Split:
+    split = {"id": reader.utf(), "next": reader.long(), "end": reader.long()}
+    if reader.remaining:
+        reader.damaged("bytes behind a range of numbers")
+    return split
+
+
+def _unassigned(operator: OperatorState) -> Iterator[Split]:
+    """The ranges that no reader has yet (`SourceCoordinator`, `IteratorSourceEnumerator`)."""
+    if operator.coordinator is None:
+        return
+    reader = ByteReader(operator.coordinator.data, "a coordinator")
+    versions = reader.integer(), reader.integer()
+    body = reader.window(reader.integer(), "what is still to be read")
+    if versions != (1, _VERSION) or reader.remaining:
+        reader.damaged(f"a coordinator of the versions {versions}")
+    for _ in range(body.count("ranges", 18)):
+        yield {"id": body.utf(), "next": body.long(), "end": body.long()}
+
+
+def _partitions(elements: Sequence[bytes]) -> list[tuple[Split, bool]]:
+    found = []
+    for element in elements:
+        reader = _body(element)
+        partition = (reader.utf(), reader.integer())
+        start, end = reader.long(), reader.long()
+        if reader.remaining:
+            reader.damaged("bytes behind a partition")
+        if start < 0:
+            raise Untranslatable(
+                f"partition {split_id(partition)} stands at {_OFFSETS.get(start, start)}, as nothing of it was read yet: take "
+                "a savepoint once it was"
+            )
+        split: Split = {"id": split_id(partition), "topic": partition[0], "partition": partition[1], "next": start}
+        if end >= 0:
+            split["end"] = end
+        elif end != _NO_END:
+            raise Untranslatable(
+                f"partition {split_id(partition)} ends at {_OFFSETS.get(end, end)}, which is no offset"
+            )
+        found.append((split, end >= 0 and start >= end))
+    if not elements:
+        raise Untranslatable("it has no partitions, so that nothing tells which were read")
+    return found

@@ -1,0 +1,167 @@
+"""The working state of a subtask in the memory of its process, ahead of the replica. Flink: ``HeapKeyedStateBackend``.
+
+While nothing fails, what an epoch changed stays in memory, where the next one finds it; the log has it as of the commit. The
+replica is written behind: it is where cold entries are, and what a new process begins with.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import merge
+from itertools import islice
+from typing import Any, Protocol
+
+from compat.compiler.configuration import parse_bytes
+from compat.compiler.spark.state.changes import Changes
+from compat.state.delta.replica import MemoryReplica, Position, Replica
+
+SAVE_AFTER = 100_000
+"""A replica that is so many changes behind is written, if most of them are changes of the same entries."""
+SAVE_AT_LAST = 2_000_000
+"""So many changes behind it is written anyway: a new process has to read them from the log."""
+MANAGED_MEMORY = "taskmanager.memory.managed.size"
+SLOTS = "taskmanager.numberOfTaskSlots"
+_DEFAULT_BUDGET = 512 << 20
+_SAMPLE = 50
+PLACE = 120
+"""The bytes that an entry takes in a dict and a set, about."""
+_FOLDED = 4
+
+
+class Holder(Protocol):
+    """A part of the working state that keeps what it changed, rather than leaving it to the memory as entries."""
+
+    def __len__(self) -> int:
+        """The number of entries that were changed since the replica was written."""
+
+    def unsaved(self) -> Iterable[tuple[bytes, bytes | None]]:
+        """These entries, as the replica takes them."""
+
+    def saved(self) -> None:
+        """The replica has them."""
+
+    def size(self) -> int:
+        """The bytes that it takes in memory, about."""
+
+    def shrink(self) -> None:
+        """Let go of what was not used lately; the replica has it."""
+
+
+class Memory:
+    """The state of a subtask: a replica, and what changed since that was written. ``base`` is where it stood then."""
+
+    def __init__(self, replica: Replica, base: Position | None = None, budget: int = _DEFAULT_BUDGET) -> None:
+        self.base = base
+        self._budget = budget
+        self._replica = replica
+        self._entries: dict[bytes, dict[bytes, bytes | None]] = {}
+        self._holders: list[Holder] = []
+        self._count = 0
+        self._logged = 0
+        self._full = False
+
+    @classmethod
+    def empty(cls) -> Memory:
+        """One for tasks without state."""
+        return cls(MemoryReplica())
+
+    def stands_on(self, replica: Replica) -> bool:
+        """True if a replica is as this memory left it: another attempt may have been at work."""
+        return replica.position == self.base
+
+    def begin(self, replica: Replica) -> None:
+        """An epoch begins, with the replica open."""
+        self._replica = replica
+
+    def hold(self, holder: Holder) -> None:
+        """Have a part that keeps its changes itself."""
+        self._holders.append(holder)
+
+    def value(self, key: bytes) -> bytes | None:
+        """The entry of a key as the replica has it: its holder knows what changed."""
+        return self._replica.get(key)
+
+    def stored(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """The entries with a prefix as the replica has them, in order."""
+        return self._replica.scan(prefix, start)
+
+    def find(self, place: bytes, key: bytes) -> bytes | None:
+        """One of the entries at a place, or None."""
+        changed = self._entries.get(place)
+        if changed is not None and key in changed:
+            return changed[key]
+        return self._replica.get(key)
+
+    def items(self, place: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All entries at a place, in order."""
+        changed = self._entries.get(place)
+        if not changed:
+            return self._replica.scan(place)
+        kept = (each for each in self._replica.scan(place) if each[0] not in changed)
+        own = [(key, value) for key, value in sorted(changed.items()) if value is not None]
+        return merge(kept, own)
+
+    def take(self, changes: Changes) -> None:
+        """Take over what an epoch changed."""
+        self._logged += len(changes)
+        for place, entries in changes.entries.items():
+            known = self._entries.setdefault(place, {})
+            before = len(known)
+            known.update(entries)
+            self._count += len(known) - before
+        self._full = self.size() > self._budget
+
+    def size(self) -> int:
+        """The bytes that it takes, about."""
+        return sum(holder.size() for holder in self._holders) + self._count * PLACE + sampled(self._entries)
+
+    @property
+    def is_due(self) -> bool:
+        """True where the replica should be written: memory is full, or it has fallen far behind."""
+        distinct = self._count + sum(map(len, self._holders))
+        folded = self._logged >= SAVE_AFTER and self._logged >= _FOLDED * distinct
+        return self._full or folded or self._logged >= SAVE_AT_LAST
+
+    def save(self, position: Position) -> None:
+        """Write all that changed into the replica, which stands at ``position`` then; let go of what is too much."""
+        entries: dict[bytes, bytes | None] = {}
+        for each in self._entries.values():
+            entries.update(each)
+        for holder in self._holders:
+            entries.update(holder.unsaved())
+        self._replica.apply(entries, self.base, position)
+        self.base = position
+        self._entries.clear()
+        self._count = self._logged = 0
+        for holder in self._holders:
+            holder.saved()
+            if self._full:
+                holder.shrink()
+        self._full = False
+
+
+def budget_of(options: Mapping[str, str], sharers: int) -> int:
+    """The bytes for each of the ``sharers`` that keep state in a slot. Flink: a slot's share of the managed memory."""
+    given = options.get(MANAGED_MEMORY)
+    slots = max(int(options.get(SLOTS, "1")), 1)
+    return (_DEFAULT_BUDGET if given is None else parse_bytes(given) // slots) // max(sharers, 1)
+
+
+def sampled(values: Mapping[Any, Any], measure: Callable[[Any], int] | None = None) -> int:
+    """The bytes of keys and values of a dict, by those of some."""
+    if not values:
+        return 0
+    some = list(islice(values.items(), _SAMPLE))
+    size = measure or size_of
+    return sum(size(key) + size(value) for key, value in some) * len(values) // len(some)
+
+
+def size_of(value: Any) -> int:
+    """The bytes of a value and of what it holds."""
+    size = sys.getsizeof(value)
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return size + sum(map(size_of, value))
+    if isinstance(value, dict):
+        return size + sum(size_of(key) + size_of(each) for key, each in value.items())
+    return size

@@ -1,0 +1,78 @@
+"""What the tasks of one stage send to those of later ones, and the accounts that prove that it is what arrived.
+
+Spark may lose what a task gave after some of its readers were served, and run it again: the others then read what a second
+run gave, which need not be the same. So each run of a task marks what it sends as its own, and tells the driver in one account,
+which goes on from partition to partition with its reports, the sum of the marks that it sent and of those that it was given.
+The driver takes an epoch only if each task gave one account and the sums of all are equal: then each task read exactly what
+those runs sent whose reports arrived. This costs each task the same, however many there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from compat.compiler.spark.task.elements import Buffer
+
+_MARKS = 1 << 64
+"""Marks are numbers below this; sums of them are taken modulo it."""
+
+
+class Shipment(NamedTuple):
+    """The buffers that a subtask has for a group of slots in a later level. ``mark`` tells it from all others, of any run."""
+
+    level: int
+    group: int
+    mark: int
+    buffers: list[Buffer]
+
+
+@dataclass(slots=True)
+class Account:
+    """What one run of a task sent and was given: the numbers of shipments, and the sums of their marks.
+
+    ``run`` tells it from other runs of the task in the same epoch.
+    """
+
+    level: int
+    partition: int
+    run: str
+    sent: int = 0
+    marks_sent: int = 0
+    taken: int = 0
+    marks_taken: int = 0
+
+    def ships(self, level: int, group: int, buffers: list[Buffer]) -> Shipment:
+        """A shipment of this run's."""
+        mark = _mark(self.run, self.sent)
+        self.sent += 1
+        self.marks_sent = (self.marks_sent + mark) % _MARKS
+        return Shipment(level, group, mark, buffers)
+
+    def takes(self, shipment: Shipment) -> list[Buffer]:
+        """The buffers of a shipment that arrived."""
+        self.taken += 1
+        self.marks_taken = (self.marks_taken + shipment.mark) % _MARKS
+        return shipment.buffers
+
+
+def why_not_whole(accounts: Iterable[Account], tasks: Collection[tuple[int, int]]) -> str | None:
+    """The reason why accounts are not those of one run of each task, by (level, partition), which read each other."""
+    found = list(accounts)
+    places = {(each.level, each.partition) for each in found}
+    if len(places) < len(found):
+        return "Spark gave what a task of the epoch reported twice."
+    if missing := set(tasks) - places:
+        return f"Spark lost what {len(missing)} of {len(tasks)} tasks of the epoch reported."
+    sent, taken = sum(each.sent for each in found), sum(each.taken for each in found)
+    if sent != taken:
+        return f"Of {sent} shipments between tasks, {taken} arrived: Spark lost some, or computed a part of the epoch twice."
+    if (sum(each.marks_sent for each in found) - sum(each.marks_taken for each in found)) % _MARKS:
+        return "Spark computed a part of the epoch twice, after it had lost the first result."
+    return None
+
+
+def _mark(run: str, number: int) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{run} {number}".encode(), digest_size=8).digest())

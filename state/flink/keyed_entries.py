@@ -1,0 +1,364 @@
+"""The entries of full keyed snapshots, typed by the serializers that their headers record.
+
+In the layout of canonical savepoints and of RocksDB's scans each entry is a key and a value behind their lengths
+(`FullSnapshotAsyncWriter`): the key is the key group, the key, the namespace and, of a map, the map key
+(`CompositeKeySerializationUtils`). In the heap's layout a key group is, state after state, a count and then namespace, key and
+value of each entry (`HeapSnapshotStrategy`, `CopyOnWriteStateTableSnapshot`), without lengths. RocksDB's own files have a
+column family for each state, with the keys and values of the first layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.contents import places
+from compat.state.flink.errors import UnreadableValue
+from compat.state.flink.handles import Incremental, KeyGroups
+from compat.state.flink.headers import BackendHeader, StateMeta
+from compat.state.flink.measure import begins_like_heap
+from compat.state.flink.model import Savepoint
+from compat.state.flink.snappy import read_frames
+from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.sst_files import TableFile, merged
+from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.values import Decoder, Undecodable, decoder_of, ttl_inside
+
+_END_OF_KEY_GROUP = 0xFFFF
+_ANOTHER_STATE_FOLLOWS = 0x80
+_LARGEST_ONE_BYTE_PREFIX = 128
+_PLAIN_PREFIX = {1: 0x7F, 2: 0x7FFF}
+_SIGN = 1 << 63
+_DELIMITER = ord(",")
+Times = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """A value whose serializer cannot be read here, as the bytes that it wrote."""
+
+    serializer: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedEntry:
+    """An entry of a state: ``state`` is the state's number in the header. Times are those of last uses, see `StateEntry`."""
+
+    state: int
+    key_group: int
+    key: Any
+    namespace: Any
+    map_key: Any
+    value: Any
+    times: Times
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedLayout:
+    """How the entries of one keyed state are read. ``ttl`` tells that each value is kept with the time of its last use.
+
+    A queue's elements are timers: their decoders are those of key and namespace. ``element`` is a list's element.
+    """
+
+    kind: str
+    key: Decoder
+    namespace: Decoder
+    value: Decoder
+    map_key: Decoder | None = None
+    element: Decoder | None = None
+    ttl: bool = False
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether key and namespace stand with their lengths, as neither serializer has a fixed one."""
+        return self.key.length < 0 and self.namespace.length < 0
+
+
+QUEUE = "PRIORITY_QUEUE"
+_NAMESPACE_OF_VALUES = "NAMESPACE_SERIALIZER"
+_ABSENT = Decoder(None, lambda reader: None, 0)
+
+
+def layout_of(header: BackendHeader, meta: StateMeta, *, framed: bool) -> KeyedLayout:
+    """The layout of a state. Raises Undecodable, with the serializer that cannot be read.
+
+    Where entries are ``framed`` by their lengths, values that cannot be read are bytes.
+    """
+    value = _required(meta, "VALUE_SERIALIZER")
+    if meta.type == QUEUE:
+        if len(value.nested) != 2 or not (value.serializer or "").endswith("TimerSerializer"):
+            raise Undecodable(f"a queue of {value.serializer or value.class_name}")
+        key, namespace = map(decoder_of, value.nested)
+        return KeyedLayout(QUEUE, key, namespace, _ABSENT)
+    if header.key_serializer is None:
+        raise Undecodable("keys without a serializer")
+    key = decoder_of(header.key_serializer)
+    namespace = decoder_of(_required(meta, _NAMESPACE_OF_VALUES))
+    kind = meta.option("KEYED_STATE_TYPE") or "VALUE"
+    if kind in _PARTS and len(value.nested) != _PARTS[kind]:
+        raise Undecodable(f"a {kind.lower()} of {value.serializer or value.class_name}")
+    inner = value.nested[-1] if kind in _PARTS else value
+    ttl = ttl_inside(inner)
+    try:
+        decoder = decoder_of(ttl or inner)
+    except Undecodable as error:
+        if not framed:
+            raise
+        decoder, ttl = _rest(str(error)), None
+    return KeyedLayout(
+        kind,
+        key,
+        namespace,
+        decoder,
+        map_key=decoder_of(value.nested[0]) if kind == "MAP" else None,
+        element=decoder if kind == "LIST" and decoder.type is not None else None,
+        ttl=ttl is not None,
+    )
+
+
+_PARTS = {"LIST": 1, "MAP": 2}
+"""The kinds of states whose serializers have parts, and how many."""
+
+
+def _rest(serializer: str) -> Decoder:
+    return Decoder(None, lambda reader: Undecoded(serializer, reader.raw(reader.remaining, "a value")))
+
+
+def _required(meta: StateMeta, name: str) -> SerializerSnapshot:
+    found = meta.serializer(name)
+    if found is None:
+        raise Undecodable(f"no {name.lower().replace('_', ' ')}")
+    return found
+
+
+Layouts = tuple[KeyedLayout | Undecodable, ...]
+
+
+def layouts_of(header: BackendHeader, *, framed: bool) -> Layouts:
+    """The layouts of all states of a header, in their order; what stands in the way of reading one in its place."""
+    return tuple(_try(header, meta, framed) for meta in header.states)
+
+
+def _try(header: BackendHeader, meta: StateMeta, framed: bool) -> KeyedLayout | Undecodable:
+    try:
+        return layout_of(header, meta, framed=framed)
+    except Undecodable as error:
+        return error
+
+
+def is_framed(savepoint: Savepoint, handle: KeyGroups) -> bool:
+    """Whether the entries of a full snapshot stand behind their lengths."""
+    return handle.canonical or 0 in handle.offsets or not begins_like_heap(savepoint, handle)
+
+
+def read_keyed(
+    savepoint: Savepoint, handle: KeyGroups, header: BackendHeader, max_parallelism: int, wanted: frozenset[int]
+) -> Iterator[KeyedEntry]:
+    """The entries of the ``wanted`` states (by number) of a snapshot. Raises a `SavepointError` for damaged bytes.
+
+    In the heap's layout nothing is read behind the first state that has no layout.
+    """
+    framed = is_framed(savepoint, handle)
+    layouts = layouts_of(header, framed=framed)
+    for place in places(handle):
+        group, end = place.number, place.start + place.size
+        reader = StreamReader(pieces(savepoint, handle, place.start, end), savepoint.path, origin=place.start)
+        if framed:
+            prefix = 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
+            plain = decompressed(reader) if header.compressed else reader
+            yield from _framed(plain, group, prefix, layouts, wanted)
+        else:
+            if reader.integer() != group:
+                reader.damaged("a key group that does not begin with its number")
+            plain = decompressed(reader) if header.compressed else reader
+            try:
+                yield from _of_heap(plain, group, layouts, wanted)
+            except Undecodable as error:
+                raise UnreadableValue(str(error), path=reader.path, offset=plain.offset) from None
+
+
+def read_tables(
+    savepoint: Savepoint, handle: Incremental, header: BackendHeader, max_parallelism: int, wanted: frozenset[int]
+) -> Iterator[KeyedEntry]:
+    """The same of RocksDB's own files: a state is a column family, with the keys and values of the layout that is framed.
+
+    What is there of key groups that the handle does not have was left by a restore, and does not count.
+    """
+    layouts = layouts_of(header, framed=True)
+    prefix = 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
+    first, end = handle.key_groups.first, handle.key_groups.last + 1
+    families: dict[str, list[TableFile]] = {}
+    for file in (*handle.shared, *handle.private):
+        if file.local_name.endswith(_TABLE):
+            table = TableFile(savepoint, file.stream, file.local_name)
+            for begun, ended in table.deleted_ranges():
+                if int.from_bytes(begun[:prefix], "big") < end and ended > first.to_bytes(prefix, "big"):
+                    table.refuse("it has ranges of keys that were deleted at once")
+            families.setdefault(table.column_family, []).append(table)
+    for number, meta in enumerate(header.states):
+        if number in wanted:
+            for key, value in merged(families.get(meta.name, []), bytes([_DELIMITER])):
+                group = int.from_bytes(key[:prefix], "big")
+                if first <= group < end:
+                    inside = ByteReader(key, savepoint.path, start=prefix)
+                    yield _entry(number, group, inside, ByteReader(value, savepoint.path), layouts[number])
+
+
+_TABLE = ".sst"
+
+
+def decompressed(reader: StreamReader) -> StreamReader:
+    """The plain bytes behind a reader of compressed ones; places in errors are those in the plain bytes."""
+    return StreamReader(read_frames(reader), reader.path)
+
+
+def _framed(
+    reader: StreamReader, group: int, prefix: int, layouts: Layouts, wanted: frozenset[int]
+) -> Iterator[KeyedEntry]:
+    state = reader.short()
+    while state != _END_OF_KEY_GROUP:
+        if state >= len(layouts):
+            reader.damaged(f"state {state} of {len(layouts)}")
+        key = reader.sized("a key")
+        place = reader.offset
+        value = reader.sized("a value")
+        if int.from_bytes(key[:prefix], "big") & _PLAIN_PREFIX[prefix] != group or len(key) < prefix:
+            reader.damaged("a key of another key group", f"it stands among those of {group}")
+        if state in wanted:
+            inside = ByteReader(key, reader.path, origin=place - len(key), start=prefix)
+            yield _entry(state, group, inside, ByteReader(value, reader.path, origin=place), layouts[state])
+        if key[0] & _ANOTHER_STATE_FOLLOWS:
+            state = reader.short()
+
+
+def _entry(
+    number: int, group: int, key: ByteReader, value: ByteReader, layout: KeyedLayout | Undecodable
+) -> KeyedEntry:
+    if isinstance(layout, Undecodable):
+        name = str(layout)
+        whole = Undecoded(name, key.raw(key.remaining, "a key"))
+        return KeyedEntry(number, group, whole, None, None, Undecoded(name, value.raw(value.remaining, "a value")), ())
+    if layout.kind == QUEUE:
+        found = _timer(key, layout, number, group)
+        _exhausted(key)
+        return found
+    name, namespace = _key_and_namespace(key, layout)
+    map_key = layout.map_key.read(key) if layout.map_key is not None else None
+    _exhausted(key)
+    if layout.element is not None:
+        elements, times = _delimited(value, layout)
+        return KeyedEntry(number, group, name, namespace, None, elements, times)
+    if layout.map_key is not None and value.boolean():
+        return KeyedEntry(number, group, name, namespace, map_key, None, ())
+    begin = value.position
+    try:
+        found_value, times = _timed(value, layout)
+    except Undecodable as error:
+        value.position = begin
+        found_value, times = Undecoded(str(error), value.raw(value.remaining, "a value")), ()
+    _exhausted(value)
+    return KeyedEntry(number, group, name, namespace, map_key, found_value, times)
+
+
+def _exhausted(reader: ByteReader) -> None:
+    if reader.remaining:
+        reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this than the header says")
+
+
+def _timer(reader: ByteReader, layout: KeyedLayout, number: int, group: int) -> KeyedEntry:
+    """A timer (`TimerSerializer`): its time with the sign turned over, so that bytes sort as times do, key and namespace."""
+    time = (reader.long() + _SIGN) % (1 << 64)
+    time = time - (1 << 64) if time >= _SIGN else time
+    key, namespace = layout.key.read(reader), layout.namespace.read(reader)
+    return KeyedEntry(number, group, key, namespace, None, time, ())
+
+
+def _key_and_namespace(reader: ByteReader, layout: KeyedLayout) -> tuple[Any, Any]:
+    return _behind(reader, layout.key, layout.ambiguous), _behind(reader, layout.namespace, layout.ambiguous)
+
+
+def _behind(reader: ByteReader, decoder: Decoder, ambiguous: bool) -> Any:
+    """A part of a key; where keys are ambiguous with its length after it, lowest byte first, as many bytes as it needs."""
+    begin = reader.position
+    found = decoder.read(reader)
+    if ambiguous:
+        length = reader.position - begin
+        reader.raw(max(1, -(-length.bit_length() // 8)), "a length")
+    return found
+
+
+def _timed(reader: ByteReader, layout: KeyedLayout) -> tuple[Any, Times]:
+    if not layout.ttl:
+        return layout.value.read(reader), ()
+    time = reader.long()
+    return layout.value.read(reader), (time,)
+
+
+def _delimited(reader: ByteReader, layout: KeyedLayout) -> tuple[list[Any], Times]:
+    """The elements of a list, a comma between two of them (`ListDelimitedSerializer`)."""
+    elements: list[Any] = []
+    times: list[int] = []
+    while reader.remaining:
+        if elements and reader.byte() != _DELIMITER:
+            reader.damaged("no comma between two elements of a list")
+        found, time = _timed(reader, layout)
+        elements.append(found)
+        times += time
+    return elements, tuple(times)
+
+
+def _of_heap(reader: StreamReader, group: int, layouts: Layouts, wanted: frozenset[int]) -> Iterator[KeyedEntry]:
+    for _ in layouts:
+        number = reader.short()
+        if number >= len(layouts):
+            reader.damaged(f"state {number} of {len(layouts)}")
+        layout = layouts[number]
+        if isinstance(layout, Undecodable):
+            return
+        read = _of_queue if layout.kind == QUEUE else _of_table
+        for entry in read(reader, layout, number, group):
+            if number in wanted:
+                yield entry
+
+
+def _of_queue(reader: StreamReader, layout: KeyedLayout, number: int, group: int) -> Iterator[KeyedEntry]:
+    for _ in range(_count(reader)):
+        yield _timer(reader, layout, number, group)
+
+
+def _of_table(reader: StreamReader, layout: KeyedLayout, number: int, group: int) -> Iterator[KeyedEntry]:
+    for _ in range(_count(reader)):
+        namespace, key = layout.namespace.read(reader), layout.key.read(reader)
+        if layout.map_key is not None:
+            for map_key, value, times in _map_entries(reader, layout.map_key.read, layout):
+                yield KeyedEntry(number, group, key, namespace, map_key, value, times)
+        elif layout.element is not None:
+            pairs = [_timed(reader, layout) for _ in range(_count(reader))]
+            times = tuple(time for _, each in pairs for time in each)
+            yield KeyedEntry(number, group, key, namespace, None, [value for value, _ in pairs], times)
+        else:
+            value, times = _timed(reader, layout)
+            yield KeyedEntry(number, group, key, namespace, None, value, times)
+
+
+def _map_entries(
+    reader: StreamReader, read_key: Callable[[ByteReader], Any], layout: KeyedLayout
+) -> Iterator[tuple[Any, Any, Times]]:
+    for _ in range(_count(reader)):
+        map_key = read_key(reader)
+        yield (map_key, None, ()) if reader.boolean() else (map_key, *_timed(reader, layout))
+
+
+def _count(reader: StreamReader) -> int:
+    number = reader.integer()
+    if number < 0:
+        reader.damaged(f"{number} entries", "a count cannot be negative")
+    return number
+
+
+def unreadable_in_heap(layouts: Layouts) -> tuple[int, Undecodable] | None:
+    """The first state of a header that has no layout: in the heap's layout the end of what can be read."""
+    return next(((place, one) for place, one in enumerate(layouts) if isinstance(one, Undecodable)), None)

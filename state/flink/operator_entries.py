@@ -1,0 +1,58 @@
+"""The elements of operator state: lists that are split or given to all, and broadcast state.
+
+A list's elements stand at the places that the handle names, a broadcast state is a count and then its keys and values
+(`DefaultOperatorStateBackendSnapshotStrategy`, `HeapBroadcastState`). Where the stream is compressed, what stands at a place
+begins with a frame of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compat.state.flink.handles import OperatorStream, Partition
+from compat.state.flink.headers import BackendHeader, StateMeta
+from compat.state.flink.keyed_entries import decompressed
+from compat.state.flink.model import Savepoint
+from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.values import Decoder, Undecodable, decoder_of
+
+
+def read_list(
+    savepoint: Savepoint, handle: OperatorStream, header: BackendHeader, meta: StateMeta, partition: Partition
+) -> Iterator[Any]:
+    """The elements of a list state. Raises Undecodable or a `SavepointError`."""
+    element = _decoder(meta, "VALUE_SERIALIZER")
+    reader, reached = None, -1
+    for offset in partition.offsets:
+        # Elements stand one behind the other: only where compression or another state lies between, the reading begins anew.
+        if reader is None or header.compressed or reader.offset != offset or reached > offset:
+            reader = _reader(savepoint, handle, header, offset)
+        yield element.read(reader)
+        reached = offset
+
+
+def read_broadcast(
+    savepoint: Savepoint, handle: OperatorStream, header: BackendHeader, meta: StateMeta, partition: Partition
+) -> Iterator[tuple[Any, Any]]:
+    """Keys and values of a broadcast state. Raises Undecodable or a `SavepointError`."""
+    key, value = _decoder(meta, "KEY_SERIALIZER"), _decoder(meta, "VALUE_SERIALIZER")
+    for offset in partition.offsets:
+        reader = _reader(savepoint, handle, header, offset)
+        number = reader.integer()
+        if number < 0:
+            reader.damaged(f"{number} entries", "a count cannot be negative")
+        for _ in range(number):
+            yield key.read(reader), value.read(reader)
+
+
+def _decoder(meta: StateMeta, name: str) -> Decoder:
+    snapshot = meta.serializer(name)
+    if snapshot is None:
+        raise Undecodable("a state without a serializer")
+    return decoder_of(snapshot)
+
+
+def _reader(savepoint: Savepoint, handle: OperatorStream, header: BackendHeader, offset: int) -> StreamReader:
+    reader = StreamReader(pieces(savepoint, handle.stream, offset, handle.stream.size), savepoint.path, origin=offset)
+    return decompressed(reader) if header.compressed else reader

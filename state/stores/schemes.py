@@ -1,0 +1,77 @@
+"""Which paths name folders of this machine, which those of another storage, and which of nothing that we know."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from compat.state.delta.errors import StoreError
+
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<host>[^/]*))?(?=/|$)")
+"""As Flink reads a path; a single letter is a drive."""
+_SAME = {"s3": "s3", "s3a": "s3", "s3p": "s3", "s3n": "s3", "gs": "gs", "abfss": "abfss", "abfs": "abfss"}
+"""The schemes of object stores, by those that Flink, Hadoop and Spark call them by."""
+REMOTE = ("s3", "gs", "abfss")
+"""The schemes of other storage that jobs on Spark write and read."""
+
+
+def why_not_local(path: str) -> str | None:
+    """Why a path names no folder that this machine can open; None for one that does."""
+    found = _SCHEME.match(path)
+    if found is None or (found["scheme"].lower() == "file" and found["host"] in (None, "", "localhost")):
+        return None
+    return (
+        f"{path} is not on this machine's file system, and nothing else is read or written here: give a folder that all "
+        "machines of the job have mounted"
+    )
+
+
+def why_no_place(path: str) -> str | None:
+    """Why a path names nothing that jobs can write to and read from; None for one that does."""
+    if is_remote(path):
+        found = _SCHEME.match(path)
+        assert found is not None
+        host = found["host"] or ""
+        if not host:
+            return f"{path} names no bucket: write {found['scheme']}://BUCKET/FOLDER"
+        if ":" in host or ("@" in host and _SAME[found["scheme"].lower()] != "abfss"):
+            return "It has a key or password in it, which would be written down: give credentials by the environment"
+        return None
+    if why_not_local(path) is None:
+        return None
+    known = ", ".join(f"{scheme}://" for scheme in REMOTE)
+    return (
+        f"{path} is not on this machine's file system, nor on a storage that is known: give a folder that all machines of the "
+        f"job have mounted, or one of {known}"
+    )
+
+
+def is_remote(path: str) -> bool:
+    """True for a path on another storage that we know."""
+    found = _SCHEME.match(path)
+    return found is not None and found["scheme"].lower() in _SAME
+
+
+def split_remote(path: str) -> tuple[str, str]:
+    """The address of a remote path's bucket, and the key in it."""
+    found = _SCHEME.match(path)
+    assert found is not None
+    return f"{_SAME[found['scheme'].lower()]}://{found['host']}", path[found.end() :].strip("/")
+
+
+def without_scheme(path: str) -> str:
+    """A local path without the ``file:`` that it may begin with; others as they are."""
+    found = _SCHEME.match(path)
+    return path if found is None or found["scheme"].lower() != "file" else path[found.end() :]
+
+
+def local_path(path: str | Path, what: str) -> Path:
+    """The folder or file of this machine that a path names, relative ones as they are. ``what`` it is for begins the error.
+
+    Raises StoreError for another storage's: nothing may end up in a local folder of that name.
+    """
+    text = str(path)
+    problem = why_not_local(text)
+    if problem is not None:
+        raise StoreError(f"{what}: {problem}.")
+    return Path(without_scheme(text))

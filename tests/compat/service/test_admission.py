@@ -1,0 +1,324 @@
+"""What the registry says of a resource of Flink's operator: a table of cases, and what is no review."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+
+from compat.service import gate
+from compat.service.admission.judgement import MOST_TOLD, Outcome, judge
+from compat.service.admission.reviews import LONGEST_WARNING, answer, read_review
+from compat.service.records import Acceptance
+from compat.service.registry.packing import pack
+from compat.service.registry.savepoints import SeenSavepoint
+from compat.service.untrusted import RefusedBody
+from tests.compat.service.reviews import IMAGE, OTHER_IMAGE, changed, deployment, encoded, review, session_job
+from tests.compat.service.test_registry import new_check, push, registry  # noqa: F401 - a fixture
+
+ALLOWED, DENIED, UNDECIDED = Outcome.ALLOWED, Outcome.DENIED, Outcome.UNDECIDED
+JOB = "word_count"
+BY_IMAGE = f"registry.example/word-count@{IMAGE}"
+BY_OTHER = f"registry.example/word-count@{OTHER_IMAGE}"
+
+
+def ask(registry, new, old=None, **more):  # noqa: F811
+    return judge(registry, read_review(encoded(review(new, old, **more))))
+
+
+def record(registry, old, new, verdict, accepted=(), job=JOB):  # noqa: F811
+    """A check as the gate asks for it."""
+    made = new_check(job, "", "", verdict)
+    findings = [{"rule": "CMP103", "title": f"finding {number}", "level": "error"} for number in range(12)]
+    return registry.checks.record(
+        replace(
+            made,
+            old=replace(made.old, digest=old.plan.digest),
+            new=replace(made.new, digest=new.plan.digest),
+            sentence=f"{verdict}: {new.label} and {old.label}.",
+            options=gate.gate_options(new, accepted).key,
+            report=pack(
+                json.dumps({"verdict": verdict, "findings": [] if verdict == "compatible" else findings}).encode()
+            ),
+            plans=(),
+            accepted=accepted,
+        ),
+        kept=100,
+    )
+
+
+@pytest.fixture
+def filled(registry):  # noqa: F811
+    """A job whose first version runs; the second restores its state, the third does not, nobody looked at the fourth."""
+    first, second, third, fourth, fifth = [
+        push(registry, JOB, text, image=image)
+        for text, image in (("1", IMAGE), ("2", OTHER_IMAGE), ("3", None), ("4", None), ("5", None))
+    ]
+    record(registry, first, second, "compatible")
+    record(registry, first, third, "incompatible")
+    record(registry, first, fifth, "unknown")
+    registry.jobs.promote(JOB, 1, expected=None, by="ann", check=None)
+    assert fourth.number == 4
+    return registry
+
+
+def version(number, **more):
+    """A resource that says which version it is; each has a tag of its own."""
+    return deployment(**{"image": f"registry.example/word-count:{number}", "job": JOB, "version": str(number)} | more)
+
+
+RUNS = version(1)
+
+CASES = {
+    "the version that runs": (version(1), None, ALLOWED, "word_count@1 runs"),
+    "a good one": (version(2), RUNS, ALLOWED, "word_count@2 restores"),
+    "a bad one": (version(3), RUNS, DENIED, "CMP103 finding 0"),
+    "one that could not be decided": (version(5), RUNS, DENIED, "unknown: word_count@5"),
+    "one that nobody checked": (version(4), RUNS, UNDECIDED, "compat check --job word_count"),
+    "one that there is not": (version(9), RUNS, UNDECIDED, "no version 9"),
+    "a job that there is not": (deployment(version="1", name="other"), None, UNDECIDED, "no job 'other'"),
+    "nothing said": (deployment(), None, UNDECIDED, "stream-compat/version"),
+    "as a label": (
+        changed(deployment(), "metadata", labels={"stream-compat/job": JOB, "stream-compat/version": "3"}),
+        RUNS,
+        DENIED,
+        "finding 0",
+    ),
+    "annotations win over labels": (
+        changed(version(2), "metadata", labels={"stream-compat/version": "3"}),
+        RUNS,
+        ALLOWED,
+        "word_count@2",
+    ),
+    "as one name": (deployment(version="word_count@3"), RUNS, DENIED, "finding 0"),
+    "as two names": (deployment(job="x", version="word_count@3"), RUNS, DENIED, "'x'"),
+    "no number": (deployment(job=JOB, version="latest"), RUNS, DENIED, "'latest'"),
+    "no name": (deployment(job="<b>", version="1"), RUNS, DENIED, "no job is called so"),
+    "by image, the one that runs": (deployment(BY_IMAGE), None, ALLOWED, "word_count@1"),
+    "by image, a good one": (deployment(BY_OTHER), deployment(BY_IMAGE), ALLOWED, "word_count@2 restores"),
+    "by image, a bad way back": (deployment(BY_IMAGE), deployment(BY_OTHER), UNDECIDED, "word_count@2"),
+    "an image that was never pushed": (deployment("x@sha256:" + "3" * 64), None, UNDECIDED, "push --image"),
+    "an image that says another version": (
+        version(3, image=BY_IMAGE),
+        RUNS,
+        DENIED,
+        "its image is that of word_count@1",
+    ),
+    "another image of a version": (
+        version(2, image="x@sha256:" + "3" * 64),
+        RUNS,
+        UNDECIDED,
+        "pushed with another image",
+    ),
+    "an image whose jar is from elsewhere": (
+        deployment(BY_OTHER, jarURI="https://jars.example/job.jar"),
+        RUNS,
+        UNDECIDED,
+        "does not say which version",
+    ),
+    "an image of the settings": (
+        changed(deployment(""), "spec", flinkConfiguration={"kubernetes.container.image.ref": BY_OTHER}),
+        RUNS,
+        ALLOWED,
+        "word_count@2",
+    ),
+    "a session cluster": (changed(deployment(), "spec", job=None), None, ALLOWED, "No job"),
+    "a session job": (
+        session_job("3", job=JOB, version="3"),
+        session_job("1", job=JOB, version="1"),
+        DENIED,
+        "finding 0",
+    ),
+    "a session job that says nothing": (session_job(), None, UNDECIDED, "stream-compat/version"),
+    "stateless": (version(3, upgradeMode="stateless"), RUNS, ALLOWED, "stateless"),
+    "stateless by default": (version(3, upgradeMode=None), RUNS, ALLOWED, "stateless"),
+    "stateless, from a savepoint": (
+        version(2, upgradeMode="stateless", initialSavepointPath="s3://x/y"),
+        None,
+        UNDECIDED,
+        "s3://x/y",
+    ),
+    "last state": (version(3, upgradeMode="last-state"), RUNS, DENIED, "finding 0"),
+    "a mode that there is not": (version(1, upgradeMode="maybe"), RUNS, DENIED, "maybe"),
+    "only the status changed": (
+        changed(version(3), "status", lifecycleState="FAILED"),
+        version(3),
+        ALLOWED,
+        "stays as it is",
+    ),
+    "it is to be suspended": (version(3, state="suspended"), version(3), ALLOWED, "suspended"),
+    "it is changed while suspended": (version(3, state="suspended"), RUNS, DENIED, "finding 0"),
+    "it is scaled": (version(3, parallelism=4), version(3), DENIED, "finding 0"),
+    "it goes": (changed(version(3), "metadata", deletionTimestamp="2026-03-01T10:00:00Z"), RUNS, ALLOWED, "No job"),
+    "it is gone": (None, version(3), ALLOWED, "DELETE"),
+    "another kind": ({"apiVersion": "v1", "kind": "Pod", "metadata": {}}, None, ALLOWED, "Pod of the core"),
+    "no resource": (changed(RUNS, spec=3), None, DENIED, "no resource of Flink's operator"),
+    "what was there says nothing": (version(2), deployment(), ALLOWED, "word_count@2 restores"),
+    "the cluster has another one than the registry": (version(2), version(4), UNDECIDED, "state of word_count@4"),
+    "a first start from a savepoint": (version(2, initialSavepointPath="file:///s/1"), None, UNDECIDED, "/s/1"),
+    "a savepoint that was for the first start": (
+        version(2, initialSavepointPath="/s/1"),
+        RUNS,
+        ALLOWED,
+        "word_count@2",
+    ),
+    "another start from a savepoint": (
+        version(2, initialSavepointPath="/s/1", savepointRedeployNonce=2),
+        version(2, initialSavepointPath="/s/1", savepointRedeployNonce=1),
+        UNDECIDED,
+        "/s/1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_registry_says(filled, name):
+    new, old, outcome, says = CASES[name]
+    found = ask(filled, new, old)
+    assert found.outcome is outcome, found
+    assert says in found.message
+
+
+def test_a_refusal_names_findings_and_where_to_read_more(filled):
+    found = ask(filled, version(3), RUNS)
+    assert found.message.startswith("incompatible: word_count@3 and word_count@1.")
+    assert (found.message.count("CMP103"), found.version) == (MOST_TOLD, "word_count@3")
+    assert f"and 2 more. It is check {found.check} of the registry." in found.message
+
+
+def test_a_job_that_nothing_runs_of_starts(registry):  # noqa: F811
+    push(registry, JOB, "1")
+    assert ask(registry, version(1)).outcome is ALLOWED
+
+
+def test_what_was_accepted_is_let_pass_and_told(filled):
+    given = (Acceptance(fingerprint="f", rule="CMP103", title="count moves", reason="agreed", by="ann"),)
+    old, new = filled.jobs.version(JOB, 1), filled.jobs.version(JOB, 3)
+    record(filled, old, new, "compatible", given)
+    found = ask(filled, version(3), RUNS)
+    assert found.outcome is ALLOWED
+    assert found.warnings == ("let pass: CMP103 count moves (agreed; ann)",)
+
+
+def test_a_check_with_options_of_its_own_decides_nothing(filled):
+    old, new = filled.jobs.version(JOB, 1), filled.jobs.version(JOB, 4)
+    made = record(
+        filled, old, new, "compatible", (Acceptance(fingerprint="f", rule="", title="", reason="r", by=""),), None
+    )
+    assert made.passed
+    assert ask(filled, version(4), RUNS).outcome is UNDECIDED
+
+
+def test_what_was_forced_passes_once_and_is_told(filled):
+    filled.jobs.promote(JOB, 3, expected=1, by="ann", check=None, reason="a fresh start")
+    found = ask(filled, version(3), RUNS)
+    assert found.outcome is ALLOWED
+    assert found.warnings == ("word_count@3 was forced by ann: a fresh start",)
+    assert ask(filled, version(3), version(5)).outcome is UNDECIDED
+
+
+def test_a_promotion_that_passed_and_was_then_deployed(filled):
+    filled.jobs.promote(JOB, 2, expected=1, by="ann", check=1)
+    assert ask(filled, version(2), RUNS).outcome is ALLOWED
+    assert ask(filled, version(1), version(2)).outcome is UNDECIDED
+
+
+def test_other_arguments_of_the_same_version_are_told(filled):
+    found = ask(filled, version(1, args=["--topic", "other"]), RUNS)
+    assert found.outcome is ALLOWED
+    assert "args changed, and the version stayed" in found.warnings[0]
+    assert ask(filled, version(2, args=[]), RUNS).warnings == ()
+
+
+def test_an_image_of_several_versions_takes_a_name(filled):
+    push(filled, JOB, "6", image=IMAGE)
+    found = ask(filled, deployment(BY_IMAGE))
+    assert (found.outcome, "holds word_count@1, word_count@6" in found.message) == (UNDECIDED, True)
+    assert ask(filled, version(1, image=BY_IMAGE)).outcome is ALLOWED
+    push(filled, JOB, "6", image=OTHER_IMAGE)
+    push(filled, "other", "x", image=OTHER_IMAGE)
+    found = ask(filled, deployment(BY_OTHER, name="third"))
+    assert "holds versions of other, word_count" in found.message
+    assert ask(filled, deployment(BY_OTHER, name="other")).version == "other@1"
+
+
+def test_the_same_plan_in_two_images_is_the_same_version_to_restore(filled):
+    image = "sha256:" + "4" * 64
+    rebuilt = push(filled, JOB, "1", image=image)
+    assert rebuilt.number == 6
+    assert ask(filled, deployment(f"x@{image}"), deployment(BY_IMAGE)).outcome is ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("verdict", "later", "outcome"),
+    [("compatible", 1, ALLOWED), ("incompatible", 1, DENIED), ("compatible", -1, UNDECIDED)],
+)
+def test_a_start_from_a_savepoint_goes_by_a_check_of_it(filled, verdict, later, outcome):
+    filled.savepoints.put(
+        SeenSavepoint(
+            id="a" * 32,
+            path="/s/1",
+            kind="flink",
+            job=None,
+            status="ok",
+            error=None,
+            checkpoint=1,
+            operators=1,
+            size=1,
+            modified_at=0,
+            fingerprint="f",
+            inspection=None,
+        )
+    )
+    wanted = filled.jobs.version(JOB, 2)
+    made = new_check(None, "", "", verdict)
+    filled.checks.record(
+        replace(
+            made,
+            old=replace(made.old, digest=None, kind="savepoint", savepoint="a" * 32),
+            new=replace(made.new, digest=wanted.plan.digest),
+            options=gate.gate_options(wanted).key,
+            report=pack(b'{"findings": []}'),
+            plans=(),
+        ),
+        kept=100,
+    )
+    with filled.database.write() as connection:
+        connection.exec_driver_sql("UPDATE checks SET at = ?", (time.time() + 100 * later,))
+    assert ask(filled, version(2, initialSavepointPath="file:/s/1/")).outcome is outcome
+
+
+def test_an_identity_that_changes_alone_changes_nothing(filled):
+    assert ask(filled, changed(RUNS, "metadata", annotations={"stream-compat/version": "3"}), RUNS).outcome is ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"", "no AdmissionReview"),
+        (b"[]", "no AdmissionReview"),
+        (b"{}", "no AdmissionReview"),
+        (b'{"apiVersion": 1, "kind": "AdmissionReview"}', "no AdmissionReview"),
+        (b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}', "holds no request"),
+        (encoded(review(RUNS) | {"apiVersion": "admission.k8s.io/v1beta1"}), "admissionReviewVersions"),
+        (encoded(review(RUNS, uid="")), "holds no request"),
+        (encoded(review(RUNS, operation="PATCH")), "no AdmissionReview"),
+        (b"[" * 200 + b"]" * 200, "nested deeper"),
+        (b'{"request": ' * 5000 + b"1" + b"}" * 5000, "nested deeper"),
+    ],
+)
+def test_what_is_no_review_is_told(text, says):
+    with pytest.raises(RefusedBody, match=says):
+        read_review(text)
+
+
+def test_an_answer_has_the_shape_that_the_api_server_reads():
+    allowed = json.loads(answer("u", True, "fine", ("w" * 1000,), {"version": "a@1"}))
+    assert (allowed["apiVersion"], allowed["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    response = allowed["response"]
+    assert (response["uid"], response["allowed"], response["auditAnnotations"]) == ("u", True, {"version": "a@1"})
+    assert [len(warning) for warning in response["warnings"]] == [LONGEST_WARNING]
+    refused = json.loads(answer("u", False, "no"))["response"]
+    assert refused["status"] == {"status": "Failure", "code": 403, "reason": "Forbidden", "message": "no"}

@@ -1,0 +1,218 @@
+"""Savepoints of Flink as snapshots of jobs on Spark: what they hold then, and what is refused by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from compat.compiler.spark.driver.restore import is_of_flink, saved_operators
+from compat.compiler.spark.flink.errors import Untranslatable
+from compat.compiler.spark.flink.positions import splits_of
+from compat.compiler.spark.state.inspection import state_rows
+from compat.state.delta.log import SnapshotLog
+from compat.state.flink import entries, read_metadata
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.handles import InlineBytes
+from compat.state.flink.model import OperatorState
+from tests.state.flink.writer import integer, long, utf
+
+ROOT = Path(__file__).parents[4]
+GOLDEN = ROOT / "tests" / "golden" / "savepoints"
+
+
+def program_of(name, folder, *changes):
+    """The program that wrote a golden savepoint, with texts replaced."""
+    text = json.loads((GOLDEN / f"{name}.json").read_text())["program"]
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file = folder / "job.py"
+    file.write_text(text)
+    return file
+
+
+def convert(name, folder, *changes, options=()):
+    """``compat savepoint convert`` of a golden savepoint for its program; the finished process and OUT."""
+    program, out = program_of(name, folder, *changes), folder / "out"
+    path = json.loads((GOLDEN / f"{name}.json").read_text())["folder"]
+    command = ["savepoint", "convert", str(GOLDEN / path), str(out), "--program", str(program), *options]
+    run = [sys.executable, "-m", "compat", *command]
+    return subprocess.run(run, capture_output=True, text=True, timeout=300, cwd=ROOT), out
+
+
+def test_a_converted_savepoint_holds_what_the_job_held(tmp_path):
+    done, out = convert("all_states_rocksdb_native", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = list(state_rows(str(out), "everything"))
+    last = {row["key"]: row["value"] for row in rows if row["state"] == "last"}
+    assert last.keys() == {"k0", "k1", "k2"}
+    for row in rows:
+        highest = last[row["key"]]
+        numbers = [number for number in range(1, highest + 1) if number % 3 == int(row["key"][1])]
+        match row["state"]:
+            case "total":
+                assert row["value"] == sum(numbers)
+            case "avg":
+                assert tuple(row["value"]) == (sum(numbers), len(numbers))
+            case "items":
+                assert list(row["value"]) == [f"i{number}" for number in numbers if number < 10]
+    assert {"last", "last-ttl", "items", "seen", "plain", "total", "avg"} <= {row["state"] for row in rows}
+    (operator,) = [one for one in saved_operators(SnapshotLog.open(out)).values() if one.uid == "everything"]
+    assert {state["name"]: state["kind"] for state in operator.states}["total"] == "REDUCING"
+    assert json.loads((out / "plan.json").read_text())["operators"]
+
+
+_LAZY = """        s = context.global_state().get_state(ValueStateDescriptor("windows", Types.LONG()))
+        s.update((s.value() or 0) + 1)
+        yield key, s.value()
+"""
+
+
+def test_windows_and_aggregates_are_taken_over(tmp_path):
+    name = "windows_no_uid_p3_canonical"
+    done, out = convert(name, tmp_path, (_LAZY, "        yield key, 1\n"))
+    assert done.returncode == 0, done.stderr
+    read = []
+    for entry in entries(read_metadata(GOLDEN / name), lambda state: state.name == "SourceReaderState"):
+        reader = ByteReader(entry.value, "a split", start=8)
+        reader.utf()
+        following, end = reader.long(), reader.long()
+        read += range(max(start for start in (1, 3_333_335, 6_666_668) if start <= end), following)
+    sums = {key: sum(number for number in read if number % 4 == key) for key in range(4)}
+    rows = list(state_rows(str(out), "Reduce"))
+    assert {row["key"]: row["value"][1] for row in rows if row["state"] == "_reduce_state"} == sums
+    rows = [row for row in state_rows(str(out), "TumblingEventTimeWindows") if row["state"] == "window-contents"]
+    totals = defaultdict(int)
+    for row in rows:
+        totals[row["key"]] += row["value"][1]
+    assert totals == sums
+
+
+def test_a_state_of_which_the_program_tells_no_type_is_refused_by_name(tmp_path):
+    done, out = convert("windows_no_uid_p3_canonical", tmp_path)
+    assert done.returncode == 2
+    assert "its state 'windows'" in done.stderr
+    assert "open()" in done.stderr
+    assert not out.exists()
+
+
+def test_what_the_check_refuses_is_not_converted(tmp_path):
+    done, out = convert("small_uid_p2_canonical", tmp_path, ('.uid("count")', '.uid("other")'))
+    assert done.returncode == 2
+    assert "CMP" in done.stderr
+    assert not out.exists()
+
+
+def test_values_that_are_not_of_the_declared_type_are_refused_by_name(tmp_path):
+    done, out = convert(
+        "small_uid_p2_canonical", tmp_path, ('Descriptor("count", Types.LONG())', 'Descriptor("count", Types.STRING())')
+    )
+    assert done.returncode == 2
+    assert "count" in done.stderr
+    assert not out.exists()
+
+
+def test_records_in_flight_are_refused_by_name(tmp_path):
+    done, _ = convert("backpressured_unaligned_checkpoint", tmp_path)
+    assert done.returncode == 2
+    assert "in flight" in done.stderr
+
+
+def test_nothing_is_written_over(tmp_path):
+    (tmp_path / "out").mkdir()
+    done, _ = convert("small_uid_p2_canonical", tmp_path)
+    assert done.returncode == 2
+    assert "is there already" in done.stderr
+
+
+@pytest.mark.parametrize("path", ["small_uid_p2_canonical", "small_uid_p2_canonical/_metadata"])
+def test_flinks_savepoints_are_told_from_ours(path, tmp_path):
+    assert is_of_flink(str(GOLDEN / path))
+    assert not is_of_flink(str(tmp_path))
+
+
+class Source:
+    def __init__(self, connector):
+        self.connector = connector
+
+
+def operator(coordinator=None, finished=False):
+    state = None if coordinator is None else InlineBytes("coordinator", coordinator)
+    return OperatorState("0" * 32, "source", None, 1, 128, state, (), finished)
+
+
+def element(body, version=1):
+    return integer(version, len(body)) + body
+
+
+def splits(connector, *elements, coordinator=None, finished=False):
+    found = splits_of(Source(connector), operator(coordinator, finished), elements)
+    return {name.decode(): json.loads(value) for name, value in found}
+
+
+def test_ranges_of_numbers_go_on():
+    waiting = integer(1) + utf("3") + long(201, 300)
+    coordinator = integer(1, 1, len(waiting)) + waiting
+    found = splits(
+        "number-sequence",
+        element(utf("1") + long(57, 100)),
+        element(utf("2") + long(201, 200)),
+        coordinator=coordinator,
+    )
+    assert found == {
+        "1": [{"id": "1", "next": 57, "end": 100}, False],
+        "2": [{"id": "2", "next": 201, "end": 200}, True],
+        "3": [{"id": "3", "next": 201, "end": 300}, False],
+    }
+
+
+def test_a_source_that_has_read_all_reads_nothing_again():
+    found = splits("number-sequence", coordinator=integer(1, 1, 4) + integer(0))
+    assert [done for _, done in found.values()] == [True]
+
+
+def test_partitions_go_on_at_their_offsets():
+    no_end = -(1 << 63)
+    found = splits(
+        "kafka", element(utf("a-b") + integer(3) + long(57, no_end), 0), element(utf("t") + integer(0) + long(9, 9), 0)
+    )
+    assert found == {
+        "a-b-3": [{"id": "a-b-3", "topic": "a-b", "partition": 3, "next": 57}, False],
+        "t-0": [{"id": "t-0", "topic": "t", "partition": 0, "next": 9, "end": 9}, True],
+    }
+
+
+@pytest.mark.parametrize(
+    ("connector", "elements", "word"),
+    [
+        ("kafka", [element(utf("t") + integer(0) + long(-2, 0), 0)], "the beginning"),
+        ("kafka", [element(utf("t") + integer(0) + long(5, -1), 0)], "the end"),
+        ("kafka", [], "no partitions"),
+        ("kafka", [element(b"??", 0)], "splits are not those"),
+        ("filesystem", [element(b"file")], "'filesystem'"),
+        ("number-sequence", [element(utf("1") + long(1), 1)], "splits are not those"),
+        ("number-sequence", [element(utf("1") + long(1, 2), 7)], "splits are not those"),
+    ],
+)
+def test_positions_that_cannot_be_taken_over_are_named(connector, elements, word):
+    with pytest.raises(Untranslatable, match=word):
+        splits(connector, *elements)
+
+
+def test_claiming_a_savepoint_of_flinks_is_refused(tmp_path):
+    program = program_of("small_uid_p2_canonical", tmp_path)
+    copy = tmp_path / "copy"
+    shutil.copytree(GOLDEN / "small_uid_p2_canonical", copy)
+    from compat.compiler.spark.driver.options import RunOptions
+    from compat.compiler.spark.driver.restore import prepare_restore
+    from compat.state.delta.errors import StoreError
+
+    with pytest.raises(StoreError, match="claim"):
+        prepare_restore(None, None, RunOptions(savepoint=str(copy), claim=True, program=str(program)))
+    assert (copy / "_metadata").exists()

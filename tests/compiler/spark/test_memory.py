@@ -1,0 +1,243 @@
+"""State in memory: what a plain dict would hold, whatever is spilled, written behind, lost, or changed without saying so."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compat.compiler.configuration import parse_bytes
+from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.errors import FlinkError
+from compat.compiler.spark.state.backend import KeyedBackend
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import MANAGED_MEMORY, Memory, budget_of
+from compat.compiler.spark.state.timers import InternalTimers
+from compat.state.delta.replica import MemoryReplica, Position, entry_of
+from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from compat.state.serializers import exactness_of, key_codec_of
+from compat.state.types import Types
+
+PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+
+
+class Subtask:
+    """A subtask that goes from epoch to epoch, and may begin anew from its log at any of them."""
+
+    def __init__(self, seed: int, value_type: Any, make: Callable[[int], Any]) -> None:
+        self.random = random.Random(seed)
+        self.make = make
+        self.value_type = value_type
+        self.epoch = 0
+        self.log: list[Any] = []
+        self.budget = self.random.choice((0, 2000, 1 << 30))
+        self.restart()
+
+    def restart(self) -> None:
+        """A new process, whose replica was made anew."""
+        self.replica = MemoryReplica()
+        codec = key_codec_of(Types.STRING())
+        entries = {}
+        for row in self.log:
+            key, value = entry_of(row, codec.identity)
+            entries[key] = None if row.value is None else value
+        self.replica.apply(entries, None, Position(self.epoch, ""))
+        self.backend = KeyedBackend("operator", codec, 128, Types.STRING())
+        self.open(Memory(self.replica, self.replica.position, self.budget))
+        self.timers = InternalTimers(self.backend, lambda: 0)
+
+    def open(self, memory: Memory) -> None:
+        self.memory = memory
+        self.backend.begin(memory, lambda: 0)
+        self.value = self.backend.cells(ValueStateDescriptor("value", self.value_type))
+        self.list = self.backend.cells(ListStateDescriptor("list", self.value_type))
+        self.map = self.backend.cells(MapStateDescriptor("map", Types.STRING(), self.value_type))
+
+    def run(self, model: dict[str, Any]) -> None:
+        """An epoch of random calls, each held against the model."""
+        draw = self.random
+        self.backend.begin(self.memory, lambda: 0)
+        self.timers.begin(lambda: 0, 0)
+        for _ in range(draw.randrange(1, 30)):
+            key = f"key-{draw.randrange(12)}"
+            self.backend.set_key(key)
+            if draw.random() < 0.3:
+                window = b"window-%d" % draw.randrange(2)
+                self.backend.set_namespace(window)
+                key = f"{key}/{window!r}"
+            known = model.setdefault(key, {"value": None, "list": [], "map": {}, "timers": set()})
+            self.act(known, draw)
+        changes = Changes()
+        self.backend.snapshot(changes)
+        self.timers.snapshot(changes)
+        self.log += changes.all_rows()
+        self.epoch += 1
+        self.memory.take(changes)
+        match draw.randrange(6):
+            case 0:
+                self.memory.save(Position(self.epoch, ""))
+            case 1:
+                self.restart()
+            case 2 if self.memory.is_due:
+                self.memory.save(Position(self.epoch, ""))
+
+    def act(self, known: dict[str, Any], draw: random.Random) -> None:
+        new, name = self.make(draw.randrange(100)), f"name-{draw.randrange(3)}"
+        match draw.randrange(12):
+            case 0 | 1:
+                self.value.update(new)
+                known["value"] = new
+            case 2:
+                self.value.clear()
+                known["value"] = None
+            case 3:
+                self.list.add(new)
+                known["list"].append(new)
+            case 4:
+                self.list.clear()
+                known["list"] = []
+            case 5 | 6:
+                self.map.put(name, new)
+                known["map"][name] = new
+            case 7 if self.map.contains(name):
+                self.map.remove(name)
+                del known["map"][name]
+            case 8:
+                time = draw.randrange(1000)
+                self.timers.event.register(time)
+                known["timers"].add(time)
+            case 9 if known["timers"]:
+                time = draw.choice(sorted(known["timers"]))
+                self.timers.event.delete(time)
+                known["timers"].discard(time)
+            case 10:
+                assert self.map.get(name) == known["map"].get(name)
+        assert self.value.value() == known["value"]
+        assert list(self.list.get()) == known["list"]
+        assert dict(self.map.items()) == known["map"]
+
+
+@pytest.mark.parametrize(
+    ("value_type", "make"),
+    [
+        (Types.LONG(), lambda n: n),
+        (Types.STRING(), str),
+        (PAIR, lambda n: (str(n), n)),
+        (Types.PICKLED_BYTE_ARRAY(), lambda n: {"n": n}),
+        (Types.LIST(Types.LONG()), lambda n: [n]),
+    ],
+)
+def test_state_is_what_a_dict_would_hold(value_type: Any, make: Callable[[int], Any]) -> None:
+    for seed in range(15):
+        subtask, model = Subtask(seed, value_type, make), dict[str, Any]()
+        for _ in range(12):
+            subtask.run(model)
+        fired = [(time, key, namespace) for time, key, namespace in subtask.timers.event.due(2000)]
+        assert [time for time, _, _ in fired] == sorted(time for each in model.values() for time in each["timers"])
+
+
+class Careless(KeyedProcessFunction):
+    """Changes what it read, and does not say so but at every tenth record."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.value = runtime_context.get_state(ValueStateDescriptor("value", Types.PICKLED_BYTE_ARRAY()))
+        self.map = runtime_context.get_map_state(MapStateDescriptor("map", Types.STRING(), Types.LIST(Types.LONG())))
+        self.list = runtime_context.get_list_state(ListStateDescriptor("list", Types.PICKLED_BYTE_ARRAY()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value[1] == 0:
+            self.value.update([0])
+            self.map.put("k", [0])
+            self.list.add([0])
+            return
+        held, mapped, listed = self.value.value(), self.map.get("k"), next(iter(self.list.get()))
+        yield value[1], list(held), list(mapped), list(listed)
+        for each in (held, mapped, listed):
+            each.append(value[1])
+        if value[1] == 5:
+            self.value.update(held)
+
+
+@pytest.mark.parametrize("budget", ["0 b", "512m"])
+def test_what_is_changed_without_an_update_is_not_stored(cluster: Any, budget: str) -> None:
+    env = cluster.environment(1, epoch_records=1)
+    env.configuration.set_string(MANAGED_MEMORY, budget)
+    stream = env.from_collection([("a", number) for number in range(9)], PAIR)
+    found = list(stream.key_by(lambda p: p[0], Types.STRING()).process(Careless()).execute_and_collect())
+    assert [each[1] for each in found] == [[0]] * 5 + [[0, 5]] * 3
+    assert [each[2:] for each in found] == [([0], [0])] * 8
+
+
+def test_a_value_is_what_its_type_makes_of_it_in_the_next_epoch(cluster: Any) -> None:
+    class Loose(KeyedProcessFunction):
+        def open(self, runtime_context: Any) -> None:
+            self.value = runtime_context.get_state(ValueStateDescriptor("value", Types.DOUBLE()))
+
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            yield repr(self.value.value())
+            self.value.update(value[1])
+
+    env = cluster.environment(1, epoch_records=1)
+    stream = env.from_collection([("a", number) for number in range(3)], PAIR)
+    found = list(stream.key_by(lambda p: p[0], Types.STRING()).process(Loose()).execute_and_collect())
+    assert found == ["None", "0.0", "1.0"]
+
+
+@pytest.mark.parametrize(
+    ("type_info", "value", "exact"),
+    [
+        (Types.LONG(), 1, True),
+        (Types.LONG(), True, False),
+        (Types.DOUBLE(), 1, False),
+        (Types.FLOAT(), 0.1, False),
+        (PAIR, ("a", 1), True),
+        (PAIR, ("a", None), True),
+        (PAIR, ["a", 1], False),
+        (Types.PICKLED_BYTE_ARRAY(), ("a", (1, b"")), True),
+        (Types.PICKLED_BYTE_ARRAY(), ("a", [1]), False),
+        (Types.LIST(Types.LONG()), [1], False),
+        (None, "a", True),
+    ],
+)
+def test_what_may_stay_in_memory_as_it_is(type_info: Any, value: Any, exact: bool) -> None:
+    assert exactness_of(type_info)(value) is exact
+
+
+def test_a_memory_goes_on_only_on_the_replica_that_it_left() -> None:
+    replica = MemoryReplica()
+    replica.apply({}, None, Position(1, "a"))
+    memory = Memory(replica, Position(1, "a"))
+    assert memory.stands_on(replica)
+    replica.apply({}, Position(1, "a"), Position(2, "b"))
+    assert not memory.stands_on(replica)
+    with pytest.raises(RuntimeError, match="another attempt"):
+        memory.save(Position(2, "c"))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1024", 1024), ("512m", 512 << 20), ("1 gb", 1 << 30), ("2 KiBibytes", 2048)]
+)
+def test_sizes_are_spelled_as_in_flink(text: str, size: int) -> None:
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "m", "1.5g", "-1m", "1 x"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(FlinkError, match="memory size"):
+        parse_bytes(text)
+
+
+def test_a_slot_shares_its_memory() -> None:
+    options = {MANAGED_MEMORY: "1g", "taskmanager.numberOfTaskSlots": "2"}
+    assert budget_of(options, 4) == (1 << 30) // 8
+    assert budget_of({}, 1) == 512 << 20
+
+
+def test_a_wrong_size_is_told_before_the_job_starts(cluster: Any) -> None:
+    env = cluster.environment(1)
+    env.configuration.set_string(MANAGED_MEMORY, "much")
+    env.from_collection([1], Types.LONG()).print()
+    with pytest.raises(FlinkError, match="memory size 'much'"):
+        env.execute()
