@@ -17,13 +17,14 @@ LAYERS = {
     "compat": (
         {"__main__", "pytest_plugin", "pyflink"},
         {"cli", "testing", "api"},
-        {"execution", "service", "fix", "settings"},
+        {"cluster", "execution", "service", "fix", "settings"},
         {"report", "view"},
         {"comparison", "refusals", "sides"},
         {"check"},
         {"savepoint", "tables"},
         {"loader", "schemas"},
         {"plan"},
+        {"transport"},
         {"__init__", "escaping", "examples"},
     ),
     "compiler": (

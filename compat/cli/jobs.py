@@ -6,17 +6,20 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
+from msgspec import to_builtins
 
 from compat.cli.convert import convert
-from compat.cli.options import place, store_option
+from compat.cli.options import cluster_options, place, store_option
 from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
+    from compat.cluster.client import Cluster
     from compat.compiler.spark.driver.store import JobEntry, JobStore
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,12 +45,17 @@ def _refusing(command: F) -> F:
 @click.option("-a", "--all", "everything", is_flag=True, help="Also the jobs that have ended.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @store_option
+@cluster_options
 @_refusing
-def list_jobs(everything: bool, form: str, store: str) -> None:
-    """The jobs of a store: those that run or were interrupted, or all.
+def list_jobs(everything: bool, form: str, store: str, cluster: str | None, token_file: str | None) -> None:
+    """The jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
 
     Example: compat list --all
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            _list_cluster(reached, everything, form)
+        return
     from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
@@ -94,12 +102,17 @@ def savepoint() -> None:
 @click.argument("job_id")
 @click.argument("path", required=False, callback=place)
 @store_option
+@cluster_options
 @_refusing
-def take(job_id: str, path: str | None, store: str) -> None:
+def take(job_id: str, path: str | None, store: str, cluster: str | None, token_file: str | None) -> None:
     """Write a savepoint of a running job; its path is printed. The word take may be left out.
 
     Example: compat savepoint 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            click.echo(reached.savepoint(job_id, path))
+        return
     click.echo(_ask(store, job_id, "savepoint", path=path)["path"])
 
 
@@ -111,12 +124,19 @@ savepoint.add_command(convert)
 @click.option("-p", "--savepointPath", "path", metavar="PATH", callback=place, help="Where the savepoint goes.")
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
+@cluster_options
 @_refusing
-def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
+def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | None, token_file: str | None) -> None:
     """Stop a job with a savepoint; its path is printed.
 
     Example: compat stop 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            written = reached.stop(job_id, path, drain)
+        click.echo(f"Job {job_id} stopped", err=True)
+        click.echo(written)
+        return
     answer = _ask(store, job_id, "stop", drain=drain, path=path)
     click.echo(f"Job {job_id} stopped", err=True)
     click.echo(answer["path"])
@@ -125,14 +145,21 @@ def stop(job_id: str, path: str | None, drain: bool, store: str) -> None:
 @click.command("cancel")
 @click.argument("job_id")
 @store_option
+@cluster_options
 @_refusing
-def cancel(job_id: str, store: str) -> None:
+def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """End a job without a savepoint; its last checkpoint stays.
 
     One that was interrupted or failed does not go on any more: its program starts anew.
 
     Example: compat cancel 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            job = reached.find(job_id).jid
+            reached.cancel(job)
+        click.echo(f"Job {job} was cancelled", err=True)
+        return
     jobs, entry = _job(store, job_id)
     if jobs.alive(entry):
         _request(jobs, entry, "cancel")
@@ -157,6 +184,35 @@ def discard(job_id: str, store: str) -> None:
         _end(f"Job {entry.job_id} runs: end it with compat stop or compat cancel first.", REFUSED)
     jobs.discard(entry.job_id)
     click.echo(f"Job {entry.job_id} was removed, with its checkpoints", err=True)
+
+
+@contextmanager
+def _cluster(url: str, token_file: str | None) -> Iterator[Cluster]:
+    """A cluster to ask. Ends the process with what it refuses."""
+    from compat.cli.remote import cluster_of
+    from compat.cluster.client import Cluster, JobRefused
+    from compat.transport import ServerError
+
+    server = cluster_of(url, token_file)
+    try:
+        yield Cluster(server.url, server.token)
+    except JobRefused as error:
+        _end(str(error), FAILED)
+    except ServerError as error:
+        _end(str(error), REFUSED)
+
+
+def _list_cluster(cluster: Cluster, everything: bool, form: str) -> None:
+    jobs = [job for job in cluster.jobs() if everything or not job.over]
+    if form == "json":
+        click.echo(json.dumps([to_builtins(job) for job in jobs], indent=2))
+        return
+    if not jobs:
+        click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
+    for job in jobs:
+        started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.start_time / 1000))
+        how = job.waiting or f"checkpoint {job.checkpoint}"
+        click.echo(f"{started} : {job.jid} : {job.name} ({job.state}, {how})")
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:

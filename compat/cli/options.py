@@ -184,16 +184,27 @@ store_option = click.option(
 """The option of commands for jobs that run."""
 
 
+_token_option = click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file with the token (default: the variable COMPAT_TOKEN).",
+)
+
+
+def cluster_options(function: F) -> F:
+    """The options ``--cluster`` and ``--token-file``."""
+    named = click.option(
+        "--cluster", metavar="URL", envvar="COMPAT_CLUSTER", help="A cluster that runs jobs, see compat cluster."
+    )
+    return named(_token_option(function))
+
+
 def server_options(required: bool) -> Callable[[F], F]:
     """The options ``--server`` and ``--token-file``."""
 
     def decorate(function: F) -> F:
         for option in (
-            click.option(
-                "--token-file",
-                type=click.Path(exists=True, dir_okay=False),
-                help="A file with the token (default: the variable COMPAT_TOKEN).",
-            ),
+            _token_option,
             click.option(
                 "--server",
                 metavar="URL",

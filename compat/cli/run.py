@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from compat.cli.options import (
+    cluster_options,
     flink_option,
     found_around,
     local_path,
@@ -17,6 +18,9 @@ from compat.cli.options import (
     store_option,
     surroundings_of,
 )
+
+if TYPE_CHECKING:
+    from compat.execution.program import Run
 
 _DETACHED = {"execution.attached": "false"}
 """As with ``flink run -d``: the program does not wait for its jobs."""
@@ -38,6 +42,7 @@ _DETACHED = {"execution.attached": "false"}
 @click.option("-d", "--detached", is_flag=True, help="Return as soon as the job runs; its id is printed.")
 @store_option
 @click.option("--master", metavar="URL", help="A Spark master; Spark inside this process by default.")
+@cluster_options
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink or of Spark.")
 @flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
@@ -56,15 +61,20 @@ def run(job: str, **options: Any) -> None:
     """Run a program on Spark; its state is kept in Delta.
 
     A job that failed or whose driver died goes on from its last checkpoint when the same command is given again.
+    With --cluster, the program is built here and its jobs run there, with or without this command.
     Exit codes: 0 finished or stopped as asked, 1 the job failed, 2 refused before it started.
 
     Example: compat run job.py -s .compat/savepoints/savepoint-1a2b3c-…
     """
+    from compat.cli.remote import cluster_of
     from compat.execution.detached import detach
     from compat.execution.narration import Narrator
     from compat.execution.program import Run, run_program
 
     surroundings = surroundings_of(options, job)
+    cluster = None if options["cluster"] is None else cluster_of(options["cluster"], options["token_file"])
+    if cluster is not None:
+        _refuse_with_a_cluster(options)
     given = Run(
         program=job,
         arguments=split(options["arguments"]),
@@ -81,6 +91,10 @@ def run(job: str, **options: Any) -> None:
         fresh=options["fresh"],
         replicas=options["replicas"],
         pyfiles=surroundings.pyfiles,
+        cluster=None if cluster is None else cluster.url,
+        token=None if cluster is None else cluster.token,
+        environment=surroundings.environment,
+        detached=options["detached"],
     )
     os.environ.update(surroundings.environment)
     as_json = options["output"] == "json"
@@ -92,4 +106,27 @@ def run(job: str, **options: Any) -> None:
             click.echo(narrator.savepoint)
         return code
 
+    if cluster is not None and options["detached"]:
+        sys.exit(_submit(given, as_json))
     sys.exit(detach(given.store, attached) if options["detached"] else attached())
+
+
+def _submit(given: Run, as_json: bool) -> int:
+    """Have a cluster run the program's jobs, and print their ids."""
+    from compat.execution.narration import Narrator
+    from compat.execution.program import run_program
+
+    def submitted(job_id: str) -> None:
+        click.echo(f"Job {job_id} was submitted to {given.cluster}", err=True)
+        click.echo(job_id)
+
+    return run_program(given, Narrator(as_json=as_json), submitted)
+
+
+def _refuse_with_a_cluster(options: dict[str, Any]) -> None:
+    """Raise a usage error for options of a run in this process."""
+    for name in ("master", "replicas", "fresh"):
+        if options[name]:
+            raise click.UsageError(
+                f"--{name} goes with a run of its own, not with --cluster: it is the cluster's to say."
+            )

@@ -20,7 +20,7 @@ DATABASE = click.option(
 )
 """The option of commands for a registry."""
 
-_ROLE = click.Choice(["read", "push", "admin"])
+_ROLE = click.Choice(["read", "push", "deploy", "admin"])
 
 
 @click.command("serve")
@@ -107,7 +107,8 @@ def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
 
 @click.group("token")
 def token() -> None:
-    """Tokens for the service: read looks, push records checks and versions, admin forces promotions.
+    """Tokens for the service and for clusters: read looks, push records checks and versions, deploy runs jobs on clusters,
+    admin forces promotions.
 
     Example: compat token create ci --role push
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from compat.cli.options import store_option
+from compat.cli.options import cluster_options, store_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +50,7 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.option("--limit", type=click.IntRange(1), help="Print so many entries at most.")
 @store_option
+@cluster_options
 def state(
     snapshot: str,
     operator: str | None,
@@ -60,6 +62,8 @@ def state(
     form: str,
     limit: int | None,
     store: str,
+    cluster: str | None,
+    token_file: str | None,
 ) -> None:
     """The state of a JOB-ID, a savepoint, or a savepoint of Flink. OPERATOR is a uid, a name or an id.
 
@@ -75,6 +79,14 @@ def state(
         raise click.UsageError(
             "--diff prints what differs: leave out --output and --checkpoint (JOB@N is a checkpoint)."
         )
+    if cluster is not None and not os.path.exists(snapshot):
+        if operator is None or any(each is not None for each in (state_name, checkpoint, sql, other, output)):
+            raise click.UsageError(
+                "A cluster shows the state of one OPERATOR; for all else, name the cluster's --store."
+            )
+        found = iter(_of_cluster(cluster, token_file, snapshot, operator, limit))
+        _print_json(found) if form == "json" else _print_table(found, _COLUMNS[2:])
+        return
     with_errors(lambda: _run(snapshot, operator, state_name, checkpoint, sql, other, output, form, limit, store))
 
 
@@ -159,6 +171,20 @@ def _write(reader: pa.RecordBatchReader, form: str, path: str) -> None:
     except OSError as error:
         _refuse(f"{path} cannot be written: {error.strerror or error}. Give another path.")
     click.echo(f"{count} rows in {path}", err=True)
+
+
+def _of_cluster(url: str, token_file: str | None, job: str, operator: str, limit: int | None) -> list[dict[str, Any]]:
+    """The state of an operator of a job on a cluster. Ends the process with what that refuses."""
+    from compat.cli.remote import cluster_of
+    from compat.cluster.client import Cluster
+    from compat.transport import ServerError
+
+    server = cluster_of(url, token_file)
+    try:
+        return Cluster(server.url, server.token).state(job, operator, limit)
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        sys.exit(REFUSED)
 
 
 def _print_json(rows: Iterator[dict[str, Any]]) -> None:

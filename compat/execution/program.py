@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.ours import is_machinery, namesake
@@ -16,6 +16,7 @@ from compat.execution.narration import Narrator, last_line
 from compat.loader.main_module import layout_of, prepare, run_as_main
 
 if TYPE_CHECKING:
+    from compat.cluster.execution import ClusterExecutor
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.loader.layout import Layout
 
@@ -30,7 +31,7 @@ _HIDDEN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A program and how to run its jobs; see the options of ``compat run``."""
+    """A program and how to run its jobs; see the options of ``compat run``. ``cluster`` is where they run."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -47,10 +48,17 @@ class Run:
     fresh: bool = False
     replicas: str | None = None
     pyfiles: tuple[str, ...] = ()
+    cluster: str | None = None
+    token: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    detached: bool = False
 
 
-def run_program(run: Run, narrator: Narrator) -> int:
-    """Run a program to the end of its jobs; gives the exit code: 0, 1 for a job that failed, 2 for what was refused."""
+def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] = lambda job_id: None) -> int:
+    """Run a program to the end of its jobs; gives the exit code: 0, 1 for a job that failed, 2 for what was refused.
+
+    ``submitted`` is called with the id of each job that was handed to a cluster, where nobody waits for it.
+    """
     try:
         from compat.compiler.spark.driver.master import JobCancelled, JobFailed
         from compat.compiler.spark.driver.restore import RestoreRefused
@@ -59,13 +67,14 @@ def run_program(run: Run, narrator: Narrator) -> int:
         return REFUSED
     from compat.compiler.errors import ProgramError
     from compat.state.delta.errors import StoreError
+    from compat.transport import ServerError
 
     hidden = _hidden_by(run)
     if hidden is not None:
         narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
         return REFUSED
     try:
-        executor = make_executor(run, narrator)
+        executor = make_executor(run, narrator) if run.cluster is None else make_cluster_executor(run, narrator)
     except StoreError as error:
         narrator.failed(None, str(error))
         return REFUSED
@@ -78,13 +87,18 @@ def run_program(run: Run, narrator: Narrator) -> int:
             if error.code not in (None, 0):
                 raise
         for client in executor.clients:
-            if not client.told:
+            if run.detached and run.cluster is not None:
+                submitted(client.job_id)
+            elif not client.told:
                 client.wait()
         _tell_what_it_passed_over(executor, narrator)
         if not executor.clients:
             raise Refused("The program submits no job: call env.execute().")
     except Refused as error:
         narrator.failed(None, str(error), detail=error.detail)
+        code = REFUSED
+    except ServerError as error:
+        narrator.failed(None, str(error))
         code = REFUSED
     except (RestoreRefused, ProgramError, StoreError) as error:
         code = _failed(run, executor, narrator, error, str(error), str(error))
@@ -94,7 +108,7 @@ def run_program(run: Run, narrator: Narrator) -> int:
         code = FAILED  # the job itself told of it
     except KeyboardInterrupt:
         executor.abandon()
-        narrator.say(_interrupted(executor))
+        narrator.say(_interrupted(run, executor))
         code = 130
     except SystemExit as error:
         code = _failed(run, executor, narrator, error, f"The program called sys.exit({error.code!r}).", "")
@@ -151,12 +165,59 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     )
 
 
-def _interrupted(executor: SparkExecutor) -> str:
+def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
+    """The executor that has a cluster run the jobs of a program."""
+    from compat.cluster.client import Cluster
+    from compat.cluster.execution import ClusterExecutor, absolute
+    from compat.execution.snapshots import plan_of
+    from compat.loader.imports import worker_setup
+
+    assert run.cluster is not None
+    layout = _layout(run)
+
+    def tell(event: dict[str, Any]) -> None:
+        if event["event"] == "printed":
+            narrator.printed(event["line"])
+        else:
+            narrator.tell(event)
+
+    return ClusterExecutor(
+        Cluster(run.cluster, run.token),
+        {
+            "program": run.program,
+            "folder": os.getcwd(),
+            "environment": dict(run.environment),
+            "savepoint": absolute(run.savepoint),
+            "allow_non_restored": run.allow_non_restored,
+            "claim": run.claim,
+            "epochs": run.epochs,
+            "epoch_records": run.epoch_records,
+        },
+        lambda: worker_setup(
+            layout.first,
+            *layout.folders,
+            behind=layout.last,
+            travelling=True,
+            flink=run.flink or LATEST_FLINK,
+        ),
+        plan_of(run.program),
+        tell,
+        run.flink,
+    )
+
+
+def _interrupted(run: Run, executor: SparkExecutor | ClusterExecutor) -> str:
     """What is told of an interruption: where the same command goes on, and how to give the jobs up."""
+    if run.cluster is not None:
+        running = [client.job_id for client in executor.clients if not client.over]
+        return "\n".join(
+            ["Interrupted: what runs on the cluster goes on."]
+            + [f"To end job {job_id}: compat cancel {job_id[:8]} --cluster {run.cluster}" for job_id in running]
+        )
     told = ["Interrupted: the same command goes on from the last checkpoint."]
     for client in executor.clients:
-        if not client.master.status.terminal:
-            told.append(f"To give job {client.master.job_id} up: compat cancel {client.master.job_id[:8]}")
+        if not client.over:
+            told.append(f"To give job {client.job_id} up: compat cancel {client.job_id[:8]}")
     return "\n".join(told)
 
 
@@ -164,15 +225,20 @@ def _layout(run: Run) -> Layout:
     return layout_of(os.path.abspath(run.program), run.pyfiles)
 
 
-def _tell_what_it_passed_over(executor: SparkExecutor, narrator: Narrator) -> None:
+def _tell_what_it_passed_over(executor: SparkExecutor | ClusterExecutor, narrator: Narrator) -> None:
     """Say which jobs failed where the program caught that and went on."""
     for client in executor.clients:
         if client.error is not None:
-            narrator.say(f"Job {client.master.job_id} failed, and the program went on: {last_line(str(client.error))}")
+            narrator.say(f"Job {client.job_id} failed, and the program went on: {last_line(str(client.error))}")
 
 
 def _failed(
-    run: Run, executor: SparkExecutor, narrator: Narrator, error: BaseException, message: str, detail: str
+    run: Run,
+    executor: SparkExecutor | ClusterExecutor,
+    narrator: Narrator,
+    error: BaseException,
+    message: str,
+    detail: str,
 ) -> int:
     """Say which job failed, and how to go on; nothing that was started counts as refused."""
     if not executor.clients:
@@ -185,15 +251,14 @@ def _failed(
     if client is None:
         narrator.program_failed(message, detail)
         return FAILED
-    master = client.master
     if detail and detail != message:
         narrator.say(detail)
-    epoch = master.coordinator.epoch
-    if epoch:
-        narrator.say(
-            f"Nothing is lost up to checkpoint {epoch}: the same command goes on from it; --fresh starts anew."
-        )
-    narrator.failed(master.job_id, message)
+    if client.epoch:
+        further = "the same command goes on from it; --fresh starts anew"
+        if run.cluster is not None:
+            further = "the cluster keeps it, and -s with the path of the job there goes on from it"
+        narrator.say(f"Nothing is lost up to checkpoint {client.epoch}: {further}.")
+    narrator.failed(client.job_id, message)
     return FAILED
 
 

@@ -64,11 +64,15 @@ def require(request: Request, role: Role) -> Identity:
 class AccessControl:
     """ASGI middleware; see the module."""
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, registry: Registry) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: ServiceSettings, registry: Registry, anonymous: Role | None = None
+    ) -> None:
+        """``anonymous`` is the role of whoever sends no token, where the settings do not say it."""
         self._app = app
         self._registry = registry
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
-        self._anonymous = Identity(_ANONYMOUS, Role.READ if settings.anonymous_read else Role.NONE, known=False)
+        role = anonymous or (Role.READ if settings.anonymous_read else Role.NONE)
+        self._anonymous = Identity(_ANONYMOUS, role, known=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -10,12 +10,13 @@ from typing import Any
 
 
 class Role(IntEnum):
-    """The rights of a token; each role includes those before it."""
+    """The rights of a token; each role includes those before it. ``DEPLOY`` has programs run on a cluster."""
 
     NONE = 0
     READ = 1
     PUSH = 2
-    ADMIN = 3
+    DEPLOY = 3
+    ADMIN = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Row, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from compat.service.database.group import GroupCommit
+
+if TYPE_CHECKING:
+    from compat.service.database.migrate import Schema
 
 AnyRow = Row[*tuple[Any, ...]]
 """A row of any query."""
@@ -42,11 +45,11 @@ class Database:
         """True if the database is one file."""
         return self._engine.dialect.name == "sqlite"
 
-    def migrate(self) -> None:
-        """Bring the tables to this version's form. Safe when several servers start at once."""
-        from compat.service.database.migrate import migrate  # not for the processes that check
+    def migrate(self, schema: Schema | None = None) -> None:
+        """Bring the tables, the registry's or others, to this version's form. Safe when several servers start at once."""
+        from compat.service.database.migrate import REGISTRY, migrate  # not for the processes that check
 
-        migrate(self._engine)
+        migrate(self._engine, schema or REGISTRY)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

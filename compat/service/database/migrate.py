@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from alembic import command
 from alembic.config import Config
@@ -15,14 +16,26 @@ _LOCK = 0x636F6D706174
 """Names the advisory lock that PostgreSQL keeps while one server migrates."""
 
 
-def migrate(engine: Engine) -> None:
+class Schema(NamedTuple):
+    """Tables that are migrated together: where the scripts are, in which package, and the table that has the form they have."""
+
+    package: str
+    scripts: str
+    form: str
+
+
+REGISTRY = Schema("compat.service.database", "migrations/versions", "alembic_version")
+"""The tables of the registry."""
+
+
+def migrate(engine: Engine, schema: Schema = REGISTRY) -> None:
     """Bring the tables to the newest form, in one transaction that other servers wait for."""
     with engine.connect() as bare:
         connection = bare.execution_options(writes=True)
         with connection.begin():
             if engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            given = config()
+            given = config(schema)
             given.attributes["connection"] = connection
             command.upgrade(given, "head")
 
@@ -42,11 +55,13 @@ def revisions() -> set[str]:
     return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
 
 
-def config() -> Config:
+def config(schema: Schema = REGISTRY) -> Config:
     """Alembic's settings: where the scripts are."""
     given = Config()
     given.set_main_option("script_location", str(files("compat.service.database").joinpath("migrations")))
+    given.set_main_option("version_locations", str(files(schema.package).joinpath(schema.scripts)))
     given.set_main_option("path_separator", "os")
+    given.attributes["form"] = schema.form
     return given
 
 

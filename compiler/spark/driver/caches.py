@@ -77,6 +77,10 @@ class Caches:
         self._finished.pop(cache, None)
         self._path(cache).remove()
 
+    def close(self) -> None:
+        """Keep nothing any longer: no other job reads it."""
+        self._folder.remove()
+
     def _path(self, cache: int) -> Place:
         return self._folder / str(cache)
 

@@ -19,7 +19,7 @@ from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
-from compat.compiler.spark.driver.dependencies import find_dependencies
+from compat.compiler.spark.driver.dependencies import Dependencies, find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
@@ -46,6 +46,7 @@ class RunningJob(JobClient):
     ) -> None:
         """``again`` runs the same job without the records that were kept of a cached stream."""
         self._again = again
+        self.collects = job.collect is not None
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
         super().__init__(JobID(self.master.job_id))
@@ -55,6 +56,21 @@ class RunningJob(JobClient):
         self.master.prepare()
         self._thread = threading.Thread(target=self._run, name=f"job-{self.master.job_id[:8]}", daemon=job.attached)
         self._thread.start()
+
+    @property
+    def job_id(self) -> str:
+        """The id of the job."""
+        return self.master.job_id
+
+    @property
+    def over(self) -> bool:
+        """True for a job that has ended."""
+        return self.master.status.terminal
+
+    @property
+    def epoch(self) -> int:
+        """The job's last checkpoint."""
+        return self.master.coordinator.epoch
 
     def _run(self) -> None:
         try:
@@ -117,11 +133,15 @@ class RunningJob(JobClient):
     def get_accumulators(self) -> CompletableFuture:
         return CompletableFuture(self.master.measured.accumulators)
 
+    def records(self) -> Iterator[Any]:
+        """The records that the program wants back, as they are committed."""
+        while (records := self._records.get()) is not _END:
+            yield from records
+
     def collect(self) -> Iterator[Any]:
-        """The records as they are committed; closing the iterator cancels the job."""
+        """The same; raises what the job failed with, and closing the iterator cancels the job."""
         try:
-            while (records := self._records.get()) is not _END:
-                yield from records
+            yield from self.records()
             self.wait()
         finally:
             if not self.master.status.terminal:
@@ -173,7 +193,8 @@ class SparkExecutor:
         refuse_unsafe(made.options, self._master)
         made = with_placed_sinks(made)
         made, caches = self.caches.writing(made)
-        dependencies = find_dependencies(made.options, job.location, here=self._runs_here)
+        dependencies = self.dependencies(made, job)
+        made = self.planned(made)
         options, before = self._resumed(made, compilation)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
@@ -247,6 +268,14 @@ class SparkExecutor:
         find_java()
         if self._spark is None:
             refuse_unreachable(self._master)
+
+    def dependencies(self, made: PhysicalPlan, job: Job) -> Dependencies | None:
+        """What travels with a job. Raises ProgramError."""
+        return find_dependencies(made.options, job.location, here=self._runs_here)
+
+    def planned(self, made: PhysicalPlan) -> PhysicalPlan:
+        """The plan as it is run."""
+        return made
 
     @property
     def _runs_here(self) -> bool:

@@ -214,7 +214,7 @@ def is_held(directory: Place, patient: bool = False) -> bool:
     certain; else the clock tells, which is good enough to be shown.
     """
     if directory.local:
-        return _is_locked(directory)
+        return driver(directory) is not None
     folder = directory / _FOLDER
     try:
         seen = _read(folder)
@@ -242,6 +242,8 @@ def _locked(directory: Place, store: Place, name: str) -> Any:
     for _ in range(20):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.write(str(os.getpid()))
+            file.flush()
             return file
         except OSError:
             time.sleep(0.05)  # someone may be looking whether the job runs
@@ -249,15 +251,18 @@ def _locked(directory: Place, store: Place, name: str) -> Any:
     raise _driven(directory)
 
 
-def _is_locked(directory: Place) -> bool:
+def driver(directory: Place) -> int | None:
+    """The process that drives the job of a directory of this machine; 0 where it has not said which; None for none."""
     try:
         with open(os.path.join(directory, _FOLDER)) as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                text = file.read()
+                return int(text) if text.isdigit() else 0
     except OSError:
-        return False
-    return False
+        pass
+    return None
 
 
 def _lives(folder: Place, seen: _Sign) -> bool:

@@ -438,12 +438,13 @@ class JobMaster:
         )
         assert self._runner is not None
         self.executions.deploy()
-        self._runner.prepare()
-        self._since = began = time.monotonic()
+        self._since = time.monotonic()
         try:
+            self._runner.prepare()
+            self._since = began = time.monotonic()
             results = self._runner.run(spec)
         except EpochLost as error:
-            if time.monotonic() - began > self._timeout:
+            if time.monotonic() - self._since > self._timeout:
                 raise EpochLost(f"{_LATE.format(self._timeout)} {error}") from error
             raise
         finally:

@@ -12,6 +12,7 @@ from typing import Any
 
 from compat.compiler.datastream.served import served
 from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark
 from compat.compiler.spark.plan import PhysicalPlan
@@ -30,7 +31,7 @@ from compat.compiler.spark.task.epochs import (
     run_partition,
     sealed,
 )
-from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away
+from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, PackedPlan] = {}
@@ -38,14 +39,21 @@ _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
 class SparkRunner:
-    """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan."""
+    """Runs the epochs of one plan on Spark. ``setup`` is called in each worker before it loads the plan.
 
-    def __init__(self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] = served) -> None:
+    ``assigned`` is the attempt to run the job on a Spark that is shared: what is left there of the one before is ended.
+    """
+
+    def __init__(
+        self, plan: PhysicalPlan, spark: Spark, setup: Callable[[], None] = served, assigned: Assigned | None = None
+    ) -> None:
         served()
         self._spark = spark
+        self._assigned = assigned
         self._widest = plan.widest
-        self._id = uuid.uuid4().hex
-        self._packed = HostLoad.of(plan, setup)
+        self._id = uuid.uuid4().hex if assigned is None else _plan_id(assigned.job_id, assigned.fence)
+        self._group = self._id if assigned is None else assigned.job_id
+        self._packed = HostLoad.of(plan, setup, apart=assigned is not None)
         self._whole: PackedPlan = pickle.loads(self._packed.outline)
         self._outline = self._whole
         self._cores: int | None = None
@@ -73,6 +81,9 @@ class SparkRunner:
         """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
         context = self._spark.context
         if context is not self._known:
+            if self._assigned is not None:
+                context.cancelJobGroup(self._group)
+                kill_hosts(_plan_id(self._assigned.job_id, self._assigned.fence - 1))
             self._plan = context.broadcast(self._packed)
             self._cores = context.defaultParallelism if self._spark.local else None
             self._outline = self._whole.for_cores(self._cores)
@@ -82,7 +93,9 @@ class SparkRunner:
                 self._base = context.parallelize(list(range(first)), first)
                 self._base = self._base.persist()  # the tasks of the first stage go where it is kept
             self._known = context
-        context.setJobGroup(self._id, "an epoch", interruptOnCancel=True)
+        context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
+        if self._spark.pool is not None:
+            context.setLocalProperty("spark.scheduler.pool", self._spark.pool)
         orders = self._outline.orders(sealed(spec))
         stage = context.parallelize([(number, _packed(own)) for number, own in enumerate(orders)], len(orders))
         if self._places is not None:
@@ -97,8 +110,9 @@ class SparkRunner:
         return stage.values()
 
     def cancel(self) -> None:
+        self._spark.interrupt()
         if self._known is not None and self._spark.alive:
-            self._known.cancelJobGroup(self._id)
+            self._known.cancelJobGroup(self._group)
 
     def close(self, folder: str | None) -> None:
         clear_away(self._id, folder)
@@ -117,6 +131,11 @@ class SparkRunner:
 def _packed(orders: list[Orders]) -> list[Orders]:
     """Orders as they travel from stage to stage: nobody need read them but their slot."""
     return [each._replace(shares=pickle.dumps(each.shares, 5)) for each in orders]
+
+
+def _plan_id(job_id: str, fence: int) -> str:
+    """The name of the plan of an attempt."""
+    return f"{job_id}-{fence}"
 
 
 def _clearing(plan_id: str, folder: str | None) -> Callable[[Any], None]:
@@ -148,7 +167,7 @@ class _Level:
         host = Host(self.plan_id, plan.stages[self.level].groups[partition], load, self.spec.folder)
 
         def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-            where = host if load.shipped is not None or vertex in plan.lasting else here
+            where = host if load.all_hosted or vertex in plan.lasting else here
             return where.run(spec, vertex, subtask, buffers)
 
         incoming = _all(pairs) if self.level else _orders(pairs)
@@ -158,11 +177,12 @@ class _Level:
     def _loaded(self, load: HostLoad) -> PackedPlan:
         """The plan, which a worker keeps for the next task."""
         if self.plan_id not in _plans:
-            ready = pickle.loads(load.setup)
-            if ready is not None and not _plans:
-                ready()
+            if not load.apart:
+                ready = pickle.loads(load.setup)
+                if ready is not None and not _plans:
+                    ready()
             _plans.clear()
-            plan: PackedPlan = pickle.loads(load.plan if load.shipped is None else load.outline)
+            plan: PackedPlan = pickle.loads(load.outline if load.all_hosted else load.plan)
             _plans[self.plan_id] = plan.for_cores(self.cores)
             collect_rarely()
         return _plans[self.plan_id]

@@ -114,8 +114,12 @@ class Spark:
     """A SparkContext with Python workers on this interpreter, which find the modules in ``folders`` too.
 
     ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
-    plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``.
+    plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``. ``pool`` is the fair
+    pool that the jobs go to.
     """
+
+    extra: Mapping[str, str] = {}
+    """Settings that a kind of Spark has beside those of all."""
 
     def __init__(self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str) -> None:
         widest, options = (2, {}) if plan is None else (plan.widest, plan.options)
@@ -126,6 +130,7 @@ class Spark:
         self._folders = folders
         self._context: Any = None
         self.log = log
+        self.pool: str | None = None
 
     @property
     def context(self) -> Any:
@@ -155,6 +160,9 @@ class Spark:
         except Exception:
             return False
 
+    def interrupt(self) -> None:
+        """Wait for it no longer, where somebody waits for it."""
+
     def stop(self) -> None:
         """End it."""
         if self._context is not None:
@@ -170,7 +178,7 @@ class Spark:
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         paths = _paths(self._folders)
         os.environ["PYTHONPATH"] = paths
-        settings = {**_SETTINGS, "spark.executorEnv.PYTHONPATH": paths, "spark.app.name": "compat"}
+        settings = {**_SETTINGS, **self.extra, "spark.executorEnv.PYTHONPATH": paths, "spark.app.name": "compat"}
         if self.local or "://127.0.0.1:" in self._master or "://localhost:" in self._master:
             settings |= _HERE
         if self.packages:
@@ -180,7 +188,7 @@ class Spark:
         if any("delta-spark" in name for name in self.packages):
             settings |= _DELTA
         conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
-        _silence_py4j()
+        silence_py4j()
         Path(self.log).parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "ab") as log:
             launch: Any = launch_gateway
@@ -190,7 +198,7 @@ class Spark:
         self._context._accumulatorServer.handle_error = _say_nothing
 
 
-def _silence_py4j() -> None:
+def silence_py4j() -> None:
     """Keep what py4j logs about connections out of a program's log: the job says what becomes of it.
 
     A program that gave py4j's loggers a level of their own wants to read it.

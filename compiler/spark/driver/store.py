@@ -220,6 +220,24 @@ class JobStore:
         """True while a process is the driver of a job, be it that the job has just ended."""
         return lease.is_held(self.directory(job_id), patient)
 
+    def driver(self, job_id: str) -> int | None:
+        """The process of this machine that is the driver of a job, be it that the job has just ended; None for none."""
+        return lease.driver(self.directory(job_id))
+
+    def sign_of_life(self, job_id: str) -> float:
+        """When the driver of a job last gave one, in seconds since 1970; 0 where there is none."""
+        try:
+            return os.stat(os.path.join(self.directory(job_id), "driver")).st_mtime
+        except OSError:
+            return 0.0
+
+    def entry(self, job_id: str) -> JobEntry | None:
+        """How the job of exactly that id is; None where nobody wrote it, or it is damaged."""
+        try:
+            return self._read_now(job_id)
+        except (ValueError, TypeError, AttributeError, OSError):
+            return None
+
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""
         self._put(self.directory(entry.job_id) / "job.json", asdict(entry))

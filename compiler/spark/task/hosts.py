@@ -67,6 +67,8 @@ _HEARD = b"heard"
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
 _PID = ".pid"
 _MODULE = "compat.compiler.spark.task.hosts"
+_OURS = "compat.compiler.spark.task."
+"""In the command line of a host: of its own, or of the daemon that it was forked below."""
 _started: list[subprocess.Popen[bytes]] = []
 
 
@@ -77,7 +79,8 @@ class HostLost(Exception):
 class HostLoad(NamedTuple):
     """The input that a host starts with, pickled: the function to call before the plan is loaded, or None, and the plan.
 
-    Where something is shipped with the job, all of its subtasks run in hosts, in the environment that is made of that.
+    Where something is shipped with the job, all of its subtasks run in hosts, in the environment that is made of that; so
+    they do where it runs ``apart``, in workers that work for other programs too.
     ``outline`` is the plan without what is in it of the program's own: what the workers need that ask hosts. ``environment`` is
     what was made of it on the machine.
     """
@@ -87,15 +90,21 @@ class HostLoad(NamedTuple):
     outline: bytes = b""
     shipped: Shipped | None = None
     environment: Environment = NO_ENVIRONMENT
+    apart: bool = False
+
+    @property
+    def all_hosted(self) -> bool:
+        """True where workers run none of the program's functions themselves."""
+        return self.apart or self.shipped is not None
 
     @classmethod
-    def of(cls, plan: PhysicalPlan, setup: Callable[[], None] | None) -> HostLoad:
+    def of(cls, plan: PhysicalPlan, setup: Callable[[], None] | None, *, apart: bool = False) -> HostLoad:
         """The load for a plan. ``setup`` is the function to call."""
         from pyspark import cloudpickle
 
         dumps: Any = cloudpickle.dumps
         packed = pack(plan)
-        return cls(dumps(setup), packed, pickle.dumps(pickle.loads(packed).outline), plan.shipped)
+        return cls(dumps(setup), packed, pickle.dumps(pickle.loads(packed).outline), plan.shipped, apart=apart)
 
 
 class _Request(NamedTuple):
@@ -167,6 +176,9 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
+            if shipped is None and self._load.apart:
+                _fork(self._load._replace(outline=b""), listening, path)
+                return
             process = subprocess.Popen(
                 [*environment.command(_MODULE), str(listening.fileno()), str(_HOME)],
                 stdin=subprocess.PIPE,
@@ -183,6 +195,38 @@ class Host:
         assert process.stdin is not None
         with process.stdin:
             pickle.dump(self._load._replace(outline=b"", environment=environment), process.stdin)
+
+
+def _fork(load: HostLoad, listening: socket.socket, path: str) -> None:
+    """Start a host as a child of a child of this worker, which has loaded all modules but the program's own."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        grandchild = os.fork()
+        if grandchild:
+            with open(path + _PID, "w") as file:
+                file.write(str(grandchild))
+            os._exit(0)
+        _become_host(load, listening)
+    finally:
+        os._exit(1)
+
+
+def _become_host(load: HostLoad, listening: socket.socket) -> None:
+    """Leave all that belongs to the worker, and be a host until it ends."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    kept = listening.fileno()
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    _serve_load(load, listening, _HOME)
+    os._exit(0)
 
 
 class HostedRunner(InProcessRunner):
@@ -234,6 +278,18 @@ def close_hosts(plan_id: str) -> None:
                     os.unlink(left)
 
 
+def kill_hosts(plan_id: str) -> None:
+    """End all hosts of a plan on this machine, whose job's driver died: nobody waits for what they do."""
+    start = _name(plan_id) + "-"
+    for name in os.listdir(_folder()):
+        if name.startswith(start) and not name.endswith(_PID):
+            path = os.path.join(_folder(), name)
+            _kill(path)
+            for left in (path, path + _PID):
+                with suppress(FileNotFoundError):
+                    os.unlink(left)
+
+
 def _close(connection: Connection, path: str) -> None:
     """Have a host close its functions and end. One that does not hear, because it hangs in a record, is killed."""
     with suppress(EOFError, OSError):
@@ -258,7 +314,7 @@ def _kill(path: str) -> None:
     """Kill the host at a path, if its process is it still."""
     with suppress(OSError, ValueError), open(path + _PID) as file:
         pid = int(file.read())
-        if _MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+        if _OURS.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
             os.kill(pid, signal.SIGKILL)
 
 
@@ -408,18 +464,23 @@ def main(arguments: Iterable[str]) -> None:
     """A host. Its arguments are the socket that it listens at, and the process that it does not outlive."""
     number, parent = arguments
     load: HostLoad = pickle.load(sys.stdin.buffer)
+    with socket.socket(fileno=int(number)) as listening:
+        _serve_load(load, listening, int(parent))
+
+
+def _serve_load(load: HostLoad, listening: socket.socket, parent: int) -> None:
+    """Load the plan, and run what is asked for as long as the parent lives."""
     ready = pickle.loads(load.setup)
     if ready is not None:
         ready()
     sys.path[:] = [*load.environment.paths, *(path for path in sys.path if path not in load.environment.paths)]
     subtasks = Subtasks(pickle.loads(load.plan), load.environment.cached)
     collect_rarely()
-    with socket.socket(fileno=int(number)) as listening:
-        try:
-            serve(listening, subtasks, _wait(listening, int(parent)), Guard(_orphaned(int(parent))))
-        finally:
-            signal.alarm(CLOSING_SECONDS)  # it ends the process where a function does not close
-            subtasks.close()
+    try:
+        serve(listening, subtasks, _wait(listening, parent), Guard(_orphaned(parent)))
+    finally:
+        signal.alarm(CLOSING_SECONDS)  # it ends the process where a function does not close
+        subtasks.close()
 
 
 if __name__ == "__main__":

@@ -244,7 +244,7 @@ def test_what_cannot_be_asked_is_never_success(service, arguments, says):
 
 
 def test_a_server_that_is_no_service_is_told(monkeypatch):
-    monkeypatch.setattr("compat.cli.remote.PATIENCE", 0.0)
+    monkeypatch.setattr("compat.transport.PATIENCE", 0.0)
     result = CliRunner().invoke(main, ["push", "--job", "x", "--server", f"http://127.0.0.1:{free_port()}", str(V1)])
     assert result.exit_code == 2
     assert "does not answer" in result.output

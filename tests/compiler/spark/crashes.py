@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from compat.compiler.spark.driver.store import JobStore
+
 KEYS = 7
 JOB = """
 from pyflink.common import Encoder, Types
@@ -33,7 +35,7 @@ class Count(KeyedProcessFunction):
 
 env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(2)
-env.enable_checkpointing(100)
+env.enable_checkpointing({interval})
 numbers = env.from_source(NumberSequenceSource(1, {end}), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
 pair = Types.TUPLE([Types.LONG(), Types.LONG()])
 counted = numbers.key_by(lambda n: n % {keys}, Types.LONG()).process(Count(), pair).uid("count")
@@ -53,10 +55,7 @@ class CrashingJob:
         self.folder, self.end = folder, end
         self.place = place or str(folder)
         self.starts = 0
-        self.program = folder / "job.py"
-        self.program.write_text(
-            JOB.replace("{keys}", str(KEYS)).replace("{end}", str(end)).replace("{folder}", self.place)
-        )
+        self.program = write_program(folder, end, place=self.place)
         self._arguments = [
             *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
             *("-D", "restart-strategy.fixed-delay.delay=100 ms", "--store", f"{self.place}/.compat", *arguments),
@@ -128,30 +127,48 @@ class CrashingJob:
 
     def verify(self) -> None:
         """Nothing lost, nothing doubled: in both sinks and in the state."""
-        from deltalake import DeltaTable
-
-        from compat.compiler.spark.driver.store import JobStore
-        from compat.compiler.spark.state.inspection import state_rows
-        from compat.state.stores.options import table_options
-        from compat.state.stores.places import place_of
-
-        sizes = Counter(number % KEYS for number in range(1, self.end + 1))
-        expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
-        path = f"{self.place}/table"
-        table = DeltaTable(path, storage_options=table_options(path)).to_pyarrow_table().to_pylist()
-        assert Counter((row["key"], row["count"]) for row in table) == expected
-        lines = [
-            line
-            for file in place_of(f"{self.place}/files").walk()
-            if not file.name.startswith(".")
-            for line in file.read().decode().splitlines()
-        ]
-        assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
         store = JobStore(f"{self.place}/.compat")
         (job,) = store.jobs()
-        rows = state_rows(store.state(job.job_id), "count")
-        assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
-        assert job.status == "FINISHED"
+        verify_job(self.place, self.end, store, job.job_id)
+
+
+def write_program(folder: Path, end: int, interval: int = 100, place: str = "") -> Path:
+    """The program of the job, in a folder, which counts to ``end`` and writes into ``place``, or into the folder.
+
+    ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer.
+    """
+    program, text = folder / "job.py", JOB
+    for name, value in {"keys": KEYS, "end": end, "folder": place or folder, "interval": interval}.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    program.write_text(text)
+    return program
+
+
+def verify_job(place: str, end: int, store: JobStore, job_id: str) -> None:
+    """The same of a job of a store, whose program wrote into ``place``."""
+    from deltalake import DeltaTable
+
+    from compat.compiler.spark.state.inspection import state_rows
+    from compat.state.stores.options import table_options
+    from compat.state.stores.places import place_of
+
+    sizes = Counter(number % KEYS for number in range(1, end + 1))
+    expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
+    path = f"{place}/table"
+    table = DeltaTable(path, storage_options=table_options(path)).to_pyarrow_table().to_pylist()
+    assert Counter((row["key"], row["count"]) for row in table) == expected
+    lines = [
+        line
+        for file in place_of(f"{place}/files").walk()
+        if not file.name.startswith(".")
+        for line in file.read().decode().splitlines()
+    ]
+    assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
+    rows = state_rows(store.state(job_id), "count")
+    assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
+    job = store.read(job_id)
+    assert job is not None
+    assert job.status == "FINISHED"
 
 
 def processes() -> dict[int, tuple[int, str]]:

@@ -2,5 +2,6 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], transaction_per_migration=False)
+_given = context.config.attributes
+context.configure(connection=_given["connection"], version_table=_given["form"], transaction_per_migration=False)
 context.run_migrations()

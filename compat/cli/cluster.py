@@ -1,0 +1,182 @@
+"""``compat cluster``: a dispatcher that runs jobs, whether or not somebody waits for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compat.cli.options import local_path, parse_definitions
+
+if TYPE_CHECKING:
+    from compat.cluster.dispatcher import ClusterSettings
+
+REFUSED = 2
+_MISSING = (
+    "A cluster needs Spark and the service's packages, and {name!r} is not installed: pip install "
+    "'stream-compat[spark,service]'."
+)
+_STOPPING = 60.0
+_DIR = click.option(
+    "--dir",
+    "folder",
+    default=".compat/cluster",
+    callback=local_path,
+    show_default=True,
+    envvar="COMPAT_CLUSTER_DIR",
+    help="Where the cluster keeps its jobs.",
+)
+
+
+@click.group("cluster")
+def cluster() -> None:
+    """A cluster of its own: jobs run in it with or without the command that submitted them.
+
+    Example: compat cluster start --slots 4
+    """
+
+
+@cluster.command("start")
+@_DIR
+@click.option("--master", metavar="URL", help="A Spark master; Spark on this machine by default.")
+@click.option("--slots", type=click.IntRange(1), help="Slots of all jobs together (default: as many as processors).")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name the cluster goes by; repeatable.")
+@click.option("--database", metavar="URL", help="Where jobs and tokens are registered (default: a file in --dir).")
+@click.option("--anonymous/--no-anonymous", default=None, help="Whether anybody on this machine may run jobs.")
+@click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Spark.")
+@click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
+@click.option("--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds a silent one leads.")
+@click.option(
+    "--heartbeat-timeout",
+    type=click.FloatRange(1),
+    default=60.0,
+    show_default=True,
+    help="Seconds after which the process of a job that gives no sign of life is replaced.",
+)
+@click.option("--max-body", type=click.IntRange(1024), default=512 * 1024 * 1024, show_default=True, help="Bytes.")
+def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: Any) -> None:
+    """Start the dispatcher; it runs until it is interrupted, and then ends the cluster.
+
+    When it is killed, jobs go on, and the next start takes them over. On this machine's own address anybody who can reach it
+    may run programs; elsewhere, only who has a token with the role deploy.
+
+    Example: compat cluster start --slots 4 --port 8081
+    """
+    local = host in ("127.0.0.1", "::1", "localhost")
+    if not local and not hosts:
+        raise click.UsageError("Say by which name others call this cluster: --allowed-host NAME.")
+    if not local and options["anonymous"]:
+        raise click.UsageError(
+            "Whoever reaches a cluster runs programs on it: elsewhere than on this machine's own address it takes tokens."
+        )
+    spark = parse_definitions(options["definitions"])
+    if strange := [name for name in spark if not name.startswith("spark.")]:
+        raise click.UsageError(f"{strange[0]} is no option of Spark: give options of a job with compat run -D.")
+    try:
+        from compat.cluster.dispatcher import ClusterSettings
+    except ModuleNotFoundError as error:
+        click.echo(_MISSING.format(name=error.name), err=True)
+        sys.exit(REFUSED)
+    slots = options["slots"] or os.cpu_count() or 1
+    settings = ClusterSettings(
+        slots=slots,
+        master=options["master"] or f"local[{slots}]",
+        options=spark,
+        lease=options["lease"],
+        heartbeat_timeout=options["heartbeat_timeout"],
+    )
+    anonymous = local if options["anonymous"] is None else options["anonymous"]
+    _serve(folder, host, port, settings, hosts, **{**options, "anonymous": anonymous})
+
+
+def _serve(
+    folder: str,
+    host: str,
+    port: int,
+    settings: ClusterSettings,
+    hosts: tuple[str, ...],
+    *,
+    anonymous: bool,
+    database: str | None,
+    standby: bool,
+    max_body: int,
+    **_: Any,
+) -> None:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from compat.cli.serve import listening
+    from compat.cluster.app import create_app
+    from compat.cluster.dispatcher import Dispatcher
+    from compat.cluster.leadership import Led, become_leader
+    from compat.cluster.places import ClusterFolder
+    from compat.cluster.registry import Jobs
+    from compat.compiler.errors import ProgramError
+    from compat.compiler.spark.driver.session import MissingJava, find_java, refuse_unreachable, refuse_unsafe
+    from compat.service import telemetry
+    from compat.service.database import Database, DatabaseUrlError
+    from compat.service.records import Role
+    from compat.service.registry import Registry
+    from compat.service.server import serve
+    from compat.service.settings import LOOPBACK, ServiceSettings
+
+    place = ClusterFolder(folder)
+    try:
+        find_java()
+        refuse_unsafe(settings.options, settings.master)
+        refuse_unreachable(settings.master)
+        place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        registry = Registry(Database(database or place.database))
+        registry.database.migrate()
+        jobs = Jobs(registry.database)
+        jobs.migrate()
+    except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, MissingJava) as error:
+        click.echo(f"The cluster cannot start: {error}", err=True)
+        sys.exit(REFUSED)
+    with listening(host, port) as listener:
+        address = f"http://{host}:{listener.getsockname()[1]}"
+        try:
+            held = become_leader(place, jobs, address, settings.lease, wait=standby)
+        except Led as error:
+            click.echo(str(error), err=True)
+            sys.exit(REFUSED)
+        telemetry.log_to_stderr()
+        dispatcher = Dispatcher(place, jobs, settings)
+        given = ServiceSettings(allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous)
+        app = create_app(dispatcher, given, registry, Role.DEPLOY if anonymous else Role.NONE)
+        telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder)
+        serve(app, listener, given.head_timeout, given.write_timeout)
+        held.close()
+
+
+@cluster.command("stop")
+@_DIR
+@click.option("--database", metavar="URL", help="As it was given to compat cluster start.")
+def stop(folder: str, database: str | None) -> None:
+    """End the cluster, also where its dispatcher was killed. Its jobs go on when it is started again.
+
+    Example: compat cluster stop
+    """
+    from compat.cluster.dispatcher import stop_processes
+    from compat.cluster.leadership import dispatcher_process
+    from compat.cluster.places import ClusterFolder
+    from compat.cluster.registry import Jobs
+    from compat.service.database import Database
+
+    place = ClusterFolder(folder)
+    if not place.path.exists():
+        click.echo(f"There is no cluster in {folder}. Name its folder with --dir.", err=True)
+        sys.exit(REFUSED)
+    pid = dispatcher_process(place)
+    if pid:
+        os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + _STOPPING
+        while dispatcher_process(place) == pid and time.monotonic() < end:
+            time.sleep(0.1)
+    left = stop_processes(place, Jobs(Database(database or place.database)))
+    click.echo(f"The cluster ended. {left} jobs go on when it is started again.", err=True)

@@ -1,0 +1,10 @@
+"""The session cluster: a dispatcher that runs jobs in processes of their own, on one Spark that is up already.
+
+- The **dispatcher** (:mod:`~compat.cluster.dispatcher`) takes jobs, gives them slots, and starts what has died. It may be
+  killed at any time: what it knows is in its database, and all else goes on without it.
+- A **JobMaster** (:mod:`~compat.cluster.master`) is the process of one job. It is forked from a template
+  (:mod:`~compat.cluster.template`) that has loaded all modules.
+- **Spark** is kept by a process of its own (:mod:`~compat.cluster.spark`); JobMasters attach to it.
+
+Flink: ``Dispatcher``, ``JobMaster``, ``ResourceManager``.
+"""

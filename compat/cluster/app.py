@@ -1,0 +1,267 @@
+"""The cluster over HTTP: Flink's REST API where it has what is asked for. Flink: ``DispatcherRestEndpoint``."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from compat.cluster import views
+from compat.cluster.dispatcher import Dispatcher
+from compat.cluster.events import Cursor
+from compat.cluster.records import Action, ClusterJob
+from compat.cluster.registry import LeadershipLost, UnknownJob
+from compat.cluster.resources import NotEnoughSlots
+from compat.cluster.submission import SubmissionRefused
+from compat.compiler.spark.driver.store import JobEntry
+from compat.service.access import AccessControl, require
+from compat.service.body import BodyRefused, read_body
+from compat.service.problems import HANDLED, on_error, problem
+from compat.service.records import Role
+from compat.service.registry import Registry
+from compat.service.settings import ServiceSettings
+from compat.service.telemetry import log
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+
+SUBMISSION = "application/x-compat-job"
+_ID = re.compile(r"[0-9a-f]{32}")
+_LONGEST_WAIT = 30.0
+_LOOKS = 0.05
+_MOST_CHECKPOINTS = 100
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
+    """Flink: ``SavepointTriggerRequestBody``. ``cancel-job`` is a stop."""
+
+    target: str | None = None
+    cancel: bool = msgspec.field(default=False, name="cancel-job")
+
+
+class StopTrigger(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``StopWithSavepointRequestBody``."""
+
+    target: str | None = msgspec.field(default=None, name="targetDirectory")
+    drain: bool = False
+
+
+def create_app(
+    dispatcher: Dispatcher, settings: ServiceSettings, registry: Registry, anonymous: Role = Role.NONE
+) -> Starlette:
+    """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
+    handlers = _Handlers(dispatcher, settings)
+    app = Starlette(
+        routes=handlers.routes(),
+        middleware=[Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous)],
+        exception_handlers={
+            **dict.fromkeys(HANDLED, on_error),
+            **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
+        },
+        lifespan=_lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.dispatcher = dispatcher
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    dispatcher: Dispatcher = app.state.dispatcher
+    dispatcher.start()
+    try:
+        yield
+    finally:
+        left = await asyncio.to_thread(dispatcher.close, stop_all=not dispatcher.lost.is_set())
+        log("stopped", interrupted=left)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    match error:
+        case UnknownJob():
+            return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
+        case LeadershipLost():
+            return problem(503, str(error), headers={"Retry-After": "1"})
+        case StoreError():
+            return problem(409, str(error))
+    return problem(422, str(error))
+
+
+class _Handlers:
+    def __init__(self, dispatcher: Dispatcher, settings: ServiceSettings) -> None:
+        self._dispatcher, self._jobs, self._settings = dispatcher, dispatcher.jobs, settings
+        self._slots = dispatcher.settings.slots
+
+    def routes(self) -> list[Route]:
+        """What is served."""
+        return [
+            Route("/livez", self.alive),
+            Route("/overview", self.overview),
+            Route("/jobs", self.jobs, methods=["GET"]),
+            Route("/jobs/overview", self.jobs_overview),
+            Route("/jobs/{job}", self.job, methods=["GET"]),
+            Route("/jobs/{job}", self.submit, methods=["PUT"]),
+            Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
+            Route("/jobs/{job}/checkpoints", self.checkpoints),
+            Route("/jobs/{job}/events", self.events),
+            Route("/jobs/{job}/savepoints", self.savepoint, methods=["POST"]),
+            Route("/jobs/{job}/stop", self.stop, methods=["POST"]),
+            Route("/jobs/{job}/savepoints/{request}", self.operation),
+            Route("/jobs/{job}/state/{operator:path}", self.state),
+        ]
+
+    async def alive(self, request: Request) -> Response:
+        """True while this dispatcher leads."""
+        if not await run_in_threadpool(lambda: self._jobs.leads):
+            raise LeadershipLost("Another dispatcher leads this cluster now.")
+        return JSONResponse({"leads": True})
+
+    async def overview(self, request: Request) -> Response:
+        require(request, Role.READ)
+        return JSONResponse(views.overview(await run_in_threadpool(self._jobs.all), self._slots))
+
+    async def jobs(self, request: Request) -> Response:
+        require(request, Role.READ)
+        return JSONResponse(views.listed(await run_in_threadpool(self._jobs.all)))
+
+    async def jobs_overview(self, request: Request) -> Response:
+        require(request, Role.READ)
+
+        def told() -> dict[str, Any]:
+            jobs = self._jobs.all()
+            return {"jobs": [views.job_overview(job, self._entry(job), jobs, self._slots) for job in jobs]}
+
+        return JSONResponse(await run_in_threadpool(told))
+
+    async def job(self, request: Request) -> Response:
+        require(request, Role.READ)
+
+        def told() -> dict[str, Any]:
+            job = self._found(request)
+            jobs = self._jobs.unfinished()
+            return views.job_details(job, self._entry(job), self._jobs.failures(job.id), jobs, self._slots)
+
+        return JSONResponse(await run_in_threadpool(told))
+
+    async def submit(self, request: Request) -> Response:
+        by = require(request, Role.DEPLOY).name
+        job_id = request.path_params["job"]
+        if not _ID.fullmatch(job_id):
+            raise BodyRefused(400, "A job's id has 32 hexadecimal digits, chosen by who submits it.")
+        if request.headers.get("content-type", "") != SUBMISSION:
+            raise BodyRefused(415, f"Send a job, as compat run --cluster does: Content-Type: {SUBMISSION}.")
+        body = await read_body(request, self._settings, json=False)
+        job = await run_in_threadpool(self._dispatcher.submit, job_id, body, by)
+        return JSONResponse({"jobid": job.id, "jobUrl": f"/jobs/{job.id}"}, status_code=202)
+
+    async def cancel(self, request: Request) -> Response:
+        require(request, Role.DEPLOY)
+        if request.query_params.get("mode", "cancel") != "cancel":
+            raise HTTPException(400, "The only mode is cancel.")
+        id = await run_in_threadpool(lambda: self._dispatcher.ask(self._found(request).id, Action.CANCEL))
+        return JSONResponse({"request-id": id}, status_code=202)
+
+    async def savepoint(self, request: Request) -> Response:
+        require(request, Role.DEPLOY)
+        asked = await self._body(request, SavepointTrigger)
+        action = Action.STOP if asked.cancel else Action.SAVEPOINT
+        return await self._asked(request, action, asked.target)
+
+    async def stop(self, request: Request) -> Response:
+        require(request, Role.DEPLOY)
+        asked = await self._body(request, StopTrigger)
+        return await self._asked(request, Action.STOP, asked.target, asked.drain)
+
+    async def operation(self, request: Request) -> Response:
+        require(request, Role.READ)
+        id = request.path_params["request"]
+        found = await run_in_threadpool(lambda: self._jobs.request(self._found(request).id, id))
+        if found is None:
+            raise HTTPException(404, f"Nothing was asked of the job under {id!r}.")
+        return JSONResponse(views.operation(found))
+
+    async def checkpoints(self, request: Request) -> Response:
+        require(request, Role.READ)
+
+        def told() -> dict[str, Any]:
+            job = self._found(request)
+            path = self._dispatcher.folder.store.state(job.id)
+            try:
+                found = SnapshotLog.open(path).checkpoints()[:_MOST_CHECKPOINTS]
+            except StoreError:
+                found = []  # none yet
+            return views.checkpoints(found, path)
+
+        return JSONResponse(await run_in_threadpool(told))
+
+    async def state(self, request: Request) -> Response:
+        require(request, Role.READ)
+
+        def told() -> bytes:
+            import json
+            from itertools import islice
+
+            from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
+
+            job = self._found(request)
+            limit = request.query_params.get("limit", "")
+            rows = state_rows(self._dispatcher.folder.store.state(job.id), request.path_params["operator"])
+            try:
+                found = list(islice(rows, int(limit) if limit.isdigit() else None))
+            except UnknownOperator as error:
+                raise HTTPException(404, str(error)) from error
+            return json.dumps(found, default=repr, ensure_ascii=False).encode()
+
+        return Response(await run_in_threadpool(told), media_type="application/json")
+
+    async def events(self, request: Request) -> Response:
+        """The events behind a cursor, as soon as there are some; at the end of a job, that it has ended."""
+        require(request, Role.READ)
+        try:
+            cursor = Cursor.parse(request.query_params.get("after", "0.0"))
+            wait = min(_LONGEST_WAIT, float(request.query_params.get("wait", "0")))
+        except ValueError as error:
+            raise HTTPException(400, str(error)) from error
+        job = await run_in_threadpool(self._found, request)
+        log = self._dispatcher.folder.events(job.id)
+        end = time.monotonic() + wait
+        while True:
+            ended = job.status.terminal
+            found, cursor = await run_in_threadpool(log.read, cursor)
+            if found or ended or time.monotonic() > end:
+                told = {"events": found, "next": str(cursor), "status": job.status.value, "ended": ended and not found}
+                return Response(msgspec.json.encode(told), media_type="application/json")
+            await asyncio.sleep(_LOOKS)
+            job = await run_in_threadpool(self._jobs.get, job.id)
+
+    async def _asked(self, request: Request, action: Action, target: str | None, drain: bool = False) -> Response:
+        id = await run_in_threadpool(
+            lambda: self._dispatcher.ask(self._found(request).id, action, target, drain),
+        )
+        return JSONResponse({"request-id": id}, status_code=202)
+
+    async def _body(self, request: Request, kind: type[Any]) -> Any:
+        data = await read_body(request, self._settings)
+        try:
+            return msgspec.json.decode(data or b"{}", type=kind)
+        except msgspec.DecodeError as error:
+            raise BodyRefused(400, f"The body is not understood: {error}.") from error
+
+    def _found(self, request: Request) -> ClusterJob:
+        return self._jobs.get(request.path_params["job"])
+
+    def _entry(self, job: ClusterJob) -> JobEntry | None:
+        return self._dispatcher.folder.store.entry(job.id)

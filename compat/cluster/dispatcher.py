@@ -1,0 +1,378 @@
+"""The dispatcher: takes jobs, gives them slots, starts what has died. Flink: ``Dispatcher``.
+
+What it knows is in the cluster's database and in the jobs' folders. It may be killed at any time: jobs and Spark go on
+without it, and the next one takes over what runs. One that was paused meanwhile changes nothing (see
+:mod:`compat.cluster.registry`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from compat.cluster import resources
+from compat.cluster.masters import Masters, child_environment
+from compat.cluster.places import ClusterFolder
+from compat.cluster.records import Action, ClusterJob, JobRequest
+from compat.cluster.registry import Jobs, LeadershipLost
+from compat.cluster.submission import decoded
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.store import JobEntry
+from compat.execution.narration import last_line
+from compat.service.telemetry import log
+from compat.state.delta.errors import StoreError
+from compat.state.delta.savepoint import read_description
+from compat.state.frozen import frozen
+
+_SECONDS = 0.1
+"""Between two rounds, where nothing happens."""
+_STARTING = 60.0
+"""Seconds that a JobMaster has to become the driver of its job."""
+_LONGEST_WAIT = 30.0
+"""Seconds between two attempts to start what dies at once, at most."""
+_STABLE = 60.0
+"""An attempt that lived so many seconds is no reason to wait before the next."""
+_ASKING = 600.0
+"""Seconds after which a request that no JobMaster answers is given up."""
+_MOST_ASKED = 16
+
+
+@frozen
+class ClusterSettings:
+    """How a cluster runs. Times are in seconds.
+
+    ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
+    ``heartbeat_timeout`` how long a JobMaster may give none. ``options`` are those of its Spark, at ``master``.
+    """
+
+    slots: int
+    master: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    lease: float = 10.0
+    heartbeat_timeout: float = 60.0
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """An attempt that this dispatcher started or found: since when, whether it was the driver of its job, and is no more."""
+
+    number: int
+    since: float
+    seen: bool = False
+    over: bool = False
+
+
+@dataclass(slots=True)
+class _Backoff:
+    """How long to wait before something is started again that died at once."""
+
+    wait: float = 0.0
+    until: float = 0.0
+
+    def died(self, lived: float) -> None:
+        """It lived so many seconds."""
+        self.wait = 0.0 if lived > _STABLE else min(_LONGEST_WAIT, self.wait * 2 or 0.25)
+        self.until = time.monotonic() + (self.wait if self.wait > 0.25 else 0.0)
+
+    @property
+    def over(self) -> bool:
+        """True when it may be started."""
+        return time.monotonic() >= self.until
+
+
+class Dispatcher:
+    """Leads a cluster, in a thread of its own, until it is closed or another one leads."""
+
+    def __init__(self, folder: ClusterFolder, jobs: Jobs, settings: ClusterSettings) -> None:
+        self.folder, self.jobs, self.settings = folder, jobs, settings
+        self.lost = threading.Event()
+        self._masters = Masters(folder)
+        self._attempts: dict[str, _Attempt] = {}
+        self._backoffs: dict[str, _Backoff] = {}
+        self._spark: subprocess.Popen[bytes] | None = None
+        self._spark_backoff, self._spark_since = _Backoff(), 0.0
+        self._asked: set[str] = set()
+        self._askers = ThreadPoolExecutor(_MOST_ASKED, thread_name_prefix="asking")
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
+
+    def start(self) -> None:
+        """Take over what runs, and go on."""
+        self._masters.ready()
+        self._thread.start()
+
+    def submit(self, job_id: str, data: bytes, by: str) -> ClusterJob:
+        """Take a job; the same id again gives the job that it is. Raises SubmissionRefused, NotEnoughSlots, LeadershipLost."""
+        submission = decoded(data)
+        resources.refuse_too_wide(submission.slots, self.settings.slots)
+        with self._lock:
+            known = next((job for job in self.jobs.with_id(job_id)), None)
+            if known is not None:
+                return known
+            self.folder.keep(job_id, data)
+            job = self.jobs.add(
+                job_id,
+                name=submission.name,
+                program=submission.program,
+                slots=submission.slots,
+                by=by,
+                restored_from=submission.savepoint,
+            )
+            log("submitted", job=job.id, name=job.name, slots=job.slots, by=by)
+            self._schedule()
+        self._wake.set()
+        return self.jobs.get(job.id)
+
+    def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
+        """Ask a job for something; gives the id of the request, whose outcome is in the registry."""
+        id = self.jobs.ask(job_id, action, path, drain)
+        self._wake.set()
+        return id
+
+    def close(self, *, stop_all: bool) -> int:
+        """Lead no more. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives how many."""
+        self._closed.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(10)
+        self._askers.shutdown(wait=False, cancel_futures=True)
+        self._masters.close()
+        if stop_all and self._spark is not None:
+            self._spark.terminate()
+        return stop_processes(self.folder, self.jobs) if stop_all else 0
+
+    def _run(self) -> None:
+        renewed = 0.0
+        while not self._closed.is_set():
+            try:
+                if time.monotonic() - renewed > self.settings.lease / 4:
+                    self.jobs.renew()
+                    renewed = time.monotonic()
+                with self._lock:
+                    self._round()
+            except LeadershipLost as error:
+                log("leadership", level="warning", message=str(error))
+                self.lost.set()
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            except (SQLAlchemyError, OSError) as error:
+                log("dispatcher", level="error", error=f"{type(error).__name__}: {error}")
+                time.sleep(1)
+            self._wake.wait(_SECONDS)
+            self._wake.clear()
+
+    def _round(self) -> None:
+        self._keep_spark()
+        self._masters.ready()
+        for job in self.jobs.unfinished():
+            if resources.has_slots(job):
+                self._look_after(job)
+        self._schedule()
+        for request in self.jobs.open_requests():
+            if request.id not in self._asked:
+                self._asked.add(request.id)
+                self._askers.submit(self._serve, request)
+
+    def _schedule(self) -> None:
+        for grant in resources.grants(self.jobs.unfinished(), self.settings.slots):
+            self._begin(grant.job, grant.pool)
+
+    def _begin(self, job: ClusterJob, pool: int) -> None:
+        number = self.jobs.begin(job.id, pool)
+        if number is not None:
+            self._attempts[job.id] = _Attempt(number, time.monotonic())
+            self._masters.start(job.id, number, pool)
+
+    def _look_after(self, job: ClusterJob) -> None:
+        """Follow a job that has slots: start it again where its process died, or hangs; record how it ended."""
+        attempt = self._attempts.get(job.id)
+        if attempt is None or attempt.number != job.attempt:
+            attempt = self._attempts[job.id] = _Attempt(job.attempt, time.monotonic() - _STARTING)
+        entry = self.folder.store.entry(job.id)
+        current = entry if entry is not None and entry.fence == job.attempt else None
+        lives = self.folder.store.driver(job.id) is not None
+        if lives:
+            attempt.seen = True
+            silent = time.time() - self.folder.store.sign_of_life(job.id)
+            if silent > self.settings.heartbeat_timeout:
+                self._again(job, attempt, f"The JobMaster gave no sign of life for {silent:.0f} s.")
+            elif current is not None and current.status != job.status.value and not JobStatus(current.status).terminal:
+                self.jobs.turned(job.id, JobStatus(current.status))
+            return
+        code = self._masters.ended(job.id, attempt.number)
+        if not attempt.seen and code is None and time.monotonic() - attempt.since < _STARTING:
+            return  # it is just being started
+        entry = self.folder.store.entry(job.id)  # it may have been written between the two looks
+        if entry is not None and entry.fence == job.attempt and JobStatus(entry.status).terminal:
+            self._ended(job, entry)
+            return
+        backoff = self._backoffs.setdefault(job.id, _Backoff())
+        if not attempt.over:
+            attempt.over = True
+            backoff.died(time.monotonic() - attempt.since)
+            self.jobs.failed(job.id, attempt.number, self._cause(job, code))
+        if backoff.over:
+            assert job.pool is not None
+            self._begin(job, job.pool)
+
+    def _again(self, job: ClusterJob, attempt: _Attempt, cause: str) -> None:
+        self.jobs.failed(job.id, attempt.number, cause)
+        assert job.pool is not None
+        self._begin(job, job.pool)
+
+    def _ended(self, job: ClusterJob, entry: JobEntry) -> None:
+        status = JobStatus(entry.status)
+        if status is JobStatus.FAILED:
+            self.jobs.failed(job.id, job.attempt, entry.message)
+        self.jobs.end(job.id, status, message=entry.message, stopped_with=entry.stopped_with)
+        self._attempts.pop(job.id, None)
+        self._backoffs.pop(job.id, None)
+        log("ended", job=job.id, status=status.value)
+
+    def _cause(self, job: ClusterJob, code: int | None) -> str:
+        """Why a JobMaster ended, as far as anybody can tell."""
+        if code is not None and code < 0:
+            return f"The JobMaster was ended by {signal.Signals(-code).name}."
+        said = ""
+        with suppress(OSError), open(self.folder.log_of(job.id), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
+            said = last_line(file.read().decode("utf-8", "replace"))
+        return f"The JobMaster ended: {said}" if said and code else "The JobMaster ended."
+
+    def _keep_spark(self) -> None:
+        """Have Spark kept by somebody."""
+        if self._spark is not None and self._spark.poll() is None:
+            return
+        if self.folder.spark.kept:
+            return
+        if self._spark is not None:
+            self._spark_backoff.died(time.monotonic() - self._spark_since)
+            self._spark = None
+            log("spark", level="warning", message="Spark ended and is started again")
+        if self._spark_backoff.over:
+            self._spark, self._spark_since = start_spark(self.folder, self.settings), time.monotonic()
+
+    def _serve(self, request: JobRequest) -> None:
+        """Ask the JobMaster of a job, whichever attempt it is, until there is an outcome."""
+        try:
+            location, error = self._outcome(request)
+            self.jobs.answered(request.id, location=location, error=error)
+        except (LeadershipLost, SQLAlchemyError, OSError) as failed:
+            log("request", level="warning", request=request.id, error=str(failed))
+        finally:
+            self._asked.discard(request.id)
+            self._wake.set()
+
+    def _outcome(self, request: JobRequest) -> tuple[str | None, str | None]:
+        while not self._closed.is_set():
+            with self._lock:
+                job = self.jobs.get(request.job)
+                if job.status.terminal:
+                    return _of_ended(job, request)
+                if not resources.has_slots(job):
+                    if request.action is Action.CANCEL:
+                        self._cancel_waiting(job)
+                        return None, None
+                    return None, f"Job {job.id} has not begun: there is nothing to save. It can be cancelled."
+            if self.folder.store.driver(job.id) is not None:
+                answer = self._answer(job, request)
+                if "error" not in answer:
+                    return answer.get("path"), None
+                if (saved := _saved(job, request)) is not None:
+                    return saved, None
+                same = self.jobs.get(job.id).attempt == job.attempt
+                if same and self.folder.store.driver(job.id) is not None:
+                    return None, answer["error"]
+            elif time.time() - request.at > _ASKING:
+                return None, f"Job {job.id} did not answer within {_ASKING:.0f} s: it does not stay up."
+            time.sleep(_SECONDS)
+        raise LeadershipLost("This dispatcher ends.")
+
+    def _answer(self, job: ClusterJob, request: JobRequest) -> dict[str, str]:
+        store, action = self.folder.store, request.action
+        match action:
+            case Action.CANCEL:
+                return store.request(job.id, action)
+            case Action.SAVEPOINT:
+                return store.request(job.id, action, path=request.path)
+            case Action.STOP:
+                return store.request(job.id, action, path=request.path, drain=request.drain)
+
+    def _cancel_waiting(self, job: ClusterJob) -> None:
+        self.jobs.end(job.id, JobStatus.CANCELED)
+        self.folder.events(job.id).add(
+            {"event": "stopped", "job_id": job.id, "path": None, "metrics": [], "replicas": {}}
+        )
+
+
+def _of_ended(job: ClusterJob, request: JobRequest) -> tuple[str | None, str | None]:
+    """The outcome of what is asked of a job that has ended: perhaps just by that."""
+    if request.action is Action.STOP and job.stopped_with is not None:
+        return job.stopped_with, None
+    if request.action is Action.CANCEL and job.status is JobStatus.CANCELED:
+        return None, None
+    if (saved := _saved(job, request)) is not None:
+        return saved, None
+    return None, f"Job {job.id} does not run: it is {job.status.value}."
+
+
+def _saved(job: ClusterJob, request: JobRequest) -> str | None:
+    """The savepoint that was asked for, where it was written before the one who asked died."""
+    if request.action is not Action.SAVEPOINT or request.path is None:
+        return None
+    try:
+        description = read_description(request.path)
+    except StoreError:
+        return None
+    of_job = description.get("job_id") == job.id and description.get("time", 0) >= request.at
+    return str(Path(request.path).absolute()) if of_job else None
+
+
+def start_spark(folder: ClusterFolder, settings: ClusterSettings) -> subprocess.Popen[bytes]:
+    """Start the process that keeps the cluster's Spark; it outlives this one."""
+    folder.logs.mkdir(parents=True, exist_ok=True)
+    with open(folder.logs / "spark-keeper.log", "ab") as said:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "compat.cluster.spark"),
+                *(str(folder.path), settings.master, json.dumps(dict(settings.options))),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            cwd=folder.path,
+            env=child_environment(),
+            start_new_session=True,
+        )
+
+
+def stop_processes(folder: ClusterFolder, jobs: Jobs) -> int:
+    """End the JobMasters and Spark of a cluster; gives how many jobs go on when it is started again."""
+    unfinished = jobs.unfinished()
+    for job in unfinished:
+        pid = folder.store.driver(job.id)
+        if pid:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+    keeper = folder.spark.keeper
+    if keeper:
+        with suppress(ProcessLookupError):
+            os.kill(keeper, signal.SIGTERM)
+    end = time.monotonic() + 20
+    while time.monotonic() < end and (folder.spark.kept or any(folder.store.driver(job.id) for job in unfinished)):
+        time.sleep(_SECONDS)
+    return len(unfinished)

@@ -1,0 +1,227 @@
+"""The process of one job: it takes up the job that it was assigned, where the last attempt left it, and runs it to its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from compat.cluster.places import ClusterFolder
+from compat.cluster.submission import Submission, job_of, setup_of, unpacked
+from compat.compiler.errors import ProgramError
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.job import Job
+from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+from compat.compiler.spark.driver.options import Assigned, RunOptions
+from compat.compiler.spark.driver.restore import RestoreRefused
+from compat.compiler.spark.driver.shared import AttachedSpark
+from compat.compiler.spark.driver.store import JobEntry
+from compat.execution.failures import Refused
+from compat.execution.narration import last_line
+from compat.execution.snapshots import checker
+from compat.state.delta.errors import StoreError, Superseded
+from compat.state.delta.log import SnapshotLog
+from compat.state.serializers import dump
+
+if TYPE_CHECKING:
+    from compat.compiler.spark.driver.dependencies import Dependencies
+    from compat.compiler.spark.plan import PhysicalPlan
+    from compat.compiler.spark.task.epochs import EpochRunner
+
+_BEATS = 1.0
+"""Seconds between two signs of life."""
+
+
+class _AssignedExecutor(SparkExecutor):
+    """Runs the one job of this process on the cluster's Spark."""
+
+    def __init__(self, folder: ClusterFolder, submission: Submission, pool: str, **how: Any) -> None:
+        super().__init__(str(folder.path), **how)
+        self._folder, self._submission, self._pool = folder, submission, pool
+
+    def check(self) -> None:
+        """Nothing is needed: Spark is there."""
+
+    def dependencies(self, made: PhysicalPlan, job: Job) -> Dependencies | None:
+        return None
+
+    def planned(self, made: PhysicalPlan) -> PhysicalPlan:
+        assert self.options.assigned is not None
+        place = self._folder.job(self.options.assigned.job_id) / "shipped"
+        return replace(made, shipped=unpacked(self._submission, place))
+
+    def runner(self, made: PhysicalPlan) -> EpochRunner:
+        from compat.compiler.spark.driver.runner import SparkRunner
+
+        if self._spark is None:
+            self._spark = AttachedSpark(self._folder.spark, self._pool)
+        return SparkRunner(made, self._spark, self._worker_setup(), self.options.assigned)
+
+    def close(self) -> None:
+        super().close()
+        self.caches.close()
+
+
+class JobProcess:
+    """The life of an attempt to run a job. ``pool`` is its fair pool in Spark."""
+
+    def __init__(self, folder: ClusterFolder, assigned: Assigned, pool: str) -> None:
+        self._folder, self._assigned, self._pool = folder, assigned, pool
+        self._events = folder.events(assigned.job_id)
+        self._over = threading.Event()
+
+    def run(self) -> int:
+        """Run the job; gives the exit code: 0 for one that ended as asked or is another's by now."""
+        store, job_id, fence = self._folder.store, self._assigned.job_id, self._assigned.fence
+        lock = store.lock(job_id, fence)
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        try:
+            if self._ended_before():
+                return 0
+            submission = self._folder.submission(job_id)
+            setup = setup_of(submission)
+            setup()
+            return self._run(submission, setup)
+        except Superseded:
+            return 0
+        finally:
+            self._over.set()
+            lock.close()
+
+    def _run(self, submission: Submission, setup: Callable[[], None]) -> int:
+        executor = _AssignedExecutor(
+            self._folder,
+            submission,
+            self._pool,
+            options=self._options(submission, setup),
+            listener=self._events.add,
+            printer=lambda line: self._events.add({"event": "printed", "line": line}),
+        )
+        try:
+            client = executor.submit(job_of(submission))
+            collecting = threading.Thread(target=self._collect, args=(client,), daemon=True)
+            if client.collects:
+                collecting.start()
+            client.wait()
+            if client.collects:
+                collecting.join()
+            self._events.add({"event": "accumulators", "values": dump(client.master.measured.accumulators()).hex()})
+        except Superseded:
+            raise
+        except Refused as error:
+            return self._refused(executor, submission, str(error), error.detail)
+        except (RestoreRefused, ProgramError, StoreError) as error:
+            return self._refused(executor, submission, str(error), "")
+        except JobFailed:
+            return 1  # the job itself told of it
+        except JobCancelled:
+            return 0
+        except Exception as error:
+            return self._refused(executor, submission, f"{type(error).__name__}: {error}", "")
+        finally:
+            executor.close()
+        return 0
+
+    def _options(self, submission: Submission, setup: Callable[[], None]) -> RunOptions:
+        plan = json.loads(submission.plan)
+        return RunOptions(
+            savepoint=submission.savepoint,
+            allow_non_restored=submission.allow_non_restored,
+            claim=submission.claim,
+            epochs=submission.epochs,
+            epoch_records=submission.epoch_records,
+            replicas=str(self._folder.replicas),
+            plan_of=lambda _: plan,
+            check=checker(submission.program, self._note),
+            worker_setup=lambda _: setup,
+            flink=submission.flink,
+            assigned=self._assigned,
+        )
+
+    def _ended_before(self) -> bool:
+        """Whether an attempt before this one has committed the job's end, and died before it was told."""
+        store, job_id = self._folder.store, self._assigned.job_id
+        try:
+            log = SnapshotLog.open(store.state(job_id))
+        except StoreError:
+            return False  # nothing was begun
+        log.lead(self._assigned.fence)
+        ended = log.ended
+        if ended is None:
+            return False
+        entry = store.read(job_id) or JobEntry(job_id=job_id, name="", status="", pid=0, epoch=log.epoch)
+        done = replace(
+            entry,
+            status=ended.status,
+            stopped_with=ended.savepoint,
+            ended=entry.ended or time.time(),
+            fence=self._assigned.fence,
+        )
+        store.write(done)
+        self._events.add(_end_event(done))
+        return True
+
+    def _refused(self, executor: SparkExecutor, submission: Submission, message: str, detail: str) -> int:
+        """Say that the job cannot be run at all, or that what it began with cannot be gone on with."""
+        if executor.clients:
+            return 1  # it ran, and told how it ended
+        self._folder.store.write(
+            JobEntry(
+                job_id=self._assigned.job_id,
+                name=submission.name,
+                status=JobStatus.FAILED.value,
+                pid=os.getpid(),
+                started=time.time(),
+                ended=time.time(),
+                message=message,
+                fence=self._assigned.fence,
+            )
+        )
+        self._events.add(
+            {
+                "event": "refused",
+                "job_id": self._assigned.job_id,
+                "error": last_line(message),
+                "detail": detail or message,
+            }
+        )
+        return 2
+
+    def _note(self, text: str) -> None:
+        self._events.add({"event": "note", "job_id": self._assigned.job_id, "text": text})
+
+    def _collect(self, client: RunningJob) -> None:
+        """Hand the records out that the program wants back."""
+        for value in client.records():
+            self._events.add({"event": "collected", "value": b64encode(dump(value)).decode()})
+
+    def _beat(self) -> None:
+        """Give signs of life as long as threads of this process get to run."""
+        driver = self._folder.job(self._assigned.job_id) / "driver"
+        while not self._over.wait(_BEATS):
+            try:
+                os.utime(driver)
+            except OSError:
+                return
+
+
+def _end_event(entry: JobEntry) -> dict[str, Any]:
+    """What is told of a job whose end was committed, but not told."""
+    base = {"job_id": entry.job_id, "metrics": entry.metrics, "replicas": {}}
+    if entry.status == JobStatus.FAILED.value:
+        return {"event": "failed", "error": entry.message, **base}
+    if entry.stopped_with is not None or entry.status == JobStatus.CANCELED.value:
+        return {"event": "stopped", "path": entry.stopped_with, **base}
+    return {"event": "finished", "records": entry.records, **base}
+
+
+def main(folder: str, job_id: str, fence: int, pool: str) -> int:
+    """An attempt to run a job, in this process; gives the exit code."""
+    place = ClusterFolder(folder)
+    return JobProcess(place, Assigned(job_id, fence), pool).run()

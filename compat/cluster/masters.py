@@ -1,0 +1,82 @@
+"""The template that JobMasters are forked from, as the dispatcher uses it: started again when it died."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+
+import msgspec
+
+from compat.cluster.places import ClusterFolder
+from compat.cluster.template import Ended, Start
+from compat.compiler.ours import ROOT
+
+
+class Masters:
+    """Starts JobMasters, and hears how those that it started ended."""
+
+    def __init__(self, folder: ClusterFolder) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended: dict[tuple[str, int], int] = {}
+
+    def ready(self) -> None:
+        """Start the template unless it is there: it takes a second until it can fork."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+
+    def start(self, job: str, fence: int, pool: int) -> None:
+        """Start an attempt to run a job. Raises OSError where the template has just died."""
+        self.ready()
+        start = Start(folder=str(self._folder.path), job=job, fence=fence, pool=f"pool-{pool}")
+        with self._lock:
+            assert self._process is not None
+            assert self._process.stdin is not None
+            self._process.stdin.write(msgspec.json.encode(start) + b"\n")
+            self._process.stdin.flush()
+
+    def ended(self, job: str, fence: int) -> int | None:
+        """The code that an attempt ended with, where this dispatcher started it; it is told once."""
+        return self._ended.pop((job, fence), None)
+
+    def close(self) -> None:
+        """End the template; what it forked goes on."""
+        process = self._process
+        if process is not None:
+            assert process.stdin is not None
+            with suppress(OSError):
+                process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+
+    def _start(self) -> None:
+        self._folder.logs.mkdir(parents=True, exist_ok=True)
+        with open(self._folder.logs / "template.log", "ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "compat.cluster.template"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self._folder.path,
+                env=child_environment(),
+                start_new_session=True,
+            )
+        threading.Thread(target=self._listen, args=(self._process,), name="masters", daemon=True).start()
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            with suppress(msgspec.DecodeError):
+                ended = msgspec.json.decode(line, type=Ended)
+                self._ended[(ended.job, ended.fence)] = ended.code
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a process of the cluster: it finds this package wherever it is started."""
+    given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([*given, ROOT]))}

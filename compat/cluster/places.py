@@ -1,0 +1,64 @@
+"""Where a cluster keeps what it needs: one folder, with its database, its jobs and savepoints, and how to reach its Spark."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from compat.cluster.events import EventLog
+from compat.cluster.submission import Submission, decoded
+from compat.compiler.spark.driver.shared import SparkPlace
+from compat.compiler.spark.driver.store import JobStore
+
+_SUBMISSION = "submission"
+
+
+class ClusterFolder:
+    """The folder of a cluster; a job's own is that of the store."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+        self.store = JobStore(self.path)
+        self.spark = SparkPlace(self.path)
+
+    @property
+    def database(self) -> str:
+        """The address of the registry where no other is given."""
+        return f"sqlite:///{self.path / 'cluster.db'}"
+
+    @property
+    def logs(self) -> Path:
+        """Where processes write what they say."""
+        return self.path / "logs"
+
+    @property
+    def replicas(self) -> Path:
+        """Where jobs keep local state."""
+        return self.path / "replicas"
+
+    def job(self, job_id: str) -> Path:
+        """The folder of a job."""
+        return self.path / "jobs" / job_id
+
+    def events(self, job_id: str) -> EventLog:
+        """The events of a job."""
+        return EventLog(self.job(job_id))
+
+    def log_of(self, job_id: str) -> Path:
+        """What a job's processes said."""
+        return self.job(job_id) / "master.log"
+
+    def keep(self, job_id: str, data: bytes) -> None:
+        """Keep a submission, whole and on the disk, before anybody knows of the job."""
+        folder = self.job(job_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        fresh = folder / f"{_SUBMISSION}.new"
+        with open(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, folder / _SUBMISSION)
+
+    def submission(self, job_id: str) -> Submission:
+        """The submission that was kept. Raises OSError, SubmissionRefused."""
+        return decoded((self.job(job_id) / _SUBMISSION).read_bytes())

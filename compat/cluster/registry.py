@@ -1,0 +1,300 @@
+"""What a cluster knows of its jobs, in its database. Only the leader writes: each change proves that it still is.
+
+The leader's token is compared in the transaction of the change itself, so that a dispatcher that was paused, and whose place
+another one took, changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from compat.cluster.records import Action, ClusterJob, JobFailure, JobRequest, Leader
+from compat.compiler.executiongraph.states import JobStatus
+from compat.service.database import AnyRow, Database
+from compat.service.database.migrate import Schema
+
+SCHEMA = Schema("compat.cluster", "migrations", "cluster_version")
+METADATA = MetaData()
+_leader = Table(
+    "cluster_leader",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("token", Integer, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("renewed_at", Double, nullable=False),
+)
+_jobs = Table(
+    "cluster_jobs",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("number", Integer, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("program", Text, nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("pool", Integer),
+    Column("by", Text, nullable=False),
+    Column("submitted_at", Double, nullable=False),
+    Column("started_at", Double),
+    Column("ended_at", Double),
+    Column("restored_from", Text),
+    Column("stopped_with", Text),
+    Column("message", Text, nullable=False),
+    Index("cluster_jobs_by_status", "status"),
+)
+_requests = Table(
+    "cluster_requests",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("job", ForeignKey("cluster_jobs.id"), nullable=False),
+    Column("action", String(20), nullable=False),
+    Column("path", Text),
+    Column("drain", Boolean, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("done_at", Double),
+    Column("location", Text),
+    Column("error", Text),
+    Index("cluster_requests_by_job", "job"),
+)
+_failures = Table(
+    "cluster_failures",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("job", ForeignKey("cluster_jobs.id"), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("cause", Text, nullable=False),
+    Index("cluster_failures_by_job", "job"),
+)
+_ENDED = tuple(status.value for status in JobStatus if status.terminal)
+MOST_FAILURES = 100
+"""So many failures of a job are kept, the last ones."""
+
+
+class LeadershipLost(Exception):
+    """Another dispatcher leads the cluster."""
+
+
+class UnknownJob(KeyError):
+    """There is no job of that id."""
+
+
+class Jobs:
+    """The jobs of a cluster, for whoever looks at them; what changes them takes leadership (:meth:`lead`)."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._token = 0
+
+    def migrate(self) -> None:
+        """Bring the tables to this version's form."""
+        self._database.migrate(SCHEMA)
+
+    def leader(self) -> Leader | None:
+        """Who leads, or led last; None for a new cluster."""
+        with self._database.read() as connection:
+            row = connection.execute(select(_leader)).first()
+        return None if row is None else _leader_of(row)
+
+    def lead(self, url: str, lease: float, *, dead: bool) -> bool:
+        """Lead from now on, unless another does: one that is ``dead`` or gave no sign for ``lease`` seconds does not."""
+        holder, now = uuid.uuid4().hex, time.time()
+        with self._database.write() as connection:
+            row = connection.execute(select(_leader)).first()
+            if row is not None and not dead and row.renewed_at + lease > now:
+                return False
+            token = 1 if row is None else row.token + 1
+            values = {"token": token, "holder": holder, "url": url, "renewed_at": now}
+            connection.execute(
+                insert(_leader).values(id=1, **values) if row is None else update(_leader).values(values)
+            )
+        self._token = token
+        return True
+
+    def renew(self) -> None:
+        """Give a sign of life. Raises LeadershipLost."""
+        with self._leading():
+            pass
+
+    @property
+    def leads(self) -> bool:
+        """True while nobody else leads."""
+        found = self.leader()
+        return found is not None and found.token == self._token
+
+    @contextmanager
+    def _leading(self) -> Iterator[Connection]:
+        """A transaction of the leader's. Raises LeadershipLost where somebody else is."""
+        with self._database.write() as connection:
+            still = update(_leader).where(_leader.c.token == self._token).values(renewed_at=time.time())
+            if connection.execute(still).rowcount != 1:
+                raise LeadershipLost("Another dispatcher leads this cluster now.")
+            yield connection
+
+    def add(self, id: str, *, name: str, program: str, slots: int, by: str, restored_from: str | None) -> ClusterJob:
+        """A new job, which waits for its slots."""
+        with self._leading() as connection:
+            number = (connection.execute(select(func.max(_jobs.c.number))).scalar() or 0) + 1
+            connection.execute(
+                insert(_jobs).values(
+                    id=id,
+                    number=number,
+                    name=name,
+                    program=program,
+                    slots=slots,
+                    status=JobStatus.CREATED.value,
+                    attempt=0,
+                    by=by,
+                    submitted_at=time.time(),
+                    restored_from=restored_from,
+                    message="",
+                )
+            )
+        return self.get(id)
+
+    def get(self, id: str) -> ClusterJob:
+        """A job by its id, or by the beginning of it that no other has. Raises UnknownJob."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(_jobs).where(_jobs.c.id.startswith(id, autoescape=True)).limit(2)).all()
+        if not id or len(rows) != 1:
+            raise UnknownJob(id)
+        return _job_of(rows[0])
+
+    def with_id(self, id: str) -> list[ClusterJob]:
+        """The job of exactly that id, or none."""
+        with self._database.read() as connection:
+            return [_job_of(row) for row in connection.execute(select(_jobs).where(_jobs.c.id == id))]
+
+    def all(self, *, most: int = 1000) -> list[ClusterJob]:
+        """The last jobs, the newest first; all of those that have not ended."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(_jobs).order_by(_jobs.c.number.desc()).limit(most)).all()
+        found = {row.id: _job_of(row) for row in rows} | {job.id: job for job in self.unfinished()}
+        return sorted(found.values(), key=lambda job: -job.number)
+
+    def unfinished(self) -> list[ClusterJob]:
+        """The jobs that have not ended, in the order of their submission."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(_jobs).where(_jobs.c.status.not_in(_ENDED)).order_by(_jobs.c.number))
+            return [_job_of(row) for row in rows]
+
+    def begin(self, id: str, pool: int) -> int | None:
+        """A new attempt to run a job; gives its fencing token, None for a job that has ended."""
+        with self._leading() as connection:
+            begun = connection.execute(
+                update(_jobs)
+                .where(_jobs.c.id == id, _jobs.c.status.not_in(_ENDED))
+                .values(
+                    attempt=_jobs.c.attempt + 1,
+                    pool=pool,
+                    status=JobStatus.INITIALIZING.value,
+                    started_at=func.coalesce(_jobs.c.started_at, time.time()),
+                )
+            )
+            if begun.rowcount != 1:
+                return None
+            return int(connection.execute(select(_jobs.c.attempt).where(_jobs.c.id == id)).scalar_one())
+
+    def failed(self, id: str, attempt: int, cause: str) -> None:
+        """An attempt ended that was not to."""
+        with self._leading() as connection:
+            connection.execute(insert(_failures).values(job=id, at=time.time(), attempt=attempt, cause=cause))
+            old = (
+                select(_failures.c.id)
+                .where(_failures.c.job == id)
+                .order_by(_failures.c.id.desc())
+                .offset(MOST_FAILURES)
+            )
+            connection.execute(delete(_failures).where(_failures.c.id.in_(old.limit(1).scalar_subquery())))
+
+    def failures(self, id: str) -> list[JobFailure]:
+        """The failures of a job, the last one first."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(_failures).where(_failures.c.job == id).order_by(_failures.c.id.desc()))
+            return [JobFailure(at=row.at, attempt=row.attempt, cause=row.cause) for row in rows]
+
+    def turned(self, id: str, status: JobStatus) -> None:
+        """A job that runs has another status."""
+        with self._leading() as connection:
+            running = _jobs.c.status.not_in(_ENDED)
+            connection.execute(update(_jobs).where(_jobs.c.id == id, running).values(status=status.value))
+
+    def end(self, id: str, status: JobStatus, *, message: str = "", stopped_with: str | None = None) -> None:
+        """A job has ended."""
+        with self._leading() as connection:
+            connection.execute(
+                update(_jobs)
+                .where(_jobs.c.id == id, _jobs.c.status.not_in(_ENDED))
+                .values(
+                    status=status.value, message=message, stopped_with=stopped_with, ended_at=time.time(), pool=None
+                )
+            )
+
+    def ask(self, job: str, action: Action, path: str | None = None, drain: bool = False) -> str:
+        """Ask a job for something; gives the id of the request."""
+        id = uuid.uuid4().hex
+        with self._leading() as connection:
+            connection.execute(
+                insert(_requests).values(id=id, job=job, action=action.value, path=path, drain=drain, at=time.time())
+            )
+        return id
+
+    def answered(self, id: str, *, location: str | None = None, error: str | None = None) -> None:
+        """A request has an outcome."""
+        with self._leading() as connection:
+            connection.execute(
+                update(_requests)
+                .where(_requests.c.id == id, _requests.c.done_at.is_(None))
+                .values(done_at=time.time(), location=location, error=error)
+            )
+
+    def request(self, job: str, id: str) -> JobRequest | None:
+        """A request to a job, or None."""
+        with self._database.read() as connection:
+            row = connection.execute(select(_requests).where(_requests.c.id == id, _requests.c.job == job)).first()
+        return None if row is None else _request_of(row)
+
+    def open_requests(self) -> list[JobRequest]:
+        """The requests without an outcome, the oldest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(_requests).where(_requests.c.done_at.is_(None)).order_by(_requests.c.at))
+            return [_request_of(row) for row in rows]
+
+
+def _leader_of(row: AnyRow) -> Leader:
+    return Leader(token=row.token, holder=row.holder, url=row.url, renewed_at=row.renewed_at)
+
+
+def _job_of(row: AnyRow) -> ClusterJob:
+    fields: dict[str, Any] = dict(row._mapping)
+    return ClusterJob(**{**fields, "status": JobStatus(row.status)})
+
+
+def _request_of(row: AnyRow) -> JobRequest:
+    fields: dict[str, Any] = dict(row._mapping)
+    return JobRequest(**{**fields, "action": Action(row.action)})

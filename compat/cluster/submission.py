@@ -1,0 +1,145 @@
+"""A job as it travels to a cluster: pickled, with its plan, its modules, its dependencies and how it is to be run.
+
+Flink: ``JobGraph``, ``JobSubmitRequestBody``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compat import __version__
+
+if TYPE_CHECKING:
+    from compat.compiler.job import Job
+    from compat.compiler.spark.task.environment import Shipped
+
+FORMAT = 1
+
+
+class SubmissionRefused(ValueError):
+    """A submission that this cluster cannot run; the message says why."""
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """A job to run.
+
+    ``name`` is what the job is called, ``program`` the file that it came from, as its user named it, in the folder ``folder``.
+    ``job``, ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what
+    travels in ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
+    processes. The rest is as with ``compat run``.
+    """
+
+    name: str
+    program: str
+    folder: str
+    flink: str
+    slots: int
+    job: bytes
+    setup: bytes
+    plan: bytes
+    shipped: bytes | None = None
+    files: bytes = b""
+    environment: dict[str, str] = {}
+    savepoint: str | None = None
+    allow_non_restored: bool = False
+    claim: bool = False
+    epochs: int | None = None
+    epoch_records: int | None = None
+    format: int = FORMAT
+    version: str = __version__
+    python: tuple[int, int] = sys.version_info[:2]
+
+    def encoded(self) -> bytes:
+        """As it travels."""
+        return msgspec.msgpack.encode(self)
+
+    def described(self) -> Submission:
+        """The same without what is large or only its own processes may load."""
+        return msgspec.structs.replace(self, job=b"", setup=b"", shipped=None, files=b"")
+
+
+class _Head(msgspec.Struct, kw_only=True):
+    format: int = 0
+    version: str = ""
+    python: tuple[int, int] = (0, 0)
+
+
+def decoded(data: bytes) -> Submission:
+    """The submission that travelled. Nothing of it is unpickled here. Raises SubmissionRefused."""
+    try:
+        head = msgspec.msgpack.decode(data, type=_Head)
+        if head.format != FORMAT or head.version != __version__:
+            raise SubmissionRefused(f"The job was submitted by compat {head.version}, the cluster runs {__version__}.")
+        if head.python != sys.version_info[:2]:
+            theirs, ours = (".".join(map(str, each)) for each in (head.python, sys.version_info[:2]))
+            raise SubmissionRefused(
+                f"The job was built with Python {theirs}, and the cluster runs Python {ours}: functions travel between "
+                "equal versions only. Submit it with the cluster's."
+            )
+        return msgspec.msgpack.decode(data, type=Submission)
+    except msgspec.DecodeError as error:
+        raise SubmissionRefused(f"This is no job: {error}. Submit with compat run --cluster.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A setup in the job's folder, where this machine has it, and with the job's variables."""
+
+    setup: Callable[[], None]
+    folder: str
+    environment: Mapping[str, str]
+
+    def __call__(self) -> None:
+        """Prepare this process."""
+        os.environ.update(self.environment)
+        if os.path.isdir(self.folder):
+            os.chdir(self.folder)
+        self.setup()
+
+
+def pickled(value: Any) -> bytes:
+    """A value with the functions in it."""
+    from pyspark import cloudpickle
+
+    dumps: Any = cloudpickle.dumps
+    return bytes(dumps(value))
+
+
+def packed(folder: Path) -> bytes:
+    """The files of a folder, as an archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.add(folder, arcname=".")
+    return buffer.getvalue()
+
+
+def setup_of(submission: Submission) -> Placed:
+    """What prepares a process for the job's functions."""
+    return Placed(pickle.loads(submission.setup), submission.folder, submission.environment)
+
+
+def job_of(submission: Submission) -> Job:
+    """The job. The process has to be prepared for its functions."""
+    found: Job = pickle.loads(submission.job)
+    return found
+
+
+def unpacked(submission: Submission, folder: Path) -> Shipped | None:
+    """What travels with the job, laid out in a folder that all its machines see; None for nothing."""
+    if submission.shipped is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(fileobj=io.BytesIO(submission.files)) as archive:
+        archive.extractall(folder, filter="data")
+    shipped: Shipped = pickle.loads(submission.shipped)
+    return replace(shipped, folder=str(folder))

@@ -1,0 +1,246 @@
+"""One Spark application for the jobs of many processes: who starts it keeps it, the others attach to it.
+
+PySpark speaks to the JVM through a socket of the JVM's. Another process that knows the port and the secret speaks to the same
+JVM, and makes a SparkContext of the one that is there. So a job starts without Spark's own start.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
+from typing import Any
+
+from compat.compiler.spark.driver.session import Spark, silence_py4j
+from compat.compiler.spark.task.epochs import EpochLost
+
+_PATIENCE = 180.0
+"""Seconds that are waited for a Spark that is being started."""
+_LOOKS, _AFTER_A_FAILURE = 0.05, 1.0
+_FAIR = {"spark.scheduler.mode": "FAIR"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """How to reach a Spark application on this machine. ``pid`` is the process that keeps it.
+
+    ``accumulators`` is the socket to which Spark's scheduler tells what Python tasks added to accumulators.
+    """
+
+    port: int
+    secret: str
+    pid: int
+    master: str
+    log: str
+    accumulators: str
+
+
+class SharedSpark(Spark):
+    """The application itself, in the process that keeps it: jobs of others get their share by fair pools."""
+
+    extra = _FAIR
+
+    def __init__(self, master: str, options: Mapping[str, str], log: str) -> None:
+        super().__init__(master, None, (), log)
+        self._given = dict(options)
+        self._accumulators = _Accumulators()
+
+    def gateway(self) -> Gateway:
+        """How others reach it; starts it."""
+        parameters = self.context._gateway.gateway_parameters
+        return Gateway(
+            port=parameters.port,
+            secret=parameters.auth_token,
+            pid=os.getpid(),
+            master=self._master,
+            log=self.log,
+            accumulators=self._accumulators.address,
+        )
+
+    def forget(self) -> None:
+        """Leave no files."""
+        self._accumulators.close()
+
+    @property
+    def process(self) -> Any:
+        """The process of the JVM."""
+        return self.context._gateway.proc
+
+
+class _Accumulators:
+    """Says yes to whatever Spark's scheduler tells of accumulators: our tasks have none.
+
+    PySpark's own server speaks to one at a time, and in the process of a job it would have all wait for that process.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="compat-")  # only this user may enter it
+        self.address = os.path.join(self._folder.name, "accumulators")
+        server = _Server(self.address, _SayYes)
+        threading.Thread(target=server.serve_forever, name="accumulators", daemon=True).start()
+
+    def close(self) -> None:
+        """Remove its socket."""
+        self._folder.cleanup()
+
+
+class _Server(ThreadingMixIn, UnixStreamServer):
+    daemon_threads = True
+
+
+class _SayYes(StreamRequestHandler):
+    def handle(self) -> None:
+        while len(head := self.rfile.read(4)) == 4:
+            for _ in range(int.from_bytes(head, "big")):
+                self.rfile.read(int.from_bytes(self.rfile.read(4), "big"))
+            self.wfile.write(b"\x01")
+            self.wfile.flush()
+
+
+class SparkPlace:
+    """A folder in which the application of a cluster is found: held by its keeper, with the gateway in a private file."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self._file = Path(folder) / "spark.json"
+        self._held = Path(folder) / "spark.lock"
+
+    def keep(self) -> Any:
+        """Become the keeper: a file that is held until this process ends; None where there is one."""
+        file = open(self._held, "a+")  # noqa: SIM115 - held on purpose
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            return None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file.unlink(missing_ok=True)
+        return file
+
+    def publish(self, gateway: Gateway) -> None:
+        """Let others find it. Only this user may read the file: it has the secret."""
+        fresh = self._file.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            json.dump(asdict(gateway), file)
+        os.replace(fresh, self._file)
+
+    @property
+    def kept(self) -> bool:
+        """True while a keeper lives, be Spark up or not yet."""
+        return self.keeper is not None
+
+    @property
+    def keeper(self) -> int | None:
+        """The process that keeps it; None for none."""
+        try:
+            with open(self._held) as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    text = file.read()
+                    return int(text) if text.isdigit() else 0
+        except OSError:
+            return None
+        return None
+
+    def find(self) -> Gateway | None:
+        """The gateway of the application that is up; None where there is none."""
+        try:
+            found = Gateway(**json.loads(self._file.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+        return found if self.kept else None
+
+
+class AttachedSpark(Spark):
+    """The application of a cluster as the process of a job uses it. When it is lost, the next one is waited for."""
+
+    def __init__(self, place: SparkPlace, pool: str) -> None:
+        super().__init__(None, None, (), "")
+        self._place = place
+        self._interrupted = threading.Event()
+        self.pool = pool
+
+    def stop(self) -> None:
+        """Let go of it; the application goes on."""
+        context, self._context = self._context, None
+        if context is not None:
+            _detach(context)
+
+    def interrupt(self) -> None:
+        """Wait for it no longer: nobody wants the job any more."""
+        self._interrupted.set()
+
+    def _start(self) -> None:
+        self.stop()
+        reason = ""
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end and not self._interrupted.is_set():
+            gateway = self._place.find()
+            if gateway is not None:
+                self.log, self._master = gateway.log, gateway.master
+                try:
+                    self._context = _attach(gateway)
+                    return
+                except Exception as error:  # it ended just now
+                    reason = f": {type(error).__name__}: {error}"
+                    _forget_gateway()
+                    time.sleep(_AFTER_A_FAILURE)
+            time.sleep(_LOOKS)
+        raise EpochLost(f"The cluster's Spark is not up after {_PATIENCE:g} s{reason or '.'}")
+
+
+def _attach(gateway: Gateway) -> Any:
+    """A SparkContext over the one that the JVM has."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(gateway.port), gateway.secret
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    silence_py4j()
+    launch: Any = launch_gateway
+    try:
+        java = launch()
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    found = getattr(getattr(java.jvm, "org.apache.spark.SparkContext$"), "MODULE$").getActive()
+    existing = java.jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(found.get())
+    context = SparkContext(conf=SparkConf(_jvm=java.jvm, _jconf=existing.getConf()), gateway=java, jsc=existing)
+    _leave_accumulators(context, gateway)
+    return context
+
+
+def _leave_accumulators(context: Any, gateway: Gateway) -> None:
+    """Have the keeper hear of accumulators, of which our tasks have none, in the place of this process.
+
+    Spark's one scheduler waits for the answer after each task: a process that hangs would hold up the jobs of all others.
+    """
+    context._accumulatorServer.shutdown()
+    context._javaAccumulator = context._jvm.PythonAccumulatorV2(gateway.accumulators)
+    context._jsc.sc().register(context._javaAccumulator)
+
+
+def _detach(context: Any) -> None:
+    """Leave nothing of this process in the application."""
+    with suppress(Exception):
+        shutil.rmtree(context._temp_dir, ignore_errors=True)
+    _forget_gateway()
+
+
+def _forget_gateway() -> None:
+    from pyspark import SparkContext
+
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None

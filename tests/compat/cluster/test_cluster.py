@@ -1,0 +1,94 @@
+"""Jobs on a cluster, which outlive who submitted them and whatever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compat.compiler.spark.driver.shared import SparkPlace
+from tests.compat.cluster.running import RunningCluster, wait_for_the_end
+from tests.compiler.spark.crashes import processes, verify_job
+
+pytestmark = pytest.mark.spark
+
+SLOWLY = ("--epoch-records", "20")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
+    running = RunningCluster(tmp_path_factory.mktemp("cluster"))
+    running.start("--heartbeat-timeout", "20")
+    yield running
+    running.stop()
+    assert not SparkPlace(running.place.path).kept
+    left = [line for _, line in processes().values() if str(running.place.path) in line]
+    assert left == []
+
+
+def test_a_job_is_run_saved_stopped_and_restored(cluster: RunningCluster) -> None:
+    job = cluster.submit(5_000, "saved", *SLOWLY)
+    cluster.at(job, 2)
+    waiting = cluster.submit(100, "waiting")
+    assert cluster.client.find(waiting).waiting == "waiting for 2 slots, 0 free"
+    listed = cluster.run("list").stdout
+    assert f"{waiting} : counting (CREATED, waiting for 2 slots, 0 free)" in listed
+    assert f"{job} : counting (RUNNING" in listed
+    saved = cluster.run("savepoint", job[:8]).stdout.strip()
+    assert Path(saved, "_savepoint.json").exists()
+    assert '"state": "count"' in cluster.run("state", job, "count", "--format", "json").stdout
+    cancelled = cluster.run("cancel", waiting)
+    assert (cancelled.returncode, cluster.client.find(waiting).state) == (0, "CANCELED")
+    stopped = cluster.run("stop", job)
+    assert stopped.returncode == 0, stopped.stderr
+    again = cluster.run("stop", job)
+    assert again.stdout == stopped.stdout  # it has ended with this savepoint
+    program = cluster.folder / "saved" / "job.py"
+    # Its sinks go on where those of the stopped job ended: together they have each record once.
+    done = cluster.run("run", str(program), "-s", stopped.stdout.strip(), "--output", "json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, events[-1]["event"]) == (0, "finished"), done.stderr
+    assert events[0]["restored"]["path"] == stopped.stdout.strip()
+    verify_job(str(cluster.folder / "saved"), 5_000, cluster.place.store, events[0]["job_id"])
+
+
+def test_what_cannot_run_is_refused(cluster: RunningCluster) -> None:
+    folder = cluster.folder / "refused"
+    folder.mkdir()
+    program = folder / "job.py"
+    program.write_text(
+        (cluster.folder / "saved" / "job.py").read_text().replace("set_parallelism(2)", "set_parallelism(5)")
+    )
+    wide = cluster.run("run", str(program))
+    assert wide.returncode == 2
+    assert "The job needs 5 slots, and the cluster has 2" in wide.stderr
+    of_spark = cluster.run("run", str(program), "-D", "spark.executor.memory=1g")
+    assert of_spark.returncode == 2
+    assert "compat cluster start -D spark.executor.memory=1g" in of_spark.stderr
+    program.write_text("from pyflink.datastream import StreamExecutionEnvironment as E\n"
+                       "env = E.get_execution_environment()\nenv.set_parallelism(1)\n"
+                       "env.from_collection([1, 0]).map(lambda n: 1 // n).print()\nenv.execute()\n")  # fmt: skip
+    fails = cluster.run("run", str(program), "-D", "restart-strategy.type=none")
+    assert fails.returncode == 1
+    assert "ZeroDivisionError" in fails.stderr
+
+
+def test_a_job_goes_on_whatever_is_killed_and_when_a_paused_master_wakes_up(cluster: RunningCluster) -> None:
+    job = cluster.submit(1_000, "killed", *SLOWLY)
+    checkpoint = 2
+    for what in ("master", "spark", "worker", "dispatcher"):
+        checkpoint = cluster.at(job, checkpoint).checkpoint + 2
+        if what == "dispatcher":
+            paused = cluster.pause("master", job)
+        assert cluster.kill(what, job), what
+    try:
+        ended = cluster.wait(job, lambda found: found.over)
+    finally:
+        os.kill(paused, signal.SIGCONT)
+    wait_for_the_end(paused)
+    assert (ended.state, ended.attempt) == ("FINISHED", 3), cluster.said()
+    verify_job(str(cluster.folder / "killed"), 1_000, cluster.place.store, job)

@@ -1,0 +1,51 @@
+"""The events of a job, read on from where one was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat.cluster import events
+from compat.cluster.events import Cursor, EventLog
+
+
+def test_events_are_read_on_from_a_cursor(tmp_path: Path) -> None:
+    log = EventLog(tmp_path)
+    assert log.read(Cursor()) == ([], Cursor())
+    log.add({"event": "started", "name": "Zähler \ud800"})
+    found, cursor = log.read(Cursor())
+    assert [event["event"] for event in found] == ["started"]
+    assert log.read(cursor) == ([], cursor)
+    log.add({"event": "finished"})
+    assert log.read(Cursor.parse(str(cursor)))[0] == [{"event": "finished"}]
+
+
+def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    log = EventLog(tmp_path)
+    log.add({"event": "started"})
+    file = tmp_path / "events.0"
+    whole = file.read_bytes()
+    file.write_bytes(whole + b'{"event": "fin')
+    found, cursor = log.read(Cursor())
+    assert (len(found), cursor) == (1, Cursor(0, len(whole)))
+
+
+def test_large_files_are_followed_by_others_and_old_ones_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "LARGEST", 100)
+    log, read, cursor = EventLog(tmp_path), [], Cursor()
+    for number in range(100):
+        log.add({"event": "printed", "line": number})
+        found, cursor = log.read(cursor)
+        read += [event["line"] for event in found]
+    while found:
+        found, cursor = log.read(cursor)
+        read += [event["line"] for event in found]
+    assert read == list(range(100))
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("text", ["", "1", "a.b", "-1.0", "1.-1", "1." + "9" * 100])
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no place among events"):
+        Cursor.parse(text)

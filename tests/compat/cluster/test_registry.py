@@ -1,0 +1,151 @@
+"""The jobs of a cluster in its database, and who may change them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.cluster.leadership import Led, become_leader, dispatcher_process
+from compat.cluster.places import ClusterFolder
+from compat.cluster.records import Action
+from compat.cluster.registry import MOST_FAILURES, Jobs, LeadershipLost, UnknownJob
+from compat.compiler.executiongraph.states import JobStatus
+from compat.service.database import Database
+
+URL = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ClusterFolder:
+    place = ClusterFolder(tmp_path)
+    Jobs(Database(place.database)).migrate()
+    return place
+
+
+def jobs_of(folder: ClusterFolder) -> Jobs:
+    return Jobs(Database(folder.database))
+
+
+@pytest.fixture
+def jobs(folder: ClusterFolder) -> Jobs:
+    found = jobs_of(folder)
+    assert found.lead(URL, 10, dead=False)
+    return found
+
+
+def add(jobs: Jobs, **given: Any) -> str:
+    id = uuid.uuid4().hex
+    jobs.add(id, **{"name": "job", "program": "job.py", "slots": 1, "by": "me", "restored_from": None, **given})
+    return id
+
+
+def test_the_life_of_a_job(jobs: Jobs) -> None:
+    id = add(jobs, slots=3)
+    assert (jobs.get(id).status, jobs.get(id).pool) == (JobStatus.CREATED, None)
+    assert jobs.begin(id, 0) == 1
+    assert jobs.begin(id, 0) == 2
+    jobs.turned(id, JobStatus.RUNNING)
+    assert [job.status for job in jobs.unfinished()] == [JobStatus.RUNNING]
+    jobs.end(id, JobStatus.FINISHED, stopped_with="/savepoint")
+    jobs.end(id, JobStatus.FAILED)
+    jobs.turned(id, JobStatus.RUNNING)
+    ended = jobs.get(id[:8])
+    assert (ended.status, ended.stopped_with, ended.attempt) == (JobStatus.FINISHED, "/savepoint", 2)
+    assert jobs.begin(id, 0) is None
+    assert jobs.unfinished() == []
+
+
+@pytest.mark.parametrize("id", ["", "no such job", "%", "_"])
+def test_there_is_no_such_job(jobs: Jobs, id: str) -> None:
+    add(jobs)
+    with pytest.raises(UnknownJob):
+        jobs.get(id)
+
+
+def test_of_the_failures_of_a_job_the_last_ones_are_kept(jobs: Jobs) -> None:
+    id = add(jobs)
+    for number in range(MOST_FAILURES + 5):
+        jobs.failed(id, number, f"cause {number}")
+    found = jobs.failures(id)
+    assert (len(found), found[0].cause) == (MOST_FAILURES, f"cause {MOST_FAILURES + 4}")
+
+
+def test_what_was_asked_has_one_outcome(jobs: Jobs) -> None:
+    id = add(jobs)
+    request = jobs.ask(id, Action.STOP, "/there", drain=True)
+    assert [(each.action, each.path, each.drain) for each in jobs.open_requests()] == [(Action.STOP, "/there", True)]
+    jobs.answered(request, location="/there/savepoint")
+    jobs.answered(request, error="too late")
+    found = jobs.request(id, request)
+    assert found is not None
+    assert (found.location, found.error) == ("/there/savepoint", None)
+    assert jobs.open_requests() == []
+
+
+def test_a_dispatcher_whose_place_was_taken_changes_nothing(folder: ClusterFolder, jobs: Jobs) -> None:
+    id = add(jobs)
+    new = jobs_of(folder)
+    assert not new.lead("http://other", 10, dead=False)  # the first one lives
+    assert new.lead("http://other", 10, dead=True)
+    for change in (
+        lambda: jobs.renew(),
+        lambda: add(jobs),
+        lambda: jobs.begin(id, 0),
+        lambda: jobs.end(id, JobStatus.CANCELED),
+        lambda: jobs.turned(id, JobStatus.RUNNING),
+        lambda: jobs.failed(id, 1, "cause"),
+        lambda: jobs.ask(id, Action.CANCEL),
+    ):
+        with pytest.raises(LeadershipLost):
+            change()
+    assert (new.leads, jobs.leads) == (True, False)
+    assert [job.status for job in new.all()] == [JobStatus.CREATED]
+    assert new.begin(id, 0) == 1
+
+
+def test_a_lease_that_was_not_renewed_is_over(folder: ClusterFolder, jobs: Jobs) -> None:
+    assert jobs_of(folder).lead("http://other", 0.0, dead=False)
+
+
+def test_a_second_dispatcher_is_refused_while_the_first_lives(folder: ClusterFolder) -> None:
+    held = become_leader(folder, jobs_of(folder), URL, 5.0)
+    with pytest.raises(Led, match=URL):
+        become_leader(folder, jobs_of(folder), "http://other", 5.0)
+    held.close()
+    become_leader(folder, jobs_of(folder), "http://other", 5.0).close()  # at once: the first is dead
+
+
+_LEADS = """
+import sys, time
+from compat.cluster.leadership import become_leader
+from compat.cluster.places import ClusterFolder
+from compat.cluster.registry import Jobs
+from compat.service.database import Database
+folder = ClusterFolder(sys.argv[1])
+held = become_leader(folder, Jobs(Database(folder.database)), "http://paused", 1.0)
+print("leads", flush=True)
+time.sleep(600)
+"""
+
+
+def test_one_that_holds_its_lock_and_gives_no_sign_loses_its_place(folder: ClusterFolder) -> None:
+    paused = subprocess.Popen([sys.executable, "-c", _LEADS, str(folder.path)], stdout=subprocess.PIPE)
+    try:
+        assert paused.stdout is not None
+        assert paused.stdout.readline() == b"leads\n"
+        assert dispatcher_process(folder) == paused.pid
+        jobs = jobs_of(folder)
+        held = become_leader(folder, jobs, URL, 1.0, wait=True)
+        assert jobs.leads
+        add(jobs)
+        held.close()
+    finally:
+        paused.kill()
+        paused.wait()
+        assert paused.stdout is not None
+        paused.stdout.close()
