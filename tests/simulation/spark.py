@@ -35,9 +35,13 @@ class SparkDouble:
     local = False
     log = "no log"
     alive = True
+    pool = None
 
     def __init__(self, world: World) -> None:
         self.world = world
+
+    def interrupt(self) -> None:
+        """Nobody waits for it here."""
 
     @property
     def context(self) -> Context:
