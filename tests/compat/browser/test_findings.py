@@ -184,4 +184,4 @@ def test_of_java_the_method_and_the_users_code(open_page: Any, tmp_path: Path) -
     assert "Payments.java:56 in com.acme.Payments.main" in text
     assert "com.acme.Payments$Total" in text
     go(page, "t")
-    assert "in com.acme.Payments.main" in page.locator('[data-row="new:1"]').inner_text()
+    page.locator('[data-row="new:1"]', has_text="in com.acme.Payments.main").wait_for()

@@ -232,7 +232,7 @@ def test_a_program_that_starts_no_job_is_refused(compat: Any, tmp_path: Path, te
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("nowhere", "no such directory"), (".", "holds no savepoint"), ("flink", "savepoint of Flink")],
+    [("nowhere", "no such directory"), (".", "holds no savepoint"), ("flink", "this is not a savepoint's metadata")],
 )
 def test_what_is_no_snapshot_is_refused(compat: Any, tmp_path: Path, path: str, expected: str) -> None:
     (tmp_path / "flink").mkdir()

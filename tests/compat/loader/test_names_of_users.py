@@ -59,7 +59,7 @@ def write_job(path: Path, form: str | None) -> None:
 
 
 def call(command: list[str], folder: Path, paths: str | None) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
     if paths:
         environment["PYTHONPATH"] = paths
     return subprocess.run(

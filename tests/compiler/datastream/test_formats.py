@@ -223,8 +223,10 @@ NESTED = """{"type": "record", "name": "Trip", "fields": [
 def test_rows_as_avro_and_back() -> None:
     from avro.io import BinaryDecoder, DatumReader
 
+    from compat.compiler.datastream.served import served
     from compat.state.serializers.avro import parsed
 
+    served()  # schemas travel by the names of their classes
     who = Row("é")
     who.set_field_names(["name"])
     names = ["at", "who", "stops", "more"]
