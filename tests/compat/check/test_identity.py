@@ -6,6 +6,7 @@ import itertools
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compat.check.decision import check
@@ -217,6 +218,24 @@ def unnamed(kind: str, *names: str) -> Operator:
 def test_an_operator_that_nothing_but_its_place_tells(old: Operator, new: Operator, rules: set[str]) -> None:
     report = check(program("old", old), program("new", new))
     assert {finding.rule for finding in report.findings if finding.level is Level.ERROR} == rules
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        pytest.param({}, {"CMP103"}, id="nothing tells"),
+        pytest.param({"name": "counts"}, set(), id="a name"),
+        pytest.param({"uid": "counts"}, set(), id="a uid"),
+        pytest.param({"detail": {"function": "m.Count"}}, set(), id="a function"),
+    ],
+)
+def test_an_operator_whose_only_state_was_replaced(known: dict[str, object], told: set[str]) -> None:
+    """Without anything that tells, it may be another one; Flink drops the old state in both cases, without a word."""
+    before = msgspec.structs.replace(unnamed("keyed_process", "s"), **known)
+    listed = State(name="t", kind=StateKind.LIST, scope=StateScope.KEYED, type="List<Long>", key_type="string")
+    report = check(program("old", before), program("new", msgspec.structs.replace(before, states=(listed,))))
+    assert {finding.rule for finding in report.findings if finding.level is Level.ERROR} == told
+    assert told or "CMP401" in {finding.rule for finding in report.findings}
 
 
 def test_another_sort_is_another_operator_where_one_of_the_old_sort_is_left() -> None:
