@@ -32,13 +32,13 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
         return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
     roots = [job.pid] if cluster is None else cluster.workers
     wanted = {
-        "worker": "compat.compiler.spark.task.daemon",
+        "worker": "-m compat.compiler.spark.task.daemon",
         "host": "compat.compiler.spark.task.hosts",
         "executor": "CoarseGrainedExecutorBackend",
     }[what]
     found = [pid for root in roots for pid in below(root, wanted)]
     if what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
-        homes = {str(pid) for root in roots for pid in below(root, "compat.compiler.spark.task.daemon")}
+        homes = {str(pid) for root in roots for pid in below(root, "-m compat.compiler.spark.task.daemon")}
         found = [pid for pid, (_, line) in processes().items() if wanted in line and line.split()[-1] in homes]
     return [random.choice(found)] if found else []
 

@@ -128,7 +128,7 @@ RESTORED = json.loads((OF_FORST / "restores.json").read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize(
     ("name", "backend", "did"),
-    [(name, backend, did) for name in RESTORED.keys() - {"flink"} for backend, did in RESTORED[name].items()],
+    [(name, backend, did) for name in sorted(RESTORED.keys() - {"flink"}) for backend, did in RESTORED[name].items()],
 )
 def test_what_flink_restored(name: str, backend: str, did: str) -> None:
     savepoint = read_metadata(str(OF_FORST / name))
