@@ -48,18 +48,20 @@ OF_TRIGGERS = frozenset({"count", "fire-time"})
 
 OF_CONNECTORS = frozenset(
     {
+        "LEFT_BUFFER",
+        "RIGHT_BUFFER",
         "_default_",
         "bucket-states",
         FILE_MONITOR,
         FILE_SPLITS,
         "from-elements-state",
-        "left-buffer",
         "max-part-counter",
         "message-acknowledging-source-state",
         "next-transactional-id-hint",
         "next-transactional-id-hint-v2",
         "pending-checkpoints",
-        "right-buffer",
+        "remaining_compact_commit_raw_state",
+        "remaining_requests_raw_state",
         "state",
         "stateful-sequence-source-state",
         "topic-partition-offset-states",

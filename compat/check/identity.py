@@ -17,7 +17,7 @@ from compat.check.similarity import (
     similarity,
     state_names,
 )
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Operator, Program, StateScope
 from compat.plan.families import family
 from compat.plan.queries import of_query
 
@@ -189,10 +189,17 @@ def find_rightful(wrong: Iterable[Pair], settled: Iterable[str], new: Program) -
 
 
 def _takes_over(old: Operator, new: Operator) -> bool:
-    """True if an operator of another sort declares all that the program kept in the old one, in windows of one type."""
-    kept = {state.name for state in old.states or () if not state.built_in}
-    declared = {state.name for state in new.states or () if not state.built_in}
+    """True if an operator of another sort declares all that the program kept in the old one, in windows of one type.
+
+    A keyed state and an operator state of one name are two states.
+    """
+    kept, declared = _own_states(old), _own_states(new)
     return bool(kept) and kept <= declared and _window_types(old) == _window_types(new)
+
+
+def _own_states(operator: Operator) -> set[tuple[str, bool]]:
+    """The states that the program itself declared, by name, and whether each belongs to keys."""
+    return {(state.name, state.scope is StateScope.KEYED) for state in operator.states or () if not state.built_in}
 
 
 def _keeps(operator: Operator) -> bool:

@@ -18,6 +18,8 @@ from compat.state.frozen import frozen
 class StateChange:
     """Changes of the program's own states in one operator, and how they are kept.
 
+    ``renamed`` are states that another one follows: one of another name, or of the same name that belongs to subtasks and
+    not to keys, or the other way round.
     ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW. ``asked`` tells
     that Flink's own serializers were asked about the types.
     """
@@ -52,7 +54,8 @@ def _change(
     added = [state for key, state in new.items() if key not in old]
     renamed = []
     for state in list(gone):
-        twin = next((other for other in added if _alike(state, other)), None)
+        alike = (other for other in added if _alike(state, other))
+        twin = next((other for other in added if other.name == state.name), None) or next(alike, None)
         if twin is not None:
             renamed.append((state, twin))
             gone.remove(state)

@@ -24,7 +24,7 @@ _BY_STATE = {
 _WINDOWS = _BY_STATE[framework.WINDOW_CONTENTS]
 _KEYED_IN_PYTHON = frozenset({"keyed function", "keyed function of two streams"})
 _BROADCAST_IN_PYTHON = frozenset({"function with broadcast state", "keyed function with broadcast state"})
-_WITH_MARKS = frozenset({"source", "rolling aggregate", "window", "window_all", "assign_timestamps"})
+_WITH_MARKS = frozenset({"source", "rolling aggregate", "window", "window_all", "assign_timestamps", "print"})
 """Sorts of operators in Java that keep what tells them apart, or nothing. All others run a function or a connector, which
 may ask for any state."""
 _WITHOUT_USER_TIMERS = frozenset(

@@ -67,6 +67,7 @@ RULE = Rule(
     old='keyed.process(Count()).uid("count")',
     new="# the operator was removed",
     fix="Keep the operator, or give its successor the same uid. If the state may go, restore with -n "
-    "(--allowNonRestoredState; allowNonRestoredState: true of the Kubernetes operator) and check with -n.",
+    "(--allowNonRestoredState; allowNonRestoredState: true of the Kubernetes operator, which upgrades of its mode last-state "
+    "do not heed) and check with -n.",
     find=_find,
 )

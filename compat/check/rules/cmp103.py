@@ -108,7 +108,9 @@ RULE = Rule(
     summary="An id of OLD belongs to another operator in NEW, which would get state that is not its own.",
     why="A generated id knows where an operator stands, not what it is. When two alike branches change places, "
     "each gets the other's state: Flink restores this without an error and the results are wrong from then "
-    "on.",
+    "on. Of an operator that has neither a name nor a uid nor a function to tell it by, and whose only state was replaced, "
+    "nobody can say whether it is another one: it counts as one, as its old state is lost either way. A name or a uid in both "
+    "versions tells.",
     old='s.key_by(four).process(Count()).name("by four")\ns.key_by(three).process(Count()).name("by three")',
     new='s.key_by(three).process(Count()).name("by three")\ns.key_by(four).process(Count()).name("by four")',
     fix='Pin each operator to its own old id with .set_uid_hash("<old id>"), or restore the old order. If a uid '

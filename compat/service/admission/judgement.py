@@ -26,6 +26,7 @@ from compat.service.admission.resources import (
     same_spec,
 )
 from compat.service.admission.reviews import Request
+from compat.service.admission.risks import risks
 from compat.service.records import Check, Version
 from compat.service.registry import NotFound, Registry
 
@@ -87,10 +88,7 @@ def judge(registry: Registry, request: Request) -> Judgement:
             return _allowed("The job is suspended; its program stays as it is.")
         restored = new.savepoint if old is None or new.nonce not in (None, old.nonce) else None
         if new.upgrade is Upgrade.STATELESS and restored is None:
-            return _allowed(
-                "Its upgrades are stateless: there is no state to restore.",
-                f"{new.name}: upgradeMode is stateless, so the job starts without the state that it had.",
-            )
+            return _allowed("Its upgrades are stateless: there is no state to restore.", *risks(new, old, restored))
         return _judged(registry, new, old, restored)
     except MalformedResource as error:
         return Judgement(outcome=Outcome.DENIED, message=str(error))
@@ -108,7 +106,7 @@ def _before(text: bytes) -> Deployment | None:
 
 def _judged(registry: Registry, new: Deployment, old: Deployment | None, restored: str | None) -> Judgement:
     wanted = _version(registry, new)
-    warnings = tuple(_doubts(new, old))
+    warnings = (*_doubts(new, old), *risks(new, old, restored))
     if restored is not None:
         return _from_savepoint(registry, wanted, restored, warnings)
     decided: Check | None = None

@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Raw, Struct
 
+from compat.compiler.configuration import IGNORE_UNCLAIMED, STATE_BACKEND, normal_key
 from compat.service.requests import IMAGE, LARGEST_NUMBER, is_job_name
 
 GROUP = "flink.apache.org"
@@ -51,6 +52,7 @@ class _Job(Struct, frozen=True, kw_only=True, rename="camel"):
     state: str | None = None
     upgrade_mode: str | None = None
     initial_savepoint_path: str | None = None
+    allow_non_restored_state: bool | None = None
     savepoint_redeploy_nonce: int | None = None
 
 
@@ -97,6 +99,7 @@ class Deployment:
 
     ``digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the image.
     ``savepoint`` is what a first start restores from, and a later one whose ``nonce`` is another than before.
+    ``drops_state`` is whether state that nothing takes may be dropped, ``backend`` the state backend; None if it names none.
     """
 
     name: str
@@ -107,6 +110,8 @@ class Deployment:
     suspended: bool
     savepoint: str | None
     nonce: int | None
+    drops_state: bool
+    backend: str | None
     has_job: bool
     deleted: bool
 
@@ -120,7 +125,11 @@ def read_resource(text: bytes) -> Deployment:
     except (ValueError, RecursionError) as error:
         raise MalformedResource(f"This is no resource of Flink's operator: {error}.") from error
     given = job or _Job()
-    image = found.spec.image or _configured_image(found.spec.flink_configuration or {})
+    settings = found.spec.flink_configuration or {}
+    image = found.spec.image or _configured(settings, _IMAGE_SETTINGS)
+    drops_state = given.allow_non_restored_state
+    if drops_state is None:
+        drops_state = (_configured(settings, (IGNORE_UNCLAIMED,)) or "").lower() == "true"
     return Deployment(
         name=found.metadata.name,
         named=_named(found.metadata),
@@ -130,6 +139,8 @@ def read_resource(text: bytes) -> Deployment:
         suspended=given.state == "suspended",
         savepoint=given.initial_savepoint_path or None,
         nonce=given.savepoint_redeploy_nonce,
+        drops_state=drops_state,
+        backend=_configured(settings, (STATE_BACKEND,)),
         has_job=job is not None,
         deleted=found.metadata.deletion_timestamp is not None,
     )
@@ -171,11 +182,15 @@ def _named(metadata: _Metadata) -> Named:
     return Named(job=job, number=int(version))
 
 
-def _configured_image(configuration: dict[str, Raw]) -> str | None:
-    for name in _IMAGE_SETTINGS:
-        value = _value(configuration[name]) if name in configuration else None
-        if isinstance(value, str):
-            return value
+def _configured(configuration: dict[str, Raw], keys: tuple[str, ...]) -> str | None:
+    """The text of the first of these keys that is set, under any spelling of it that Flink knows."""
+    for wanted in keys:
+        for key, text in configuration.items():
+            value = _value(text) if normal_key(key) == wanted else None
+            if isinstance(value, bool):
+                return str(value).lower()
+            if isinstance(value, str):
+                return value
     return None
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compat.check.decision import check
 from compat.check.findings import Fate, Level, Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.plan.facts import Operator, State, StateKind, StateScope
+from compat.plan.recorded_states import RecordedState
+from compat.plan.shapes import Shape
+from compat.savepoint import facts
+from compat.savepoint.recorded import Recorded, RecordedOperator
+from compat.state import names as framework
 from tests.compat.builders import operator, program, value_state
 
 RESTORES = Path(__file__).parents[2] / "golden" / "differences"
@@ -64,6 +71,7 @@ def rules(old: Operator, new: Operator) -> set[str]:
     return {finding.rule for finding in check(program("old.py", old), program("new.py", new)).findings}
 
 
+KEPT_LIST = State(name="count", kind=StateKind.LIST, scope=StateScope.OPERATOR, type="long")
 STATELESS = {"states": (), "has_state": False}
 
 
@@ -76,11 +84,90 @@ STATELESS = {"states": (), "has_state": False}
         ({"kind": "keyed_process", "states": (TIMERS,)}, {"kind": "map", **STATELESS}, False),
         ({"kind": "keyed_process"}, {"kind": "keyed_map", **STATELESS}, False),
         ({"kind": "keyed_process"}, {"kind": "keyed_co_process"}, False),
+        ({"kind": "map", "states": (KEPT_LIST,)}, {"kind": "legacy_sink", "states": (KEPT_LIST,)}, False),
+        ({"kind": "keyed_process"}, {"kind": "legacy_sink", "states": (KEPT_LIST,)}, True),
+        ({"kind": "legacy_sink", "states": (KEPT_LIST,)}, {"kind": "keyed_process"}, True),
     ],
 )
 def test_one_uid_on_two_kinds_of_operators(old: dict[str, object], new: dict[str, object], other: bool) -> None:
     before, after = operator("one", uid="u", **old), operator("other", uid="u", **new)
     assert ("CMP103" in rules(before, after)) is other
+
+
+ROLLING = State(name=framework.REDUCE, kind=StateKind.VALUE, scope=StateScope.KEYED, key_type="string", built_in=True)
+WINDOWS = State(
+    name=framework.WINDOW_CONTENTS, kind=StateKind.LIST, scope=StateScope.KEYED, key_type="string", built_in=True
+)
+SORTS: dict[str, tuple[State, ...]] = {
+    "map": (value_state("of a map"),),
+    "flat_map": (KEPT_LIST,),
+    "keyed_process": (value_state(), TIMERS),
+    "reduce": (ROLLING,),
+    "window": (WINDOWS, TIMERS),
+    "source": (SPLITS,),
+    "filter": (),
+    "print": (),
+}
+"""Sorts of operators in Java, and what one of each keeps. No two keep the same."""
+
+KEEPING = ("map", "flat_map", "keyed_process", "reduce", "window")
+"""Those that leave states behind which a savepoint names."""
+
+
+@pytest.mark.parametrize(("old", "new"), [*itertools.permutations(SORTS, 2)])
+def test_a_uid_on_another_sort_of_operator_is_an_error_both_ways(old: str, new: str) -> None:
+    before, after = (
+        operator("one", uid="u", kind=kind, states=SORTS[kind], has_state=bool(SORTS[kind])) for kind in (old, new)
+    )
+    report = check(program("old.py", before), program("new.py", after))
+    told = {finding.rule for finding in report.findings if finding.level is Level.ERROR}
+    assert told == ({"CMP103"} if SORTS[old] else set())
+
+
+@pytest.mark.parametrize(("held", "kind"), [(held, kind) for held in KEEPING for kind in SORTS if held != kind])
+def test_a_savepoint_of_an_operator_whose_uid_another_sort_has_now(held: str, kind: str) -> None:
+    """A function may be any function that lost its states: of it a savepoint tells only what is dropped."""
+    after = operator("other", uid="u", kind=kind, states=SORTS[kind], has_state=bool(SORTS[kind]), inputs=("before",))
+    new = program("new.json", after)
+    report = check(facts.program(left_behind(after.id, SORTS[held]), "savepoint", new), new)
+    by_level = {finding.rule: finding.level for finding in report.findings}
+    functions = {"map", "flat_map", "keyed_process", "filter"}
+    if held in functions and kind in functions:
+        assert by_level.keys() & {"CMP401", "CMP402", "CMP103"}
+    else:
+        assert by_level["CMP103"] is Level.ERROR
+
+
+def left_behind(id: str, states: tuple[State, ...]) -> Recorded:
+    """A savepoint of one operator without a name, in which these states are."""
+    stored = tuple(
+        RecordedState(
+            "_timer_state/processing_user-timers" if state.kind is StateKind.TIMERS else state.name,
+            state.kind,
+            state.scope,
+            None if state.kind is StateKind.TIMERS else Shape("Long"),
+            Shape("TimeWindow") if state.name == framework.WINDOW_CONTENTS else None,
+        )
+        for state in states
+    )
+    keyed = any(state.scope is StateScope.KEYED for state in states)
+    one = RecordedOperator(
+        id=id,
+        name=None,
+        uid=None,
+        parallelism=1,
+        max_parallelism=128,
+        has_state=True,
+        coordinated=False,
+        key=Shape("String") if keyed else None,
+        states=stored,
+        unreadable=(),
+        finished=None,
+        channels=(False, False),
+        format=None,
+        bytes=1,
+    )
+    return Recorded("savepoint/_metadata", 6, True, (one,), ())
 
 
 KEYED = "KEYED PROCESS"
@@ -131,6 +218,24 @@ def unnamed(kind: str, *names: str) -> Operator:
 def test_an_operator_that_nothing_but_its_place_tells(old: Operator, new: Operator, rules: set[str]) -> None:
     report = check(program("old", old), program("new", new))
     assert {finding.rule for finding in report.findings if finding.level is Level.ERROR} == rules
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        pytest.param({}, {"CMP103"}, id="nothing tells"),
+        pytest.param({"name": "counts"}, set(), id="a name"),
+        pytest.param({"uid": "counts"}, set(), id="a uid"),
+        pytest.param({"detail": {"function": "m.Count"}}, set(), id="a function"),
+    ],
+)
+def test_an_operator_whose_only_state_was_replaced(known: dict[str, object], told: set[str]) -> None:
+    """Without anything that tells, it may be another one; Flink drops the old state in both cases, without a word."""
+    before = msgspec.structs.replace(unnamed("keyed_process", "s"), **known)
+    listed = State(name="t", kind=StateKind.LIST, scope=StateScope.KEYED, type="List<Long>", key_type="string")
+    report = check(program("old", before), program("new", msgspec.structs.replace(before, states=(listed,))))
+    assert {finding.rule for finding in report.findings if finding.level is Level.ERROR} == told
+    assert told or "CMP401" in {finding.rule for finding in report.findings}
 
 
 def test_another_sort_is_another_operator_where_one_of_the_old_sort_is_left() -> None:

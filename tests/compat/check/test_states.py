@@ -60,10 +60,35 @@ def state(
             {"CMP409"},
         ),
         (state("Long"), None, {"CMP401"}),
+        (state("Long"), state("Long", StateKind.LIST, StateScope.OPERATOR), {"CMP402"}),
+        (state("Long", StateKind.LIST, StateScope.OPERATOR), state("Long"), {"CMP402"}),
+        (
+            state("Map<Long, Long>", StateKind.MAP),
+            state("Map<Long, Long>", StateKind.MAP, StateScope.BROADCAST),
+            {"CMP402"},
+        ),
     ],
 )
 def test_operators_in_java(old: State, new: State | None, rules: set[str]) -> None:
     assert set(findings(old, new)) == rules
+
+
+def test_keyed_state_that_became_operator_state_is_said_to_start_empty() -> None:
+    found = findings(state("Long"), state("Long", StateKind.LIST, StateScope.OPERATOR))["CMP402"]
+    assert found.title == "the state 's' of 'Count' (uid 'count') was keyed state and is operator state"
+    assert found.silent
+    assert "'s' starts empty" in found.consequence
+
+
+def test_of_several_states_the_one_of_the_same_name_follows() -> None:
+    """The order in which they are declared does not matter."""
+    other = replace(state("Long"), name="t")
+    moved = state("Long", StateKind.LIST, StateScope.OPERATOR)
+    for added in ((other, moved), (moved, other)):
+        before = operator("Count", uid="count", states=(state("Long"),))
+        after = operator("Count", uid="count", states=added)
+        found = [one for one in check(program("old", before), program("new", after)).findings if one.rule == "CMP402"]
+        assert ["was keyed state" in one.title for one in found] == [True]
 
 
 @pytest.mark.parametrize(

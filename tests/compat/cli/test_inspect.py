@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.savepoint.recorded import read
+from tests.state.flink import writer as w
 
 SAVEPOINTS = Path(__file__).parents[2] / "golden" / "savepoints"
 SMALL = SAVEPOINTS / "small_uid_p2_canonical"
@@ -29,6 +31,15 @@ def test_the_table_has_a_line_for_each_operator_and_state():
     (state,) = [line for line in lines if line.startswith("  python-state-count")]
     assert state.split() == ["python-state-count", "KEY_VALUE", "124"]
     assert lines[0].endswith("savepoint, canonical, format 6, checkpoint 1; 4 operators, 3,676 bytes")
+
+
+@pytest.mark.parametrize(("version", "tail"), [(3, b""), (6, w.JAVA_STREAM + w.JAVA_NULL)])
+def test_metadata_without_properties_is_called_neither_savepoint_nor_checkpoint(version, tail, tmp_path):
+    """Flink keeps no properties before version 4, and writes null where it has none."""
+    (tmp_path / "_metadata").write_bytes(w.metadata(version=version, tail=tail))
+    assert f": snapshot, format {version}, checkpoint 7;" in run(tmp_path).stdout
+    assert "is_savepoint" not in run(tmp_path, "--format", "json").stdout
+    assert read(str(tmp_path)).is_savepoint is None
 
 
 def test_the_tree_has_keys_and_serializers():

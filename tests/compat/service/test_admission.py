@@ -232,6 +232,59 @@ def test_other_arguments_of_the_same_version_are_told(filled):
     assert ask(filled, version(2, args=[]), RUNS).warnings == ()
 
 
+FORMER_KEY = {"execution.savepoint.ignore-unclaimed-state": "true"}
+ROCKSDB, HEAP = {"state.backend.type": "rocksdb"}, {"state.backend.type": "hashmap"}
+
+
+def upgrade(mode, settings=None, **job):
+    """A good upgrade from the version that runs, in this mode."""
+    return changed(version(2, upgradeMode=mode, **job), "spec", flinkConfiguration=settings or {})
+
+
+def running(settings):
+    return changed(RUNS, "spec", flinkConfiguration=settings)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "says"),
+    [
+        (upgrade("savepoint"), RUNS, []),
+        (upgrade("savepoint", allowNonRestoredState=False), RUNS, []),
+        (upgrade("savepoint", allowNonRestoredState=True), RUNS, ["Flink drops without an error"]),
+        (upgrade("savepoint", FORMER_KEY), RUNS, ["Flink drops without an error"]),
+        (
+            upgrade("savepoint", {"execution.state-recovery.ignore-unclaimed-state": True}),
+            RUNS,
+            ["Flink drops without"],
+        ),
+        (upgrade("savepoint", FORMER_KEY, allowNonRestoredState=False), RUNS, []),
+        (upgrade("stateless", allowNonRestoredState=True), RUNS, ["without the state that it had"]),
+        (upgrade("stateless"), None, []),
+        (upgrade("last-state"), RUNS, ["from its last checkpoint"]),
+        (upgrade("last-state", allowNonRestoredState=True), RUNS, ["last checkpoint", "not heeded"]),
+        (upgrade("last-state", ROCKSDB), running(HEAP), ["last checkpoint", "from hashmap to rocksdb"]),
+        (upgrade("last-state", {"state.backend": "filesystem"}), running(HEAP), ["last checkpoint"]),
+        (upgrade("last-state", ROCKSDB), running({}), ["last checkpoint"]),
+        (upgrade("savepoint", ROCKSDB), running(HEAP), []),
+        (upgrade("last-state"), None, []),
+    ],
+)
+def test_what_the_way_of_an_upgrade_puts_at_risk_is_told(filled, new, old, says):
+    found = ask(filled, new, old)
+    assert found.outcome is ALLOWED
+    assert len(found.warnings) == len(says), found.warnings
+    for warning, part in zip(found.warnings, says, strict=True):
+        assert part in warning
+        assert warning.startswith("word-count: ")
+        assert len(warning) <= LONGEST_WARNING
+
+
+def test_a_refusal_too_says_what_else_is_at_risk(filled):
+    found = ask(filled, version(3, upgradeMode="last-state"), RUNS)
+    assert found.outcome is DENIED
+    assert "last checkpoint" in found.warnings[0]
+
+
 def test_an_image_of_several_versions_takes_a_name(filled):
     push(filled, JOB, "6", image=IMAGE)
     found = ask(filled, deployment(BY_IMAGE))

@@ -76,10 +76,29 @@ def small(golden: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", SMALL)
 def test_truncation_at_every_byte(small: dict[str, bytes], name: str) -> None:
     data = small[name]
-    whole = parse_metadata(data, "_metadata")
+    assert isinstance(read_alone(data), Savepoint)
     for end in range(len(data)):
-        found = read_alone(data[:end])
-        assert isinstance(found, SavepointError) or found.operators == whole.operators
+        assert isinstance(read_alone(data[:end]), SavepointError), end
+
+
+CUT = (
+    "savepoints/windows_no_uid_p3_canonical",
+    "savepoints/small_rocksdb_incremental_checkpoint/*",
+    "savepoints/small_file_merging_checkpoint/*",
+    "savepoints_remapped/1.20.0-native/*",
+    "savepoints_remapped/2.3.0-checkpoint/*",
+    "flink_tests/nonKeyed-flink1.13",
+)
+"""Savepoints and checkpoints of Flink 1.13 to 2.3, below the golden data; the first of those that a star stands for."""
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_the_properties_at_the_end_are_read_to_their_last_byte(golden: Path, name: str) -> None:
+    data = min(golden.parent.glob(f"{name}/_metadata")).read_bytes()
+    properties = data.rindex(bytes.fromhex("aced0005"))
+    assert isinstance(read_alone(data), Savepoint)
+    for end in range(properties, len(data)):
+        assert isinstance(read_alone(data[:end]), SavepointError), end
 
 
 def test_truncation_of_every_kind_of_handle() -> None:

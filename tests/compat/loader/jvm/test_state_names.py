@@ -1,0 +1,92 @@
+"""The names of states that Flink's own operators and connectors keep: each stands in the class that keeps it."""
+
+import zipfile
+from functools import cache
+
+import pytest
+
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.maven import Artifact, fetch
+from compat.state import names
+from tests.compat.loader.jvm.support import flink_of
+
+BOTH, FIRST = ("1.20.0", "2.3.0"), ("1.20.0",)
+KEEPERS = {
+    names.SOURCE_READER: ("SourceOperator", BOTH),
+    names.SINK_WRITER: ("StatefulSinkWriterStateHandler", BOTH),
+    names.SINK_COMMITTER: ("CommitterOperator", BOTH),
+    names.ASYNC_WAIT: ("AsyncWaitOperator", BOTH),
+    names.REDUCE: ("StreamGroupedReduceOperator", BOTH),
+    names.WINDOW_CONTENTS: ("WindowOperatorBuilder", BOTH),
+    names.MERGING_WINDOWS: ("WindowOperator", BOTH),
+    names.TUMBLING_COUNT: ("CountTumblingWindowAssigner", BOTH),
+    names.SLIDING_COUNT: ("CountSlidingWindowAssigner", BOTH),
+    names.FILE_MONITOR: ("ContinuousFileMonitoringFunction", BOTH),
+    names.FILE_SPLITS: ("ContinuousFileReaderOperator", BOTH),
+    "LEFT_BUFFER": ("IntervalJoinOperator", BOTH),
+    "RIGHT_BUFFER": ("IntervalJoinOperator", BOTH),
+    "_default_": ("DefaultOperatorStateBackend", BOTH),
+    "bucket-states": ("StreamingFileSinkHelper", BOTH),
+    "max-part-counter": ("StreamingFileSinkHelper", BOTH),
+    "remaining_requests_raw_state": ("CompactorOperator", BOTH),
+    "remaining_compact_commit_raw_state": ("CompactCoordinator", BOTH),
+    "from-elements-state": ("FromElementsFunction", BOTH),
+    "message-acknowledging-source-state": ("MessageAcknowledgingSourceBase", FIRST),
+    "pending-checkpoints": ("GenericWriteAheadSink", BOTH),
+    "state": ("TwoPhaseCommitSinkFunction", BOTH),
+    "stateful-sequence-source-state": ("StatefulSequenceSource", BOTH),
+    "count": ("CountTrigger", BOTH),
+    "fire-time": ("ContinuousEventTimeTrigger", BOTH),
+}
+"""By name, the class that keeps a state of that name, and the versions of Flink that have it."""
+
+KAFKA = {
+    "next-transactional-id-hint": "FlinkKafkaProducer",
+    "next-transactional-id-hint-v2": "FlinkKafkaProducer",
+    "topic-partition-offset-states": "FlinkKafkaConsumerBase",
+}
+"""Those of the connector for Kafka before its 4.0, which left these classes out."""
+
+
+@cache
+def classes(jars):
+    """The bytes of the classes of the tables in these jars, by their simple names."""
+    wanted = {name for name, _ in KEEPERS.values()} | set(KAFKA.values())
+    found = {}
+    for jar in jars:
+        with zipfile.ZipFile(jar) as archive:
+            for entry in archive.namelist():
+                name = entry.rpartition("/")[2].removesuffix(".class")
+                if entry.endswith(".class") and name in wanted:
+                    found.setdefault(name, []).append(archive.read(entry))
+    return found
+
+
+def holds(code, text):
+    """Whether a class file has the text among its constants."""
+    written = text.encode()
+    return b"\1" + len(written).to_bytes(2, "big") + written in code
+
+
+def test_every_name_has_its_class():
+    assert KEEPERS.keys() | KAFKA.keys() == names.OF_OPERATORS | names.OF_CONNECTORS | names.OF_TRIGGERS
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_flink_keeps_states_of_these_names(version, java):
+    found = classes(flink_of(version).jars)
+    missing = [
+        f"{state} in {keeper}"
+        for state, (keeper, versions) in KEEPERS.items()
+        if version in versions and not any(holds(code, state) for code in found.get(keeper, ()))
+    ]
+    assert missing == []
+
+
+def test_the_former_connector_of_kafka_keeps_states_of_these_names(java):
+    artifact = Artifact(group="org.apache.flink", name="flink-connector-kafka", version="3.4.0-1.20")
+    try:
+        found = classes(fetch("kafka-3.4.0-1.20", [artifact]))
+    except JvmError as error:
+        pytest.skip(f"{artifact} is not in the cache and cannot be fetched: {error}")
+    assert all(any(holds(code, state) for code in found[keeper]) for state, keeper in KAFKA.items())
