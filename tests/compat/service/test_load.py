@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sqlite3
 import threading
 import time
@@ -12,8 +13,10 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+import uvicorn
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from starlette.applications import Starlette
 
 from compat.service import ServiceSettings, create_app, decisions, worker
 from compat.service.caches import Kept
@@ -27,6 +30,7 @@ from compat.service.registry import Registry
 from compat.service.registry.checks import NewCheck
 from compat.service.requests import check_request
 from compat.service.revalidation import Revalidation
+from compat.service.server import serve
 from tests.compat.service.running import OLD, RENUMBERED, plan
 from tests.compat.service.test_faults import database, postgres, postgres_database  # noqa: F401 - fixtures
 from tests.compat.service.test_registry import new_check, push
@@ -447,3 +451,17 @@ def test_a_database_that_others_hold_fails_all_in_time(registry, tmp_path):
     assert len(registry.jobs.all()) == 8 - len(errors)
     work(9)
     assert "job 9" in {job.name for job in registry.jobs.all()}
+
+
+def test_no_part_of_an_answer_waits_for_an_acknowledgement(monkeypatch):
+    """Connections have the option of the socket that they come in by."""
+    asked = []
+
+    def run(self, sockets):
+        with closing(socket.create_connection(sockets[0].getsockname())), closing(sockets[0].accept()[0]) as accepted:
+            asked.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        serve(Starlette(), listener, 10.0)
+    assert asked == [1]
