@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -87,39 +88,25 @@ def state(
         found = iter(_of_cluster(cluster, token_file, snapshot, operator, limit))
         _print_json(found) if form == "json" else _print_table(found, _COLUMNS[2:])
         return
-    with_errors(lambda: _run(snapshot, operator, state_name, checkpoint, sql, other, output, form, limit, store))
+    with _refusing():
+        from compat.tables import compare, query, read
 
-
-def _run(
-    snapshot: str,
-    operator: str | None,
-    state_name: str | None,
-    checkpoint: int | None,
-    sql: str | None,
-    other: str | None,
-    output: tuple[str, str] | None,
-    form: str,
-    limit: int | None,
-    store: str,
-) -> None:
-    from compat.tables import compare, query, read
-
-    path = _path(snapshot, store)
-    if other is not None:
-        found = compare(path, _path(other, store), operator=operator, state=state_name, examples=limit or 10)
-        _print_differences_as_json(found) if form == "json" else _print_differences(found)
-        return
-    if sql is not None:
-        table = query(path, sql, checkpoint=checkpoint)
-        reader = table.to_reader()
-    else:
-        reader = read(path, operator=operator, state=state_name, checkpoint=checkpoint)
-    if output is not None:
-        _write(reader, *output)
-        return
-    rows = islice(_rows(reader), limit)
-    shown = tuple(reader.schema.names) if sql is not None else _COLUMNS if operator is None else _COLUMNS[2:]
-    _print_json(rows) if form == "json" else _print_table(rows, shown)
+        path = _path(snapshot, store)
+        if other is not None:
+            differences = compare(path, _path(other, store), operator=operator, state=state_name, examples=limit or 10)
+            _print_differences_as_json(differences) if form == "json" else _print_differences(differences)
+            return
+        if sql is not None:
+            table = query(path, sql, checkpoint=checkpoint)
+            reader = table.to_reader()
+        else:
+            reader = read(path, operator=operator, state=state_name, checkpoint=checkpoint)
+        if output is not None:
+            _write(reader, *output)
+            return
+        rows = islice(_rows(reader), limit)
+        shown = tuple(reader.schema.names) if sql is not None else _COLUMNS if operator is None else _COLUMNS[2:]
+        _print_json(rows) if form == "json" else _print_table(rows, shown)
 
 
 def _path(job: str, store: str) -> str:
@@ -132,10 +119,11 @@ def _path(job: str, store: str) -> str:
     return job if entry is None else str(JobStore(store).state(entry.job_id)) + suffix
 
 
-def with_errors(action: Callable[[], None]) -> None:
-    """Run what reads state; ends with exit code 2 and the reason where it cannot."""
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Ends with exit code 2 and the reason where state cannot be read."""
     try:
-        action()
+        yield
     except ModuleNotFoundError as error:
         if error.name not in ("duckdb", "deltalake", "pyarrow", "pyspark", "lmdb", "numpy"):
             raise
