@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from pyspark.sql.datasource import EqualTo, GreaterThan, In
 
+from compat.compiler.datastream.served import served
 from compat.compiler.spark.driver.session import delta_session
 from compat.tables import StateSource, register
 
 
 def reader(path: str, **options: str) -> Any:
+    served()  # types travel by the names of their classes
     source = StateSource({"path": path, **options})
     return source.reader(source.schema())
 
