@@ -13,9 +13,9 @@ import click
 from compat.cli.options import local_path, parse_definitions
 
 if TYPE_CHECKING:
-    from compat.cluster.dispatcher import ClusterSettings
+    from compat.cluster.dispatcher import ClusterSettings, Dispatcher
 
-REFUSED = 2
+LED, REFUSED = 1, 2
 _MISSING = (
     "A cluster needs Spark and the service's packages, and {name!r} is not installed: pip install "
     "'stream-compat[spark,service]'."
@@ -57,7 +57,7 @@ def cluster() -> None:
     type=click.FloatRange(1),
     default=60.0,
     show_default=True,
-    help="Seconds after which the process of a job that gives no sign of life is replaced.",
+    help="Seconds after which the process of a job, or Spark, that gives no sign of life is replaced.",
 )
 @click.option("--max-body", type=click.IntRange(1024), default=512 * 1024 * 1024, show_default=True, help="Bytes.")
 def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: Any) -> None:
@@ -149,9 +149,19 @@ def _serve(
         dispatcher = Dispatcher(place, jobs, settings)
         given = ServiceSettings(allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous)
         app = create_app(dispatcher, given, registry, Role.DEPLOY if anonymous else Role.NONE)
+        signal.signal(signal.SIGTERM, lambda *_: _terminated(dispatcher))
         telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder)
         serve(app, listener, given.head_timeout, given.write_timeout)
         held.close()
+
+
+def _terminated(dispatcher: Dispatcher) -> None:
+    """End as the server has, which passes on what it was ended by; one that lost its place says so."""
+    if dispatcher.lost.is_set():
+        click.echo("Another dispatcher leads this cluster now: this one gave no sign of life for too long.", err=True)
+        sys.exit(LED)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @cluster.command("stop")

@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.cluster import views
 from compat.cluster.dispatcher import Dispatcher
@@ -66,7 +67,10 @@ def create_app(
     handlers = _Handlers(dispatcher, settings)
     app = Starlette(
         routes=handlers.routes(),
-        middleware=[Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous)],
+        middleware=[
+            Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous),
+            Middleware(_Leading, dispatcher=dispatcher),
+        ],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
             **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
@@ -85,7 +89,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        left = await asyncio.to_thread(dispatcher.close, stop_all=not dispatcher.lost.is_set())
+        left = await asyncio.to_thread(dispatcher.close, stop_all=True)
         log("stopped", interrupted=left)
 
 
@@ -94,10 +98,31 @@ async def _told(request: Request, error: Exception) -> Response:
         case UnknownJob():
             return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
         case LeadershipLost():
-            return problem(503, str(error), headers={"Retry-After": "1"})
+            return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
         case StoreError():
             return problem(409, str(error))
     return problem(422, str(error))
+
+
+def _led_by_another(dispatcher: Dispatcher) -> Response:
+    """The refusal of one whose place another has. No redirect: a token goes to whom the client named, and nowhere else."""
+    leader = dispatcher.jobs.leader()
+    where = "" if leader is None or dispatcher.jobs.leads else f", at {leader.url}"
+    return problem(503, f"Another dispatcher leads this cluster now{where}.", headers={"Retry-After": "1"})
+
+
+class _Leading:
+    """Refuses all requests to a dispatcher that knows that it leads no more."""
+
+    def __init__(self, app: ASGIApp, dispatcher: Dispatcher) -> None:
+        self._app, self._dispatcher = app, dispatcher
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._dispatcher.lost.is_set():
+            answer = await run_in_threadpool(_led_by_another, self._dispatcher)
+            await answer(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 class _Handlers:
@@ -126,7 +151,7 @@ class _Handlers:
     async def alive(self, request: Request) -> Response:
         """True while this dispatcher leads."""
         if not await run_in_threadpool(lambda: self._jobs.leads):
-            raise LeadershipLost("Another dispatcher leads this cluster now.")
+            raise LeadershipLost
         return JSONResponse({"leads": True})
 
     async def overview(self, request: Request) -> Response:

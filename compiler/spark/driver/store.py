@@ -238,6 +238,10 @@ class JobStore:
         except (ValueError, TypeError, AttributeError, OSError):
             return None
 
+    def beat(self, job_id: str) -> None:
+        """Give a sign of life as the driver of a job."""
+        lease.beat(self.directory(job_id))
+
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""
         self._put(self.directory(entry.job_id) / "job.json", asdict(entry))
