@@ -20,7 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.cluster import views
-from compat.cluster.dispatcher import Dispatcher
+from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
@@ -73,7 +73,9 @@ def create_app(
         ],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
-            **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
+            **dict.fromkeys(
+                (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, JobRuns, StoreError), _told
+            ),
         },
         lifespan=_lifespan,
     )
@@ -99,7 +101,7 @@ async def _told(request: Request, error: Exception) -> Response:
             return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
         case LeadershipLost():
             return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
-        case StoreError():
+        case StoreError() | JobRuns():
             return problem(409, str(error))
     return problem(422, str(error))
 
@@ -140,6 +142,7 @@ class _Handlers:
             Route("/jobs/{job}", self.job, methods=["GET"]),
             Route("/jobs/{job}", self.submit, methods=["PUT"]),
             Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
+            Route("/jobs/{job}", self.discard, methods=["DELETE"]),
             Route("/jobs/{job}/checkpoints", self.checkpoints),
             Route("/jobs/{job}/events", self.events),
             Route("/jobs/{job}/savepoints", self.savepoint, methods=["POST"]),
@@ -198,6 +201,11 @@ class _Handlers:
             raise HTTPException(400, "The only mode is cancel.")
         id = await run_in_threadpool(lambda: self._dispatcher.ask(self._found(request).id, Action.CANCEL))
         return JSONResponse({"request-id": id}, status_code=202)
+
+    async def discard(self, request: Request) -> Response:
+        require(request, Role.DEPLOY)
+        await run_in_threadpool(lambda: self._dispatcher.discard(self._found(request).id))
+        return JSONResponse({})
 
     async def savepoint(self, request: Request) -> Response:
         require(request, Role.DEPLOY)

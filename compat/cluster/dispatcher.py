@@ -27,6 +27,7 @@ from compat.cluster.masters import Masters, child_environment
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
+from compat.cluster.retention import Retention, keeps_checkpoint
 from compat.cluster.submission import decoded
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
@@ -49,6 +50,12 @@ _STABLE = 60.0
 _ASKING = 600.0
 """Seconds after which a request that no JobMaster answers is given up."""
 _MOST_ASKED = 16
+_TIDYING, _TIDYING_AGAIN = 1.0, 60.0
+"""Seconds between two looks for ended jobs that need not be kept, and until one that could not be removed is tried again."""
+
+
+class JobRuns(Exception):
+    """A job cannot be removed: it has not ended."""
 
 
 @frozen
@@ -56,7 +63,8 @@ class ClusterSettings:
     """How a cluster runs. Times are in seconds.
 
     ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
-    ``heartbeat_timeout`` how long a JobMaster or Spark may give none. ``options`` are those of its Spark, at ``master``.
+    ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.
+    ``options`` are those of its Spark, at ``master``.
     """
 
     slots: int
@@ -64,6 +72,7 @@ class ClusterSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     lease: float = 10.0
     heartbeat_timeout: float = 60.0
+    retention: Retention = Retention()
 
 
 @dataclass(slots=True)
@@ -121,6 +130,8 @@ class Dispatcher:
         self._spark: subprocess.Popen[bytes] | None = None
         self._spark_backoff, self._spark_since, self._spark_pulse = _Backoff(), 0.0, _Pulse()
         self._replaced: list[tuple[int, float]] = []
+        self._tidied = 0.0
+        self._stuck: dict[str, float] = {}
         self._asked: set[str] = set()
         self._askers = ThreadPoolExecutor(_MOST_ASKED, thread_name_prefix="asking")
         self._lock = threading.RLock()
@@ -160,6 +171,14 @@ class Dispatcher:
         id = self.jobs.ask(job_id, action, path, drain)
         self._wake.set()
         return id
+
+    def discard(self, job_id: str) -> None:
+        """Remove a job that has ended, with its checkpoints; savepoints stay. Raises JobRuns, StoreError, LeadershipLost."""
+        with self._lock:
+            job = self.jobs.get(job_id)
+            if not job.status.terminal:
+                raise JobRuns(f"Job {job.id} runs: end it with compat stop or compat cancel first.")
+            self._remove(job, checkpoint=False)
 
     def close(self, *, stop_all: bool) -> int:
         """Lead no more. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives how many.
@@ -217,6 +236,9 @@ class Dispatcher:
             if request.id not in self._asked:
                 self._asked.add(request.id)
                 self._askers.submit(self._serve, request)
+        if time.monotonic() - self._tidied > _TIDYING:
+            self._tidy()
+            self._tidied = time.monotonic()
 
     def _schedule(self) -> None:
         for grant in resources.grants(self.jobs.unfinished(), self.settings.slots):
@@ -283,6 +305,27 @@ class Dispatcher:
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
             os.close(handle)
         self._replaced = left
+
+    def _tidy(self) -> None:
+        """Remove jobs that ended long ago, or that are too many; a few at a time."""
+        keep, now = self.settings.retention, time.monotonic()
+        self._stuck = {id: until for id, until in self._stuck.items() if until > now}
+        for job in self.jobs.expired(time.time() - keep.seconds, keep.most):
+            if job.id in self._stuck:
+                continue
+            entry = self.folder.store.entry(job.id)
+            try:
+                self._remove(job, checkpoint=entry is not None and keeps_checkpoint(job.status, entry.retention))
+            except (StoreError, OSError) as error:
+                self._stuck[job.id] = now + _TIDYING_AGAIN
+                log("expired", level="warning", job=job.id, error=str(error))
+
+    def _remove(self, job: ClusterJob, *, checkpoint: bool) -> None:
+        """Remove a job: its files, and then what is known of it; so one that is killed in between begins again."""
+        self.jobs.renew()
+        self.folder.remove(job.id, checkpoint=checkpoint)
+        self.jobs.forget(job.id)
+        log("removed", job=job.id, checkpoint="kept" if checkpoint else "removed")
 
     def _ended(self, job: ClusterJob, entry: JobEntry) -> None:
         status = JobStatus(entry.status)

@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from typing import Any, assert_never
 
 from compat.compiler.configuration import parse_duration
+from compat.compiler.datastream.checkpoint_config import RETENTION
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
@@ -726,6 +727,7 @@ class JobMaster:
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
             fence=self._lock.token,
+            retention=self.plan.options.get(RETENTION, ""),
         )
         self._written = time.monotonic()
         if self._lock.lost:

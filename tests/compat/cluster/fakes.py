@@ -86,7 +86,9 @@ class FakeMasters:
 class FakeCluster:
     """A dispatcher that leads, with what it started."""
 
-    def __init__(self, folder: Path, settings: ClusterSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, folder: Path, settings: ClusterSettings, monkeypatch: pytest.MonkeyPatch, started: bool = True
+    ) -> None:
         self.folder = ClusterFolder(folder)
         self.jobs = Jobs(Database(self.folder.database))
         self.jobs.migrate()
@@ -96,7 +98,8 @@ class FakeCluster:
         monkeypatch.setattr(dispatchers, "start_spark", self._start_spark)
         self.dispatcher = Dispatcher(self.folder, self.jobs, settings)
         self.masters: FakeMasters = self.dispatcher._masters  # type: ignore[assignment]
-        self.dispatcher.start()
+        if started:
+            self.dispatcher.start()
 
     def _start_spark(self, folder: ClusterFolder, settings: ClusterSettings) -> subprocess.Popen[bytes]:
         self.sparks.append(_run(KEEPER, str(folder.path)))
@@ -122,9 +125,11 @@ class FakeCluster:
 
 
 @contextmanager
-def fake_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: ClusterSettings) -> Iterator[FakeCluster]:
-    """Such a cluster, for a while."""
-    made = FakeCluster(folder, settings, monkeypatch)
+def fake_cluster(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, settings: ClusterSettings, *, started: bool = True
+) -> Iterator[FakeCluster]:
+    """Such a cluster, for a while; one that is not ``started`` only answers."""
+    made = FakeCluster(folder, settings, monkeypatch, started)
     try:
         yield made
     finally:
