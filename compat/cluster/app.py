@@ -17,9 +17,10 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.cluster import views
-from compat.cluster.dispatcher import Dispatcher
+from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
@@ -66,10 +67,15 @@ def create_app(
     handlers = _Handlers(dispatcher, settings)
     app = Starlette(
         routes=handlers.routes(),
-        middleware=[Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous)],
+        middleware=[
+            Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous),
+            Middleware(_Leading, dispatcher=dispatcher),
+        ],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
-            **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
+            **dict.fromkeys(
+                (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, JobRuns, StoreError), _told
+            ),
         },
         lifespan=_lifespan,
     )
@@ -85,7 +91,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        left = await asyncio.to_thread(dispatcher.close, stop_all=not dispatcher.lost.is_set())
+        left = await asyncio.to_thread(dispatcher.close, stop_all=True)
         log("stopped", interrupted=left)
 
 
@@ -94,10 +100,31 @@ async def _told(request: Request, error: Exception) -> Response:
         case UnknownJob():
             return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
         case LeadershipLost():
-            return problem(503, str(error), headers={"Retry-After": "1"})
-        case StoreError():
+            return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
+        case StoreError() | JobRuns():
             return problem(409, str(error))
     return problem(422, str(error))
+
+
+def _led_by_another(dispatcher: Dispatcher) -> Response:
+    """The refusal of one whose place another has. No redirect: a token goes to whom the client named, and nowhere else."""
+    leader = dispatcher.jobs.leader()
+    where = "" if leader is None or dispatcher.jobs.leads else f", at {leader.url}"
+    return problem(503, f"Another dispatcher leads this cluster now{where}.", headers={"Retry-After": "1"})
+
+
+class _Leading:
+    """Refuses all requests to a dispatcher that knows that it leads no more."""
+
+    def __init__(self, app: ASGIApp, dispatcher: Dispatcher) -> None:
+        self._app, self._dispatcher = app, dispatcher
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._dispatcher.lost.is_set():
+            answer = await run_in_threadpool(_led_by_another, self._dispatcher)
+            await answer(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 class _Handlers:
@@ -115,6 +142,7 @@ class _Handlers:
             Route("/jobs/{job}", self.job, methods=["GET"]),
             Route("/jobs/{job}", self.submit, methods=["PUT"]),
             Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
+            Route("/jobs/{job}", self.discard, methods=["DELETE"]),
             Route("/jobs/{job}/checkpoints", self.checkpoints),
             Route("/jobs/{job}/events", self.events),
             Route("/jobs/{job}/savepoints", self.savepoint, methods=["POST"]),
@@ -126,7 +154,7 @@ class _Handlers:
     async def alive(self, request: Request) -> Response:
         """True while this dispatcher leads."""
         if not await run_in_threadpool(lambda: self._jobs.leads):
-            raise LeadershipLost("Another dispatcher leads this cluster now.")
+            raise LeadershipLost
         return JSONResponse({"leads": True})
 
     async def overview(self, request: Request) -> Response:
@@ -173,6 +201,11 @@ class _Handlers:
             raise HTTPException(400, "The only mode is cancel.")
         id = await run_in_threadpool(lambda: self._dispatcher.ask(self._found(request).id, Action.CANCEL))
         return JSONResponse({"request-id": id}, status_code=202)
+
+    async def discard(self, request: Request) -> Response:
+        require(request, Role.DEPLOY)
+        await run_in_threadpool(lambda: self._dispatcher.discard(self._found(request).id))
+        return JSONResponse({})
 
     async def savepoint(self, request: Request) -> Response:
         require(request, Role.DEPLOY)

@@ -122,6 +122,10 @@ class Cluster:
         asked = self._call(_path(job) + "?mode=cancel", _Asked, "PATCH")
         self._outcome(job, asked.request)
 
+    def discard(self, job: str) -> None:
+        """Remove a job that has ended, with its checkpoints. Raises ServerError for one that has not."""
+        self._call(_path(job), dict[str, str], "DELETE")
+
     def state(self, job: str, operator: str, limit: int | None = None) -> list[dict[str, Any]]:
         """The rows of an operator's state."""
         query = "" if limit is None else f"?limit={limit}"
