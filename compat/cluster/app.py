@@ -28,7 +28,8 @@ from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
 from compat.service.access import AccessControl, require
 from compat.service.body import BodyRefused, read_body
-from compat.service.problems import HANDLED, on_error, problem
+from compat.service.context import query_number
+from compat.service.problems import HANDLED, on_error, on_mistake, problem
 from compat.service.records import Role
 from compat.service.registry import Registry
 from compat.service.settings import ServiceSettings
@@ -70,6 +71,7 @@ def create_app(
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
             **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
+            Exception: on_mistake,
         },
         lifespan=_lifespan,
     )
@@ -209,6 +211,7 @@ class _Handlers:
 
     async def state(self, request: Request) -> Response:
         require(request, Role.READ)
+        limit = query_number(request, "limit", None)
 
         def told() -> bytes:
             import json
@@ -217,10 +220,9 @@ class _Handlers:
             from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
 
             job = self._found(request)
-            limit = request.query_params.get("limit", "")
-            rows = state_rows(self._dispatcher.folder.store.state(job.id), request.path_params["operator"])
             try:
-                found = list(islice(rows, int(limit) if limit.isdigit() else None))
+                rows = state_rows(self._dispatcher.folder.store.state(job.id), request.path_params["operator"])
+                found = list(islice(rows, limit))
             except UnknownOperator as error:
                 raise HTTPException(404, str(error)) from error
             return json.dumps(found, default=repr, ensure_ascii=False).encode()
