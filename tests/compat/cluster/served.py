@@ -19,7 +19,9 @@ from compat.cluster.places import ClusterFolder
 from compat.cluster.records import ClusterJob
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
+from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.store import JobEntry
 from compat.service.database import Database
 from compat.service.records import Role
 from compat.service.registry import Registry
@@ -30,6 +32,7 @@ from tests.compat.service.running import OLD, plan
 from tests.compat.service.stores import job_store
 
 DESCRIBED = "f" * 32
+VERTEX: str = plan(*OLD)["job_graph"]["vertices"][-1]["id"]
 HOST = "http://localhost"
 
 
@@ -82,6 +85,7 @@ class Served:
             assert self.jobs.begin(id, self.jobs.get(id).number) == 1
             self.jobs.turned(id, JobStatus.RUNNING)
             described(job_store(self.place.job(id), plan(*OLD), (10, 20), name=name))
+            self.place.store.write(entry_of(self.jobs.get(id), plan(*OLD)))
         return self.jobs.get(id)
 
     def tell(self, job: ClusterJob, events: Sequence[Mapping[str, Any]]) -> None:
@@ -93,6 +97,34 @@ class Served:
     def close(self) -> None:
         """Close the database."""
         self.registry.database.close()
+
+
+def entry_of(job: ClusterJob, made: dict[str, Any], **more: Any) -> JobEntry:
+    """How a job with a plan is, as its process writes it: the n-th vertex read 1000 n records and wrote 100 n."""
+    vertices, metrics = [], []
+    names = {operator["operator_id"]: operator["name"] for operator in made["operators"]}
+    for number, vertex in enumerate(reversed(made["job_graph"]["vertices"]), start=1):
+        vertices.append(
+            VertexStatus(
+                id=vertex["id"],
+                name=vertex["name"],
+                parallelism=vertex["parallelism"],
+                status="RUNNING",
+                attempt=0,
+                since=time.time() - 60,
+                tasks={"RUNNING": vertex["parallelism"]},
+            )
+        )
+        chain = [each["id"] for each in reversed(vertex["operators"])]
+        measured: dict[str, dict[str, Any]] = {chain[0]: {"numRecordsIn": 1000 * number}}
+        if number < len(made["job_graph"]["vertices"]):
+            measured.setdefault(chain[-1], {})["numRecordsOut"] = 100 * number
+        measured[chain[0]]["mine.seen"] = number
+        metrics += [{"operator_id": id, "name": names[id], "metrics": found} for id, found in measured.items()]
+    given: dict[str, Any] = {"status": job.status.value, "fence": job.attempt, "epoch": 3, "records": 30, **more}
+    return JobEntry(
+        job_id=job.id, name=job.name, pid=1, started=time.time() - 60, metrics=metrics, vertices=vertices, **given
+    )
 
 
 def described(folder: Path) -> None:

@@ -14,7 +14,7 @@ from compat.cluster.app import SUBMISSION
 from compat.cluster.records import Action
 from compat.service.access import COOKIE
 from compat.service.records import Role
-from tests.compat.cluster.served import DESCRIBED, Served, submission
+from tests.compat.cluster.served import DESCRIBED, VERTEX, Served, submission
 
 JSON = "application/json"
 LOOK, CHANGE = (401, 200, 200, 200, 200), (401, 403, 403, 202, 202)
@@ -27,6 +27,9 @@ STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "/jobs/{job}"): LOOK,
     ("GET", "/jobs/{job}/checkpoints"): LOOK,
     ("GET", "/jobs/{job}/events"): LOOK,
+    ("GET", "/jobs/{job}/exceptions"): LOOK,
+    ("GET", "/jobs/{job}/log"): LOOK,
+    ("GET", "/jobs/{job}/vertices/{vertex}"): LOOK,
     ("GET", "/jobs/{job}/savepoints/{request}"): LOOK,
     ("GET", "/jobs/{job}/state/{operator:path}"): LOOK,
     ("PUT", "/jobs/{job}"): CHANGE,
@@ -48,7 +51,12 @@ class Cluster(Served):
     def __post_init__(self) -> None:
         super().__post_init__()
         job = self.job()
-        self.names = {"job": job.id, "request": self.jobs.ask(job.id, Action.SAVEPOINT), "operator": DESCRIBED}
+        self.names = {
+            "job": job.id,
+            "request": self.jobs.ask(job.id, Action.SAVEPOINT),
+            "operator": DESCRIBED,
+            "vertex": VERTEX,
+        }
 
     def answer(self, method: str, path: str, role: Role = Role.NONE, **headers: str) -> Any:
         """The answer to what a route stands for."""
