@@ -15,13 +15,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.cluster import views
 from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
+from compat.cluster.observation import LARGEST_LOG, Observer
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
@@ -29,19 +30,18 @@ from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
 from compat.service.access import AccessControl, require
 from compat.service.body import BodyRefused, read_body
-from compat.service.problems import HANDLED, on_error, problem
+from compat.service.context import answer, query_number
+from compat.service.problems import HANDLED, on_error, on_mistake, problem
 from compat.service.records import Role
 from compat.service.registry import Registry
 from compat.service.settings import ServiceSettings
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
-from compat.state.delta.log import SnapshotLog
 
 SUBMISSION = "application/x-compat-job"
 _ID = re.compile(r"[0-9a-f]{32}")
 _LONGEST_WAIT = 30.0
 _LOOKS = 0.05
-_MOST_CHECKPOINTS = 100
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -76,6 +76,7 @@ def create_app(
             **dict.fromkeys(
                 (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, JobRuns, StoreError), _told
             ),
+            Exception: on_mistake,
         },
         lifespan=_lifespan,
     )
@@ -130,6 +131,7 @@ class _Leading:
 class _Handlers:
     def __init__(self, dispatcher: Dispatcher, settings: ServiceSettings) -> None:
         self._dispatcher, self._jobs, self._settings = dispatcher, dispatcher.jobs, settings
+        self._observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.settings.slots)
         self._slots = dispatcher.settings.slots
 
     def routes(self) -> list[Route]:
@@ -144,6 +146,9 @@ class _Handlers:
             Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
             Route("/jobs/{job}", self.discard, methods=["DELETE"]),
             Route("/jobs/{job}/checkpoints", self.checkpoints),
+            Route("/jobs/{job}/exceptions", self.exceptions),
+            Route("/jobs/{job}/vertices/{vertex}", self.vertex),
+            Route("/jobs/{job}/log", self.log),
             Route("/jobs/{job}/events", self.events),
             Route("/jobs/{job}/savepoints", self.savepoint, methods=["POST"]),
             Route("/jobs/{job}/stop", self.stop, methods=["POST"]),
@@ -159,7 +164,7 @@ class _Handlers:
 
     async def overview(self, request: Request) -> Response:
         require(request, Role.READ)
-        return JSONResponse(views.overview(await run_in_threadpool(self._jobs.all), self._slots))
+        return JSONResponse(views.overview(await run_in_threadpool(self._observer.cluster)))
 
     async def jobs(self, request: Request) -> Response:
         require(request, Role.READ)
@@ -229,19 +234,40 @@ class _Handlers:
     async def checkpoints(self, request: Request) -> Response:
         require(request, Role.READ)
 
-        def told() -> dict[str, Any]:
-            job = self._found(request)
-            path = self._dispatcher.folder.store.state(job.id)
-            try:
-                found = SnapshotLog.open(path).checkpoints()[:_MOST_CHECKPOINTS]
-            except StoreError:
-                found = []  # none yet
-            return views.checkpoints(found, path)
+        def told() -> views.CheckpointingStatistics:
+            details = self._observer.job(request.path_params["job"])
+            return views.checkpoints(details.history, self._dispatcher.folder.store.state(details.job.id))
 
-        return JSONResponse(await run_in_threadpool(told))
+        return answer(await run_in_threadpool(told))
+
+    async def exceptions(self, request: Request) -> Response:
+        """The failures of a job, the last one first."""
+        require(request, Role.READ)
+        most = query_number(request, "maxExceptions", views.MOST_EXCEPTIONS)
+        details = await run_in_threadpool(self._observer.job, request.path_params["job"])
+        return answer(views.exceptions(details.failures, most or 0))
+
+    async def vertex(self, request: Request) -> Response:
+        """A vertex of a job, with what its operators measured."""
+        require(request, Role.READ)
+        details = await run_in_threadpool(self._observer.job, request.path_params["job"])
+        id = request.path_params["vertex"]
+        found = next((each for each in details.vertices if each.status.id == id), None)
+        if found is None:
+            raise HTTPException(404, f"Job {details.job.id} has no vertex {id!r}, or has not begun.")
+        return answer(views.vertex(found))
+
+    async def log(self, request: Request) -> Response:
+        """The end of what the processes of a job said."""
+        require(request, Role.READ)
+        most = query_number(request, "bytes", LARGEST_LOG, most=LARGEST_LOG)
+        job = await run_in_threadpool(self._found, request)
+        found = await run_in_threadpool(self._observer.log, job.id, most or LARGEST_LOG)
+        return PlainTextResponse(found.text.encode("utf-8", "replace"))
 
     async def state(self, request: Request) -> Response:
         require(request, Role.READ)
+        limit = query_number(request, "limit", None)
 
         def told() -> bytes:
             import json
@@ -250,10 +276,9 @@ class _Handlers:
             from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
 
             job = self._found(request)
-            limit = request.query_params.get("limit", "")
-            rows = state_rows(self._dispatcher.folder.store.state(job.id), request.path_params["operator"])
             try:
-                found = list(islice(rows, int(limit) if limit.isdigit() else None))
+                rows = state_rows(self._dispatcher.folder.store.state(job.id), request.path_params["operator"])
+                found = list(islice(rows, limit))
             except UnknownOperator as error:
                 raise HTTPException(404, str(error)) from error
             return json.dumps(found, default=repr, ensure_ascii=False).encode()

@@ -65,11 +65,13 @@ class RecordWriter:
         self._channels: dict[int, _Channel] = {}
         self._common: list[Element] = []
         self.next_channel = subtask
+        self.sent = 0
         ship = output.partitioner.ship
         self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         """Write records."""
+        self.sent += len(values)
         self._spread(values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
