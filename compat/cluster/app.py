@@ -26,7 +26,7 @@ from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
 from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
-from compat.service.access import AccessControl, require
+from compat.service.access import AccessControl, require, require_deploy
 from compat.service.body import BodyRefused, read_body
 from compat.service.problems import HANDLED, on_error, problem
 from compat.service.records import Role
@@ -112,6 +112,7 @@ class _Handlers:
             Route("/overview", self.overview),
             Route("/jobs", self.jobs, methods=["GET"]),
             Route("/jobs/overview", self.jobs_overview),
+            Route("/jobs/entries", self.entries),
             Route("/jobs/{job}", self.job, methods=["GET"]),
             Route("/jobs/{job}", self.submit, methods=["PUT"]),
             Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
@@ -146,6 +147,17 @@ class _Handlers:
 
         return JSONResponse(await run_in_threadpool(told))
 
+    async def entries(self, request: Request) -> Response:
+        """The jobs as ``compat list`` tells them, be they of a store or of a cluster."""
+        require(request, Role.READ)
+
+        def told() -> bytes:
+            jobs = self._jobs.all()
+            listed = [views.listed_job(job, self._entry(job), jobs, self._slots) for job in jobs]
+            return msgspec.json.encode({"jobs": listed})
+
+        return Response(await run_in_threadpool(told), media_type="application/json")
+
     async def job(self, request: Request) -> Response:
         require(request, Role.READ)
 
@@ -157,7 +169,7 @@ class _Handlers:
         return JSONResponse(await run_in_threadpool(told))
 
     async def submit(self, request: Request) -> Response:
-        by = require(request, Role.DEPLOY).name
+        by = require_deploy(request).name
         job_id = request.path_params["job"]
         if not _ID.fullmatch(job_id):
             raise BodyRefused(400, "A job's id has 32 hexadecimal digits, chosen by who submits it.")
@@ -168,20 +180,20 @@ class _Handlers:
         return JSONResponse({"jobid": job.id, "jobUrl": f"/jobs/{job.id}"}, status_code=202)
 
     async def cancel(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         if request.query_params.get("mode", "cancel") != "cancel":
             raise HTTPException(400, "The only mode is cancel.")
         id = await run_in_threadpool(lambda: self._dispatcher.ask(self._found(request).id, Action.CANCEL))
         return JSONResponse({"request-id": id}, status_code=202)
 
     async def savepoint(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         asked = await self._body(request, SavepointTrigger)
         action = Action.STOP if asked.cancel else Action.SAVEPOINT
         return await self._asked(request, action, asked.target)
 
     async def stop(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         asked = await self._body(request, StopTrigger)
         return await self._asked(request, Action.STOP, asked.target, asked.drain)
 

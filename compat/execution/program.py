@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.ours import is_machinery, namesake
 from compat.compiler.versions import LATEST_FLINK
-from compat.execution.failures import Refused
+from compat.execution.failures import NO_JOB, Refused
 from compat.execution.narration import Narrator, last_line
 from compat.loader.main_module import layout_of, prepare, run_as_main
 
@@ -93,7 +93,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
                 client.wait()
         _tell_what_it_passed_over(executor, narrator)
         if not executor.clients:
-            raise Refused("The program submits no job: call env.execute().")
+            raise Refused(NO_JOB)
     except Refused as error:
         narrator.failed(None, str(error), detail=error.detail)
         code = REFUSED
