@@ -21,6 +21,7 @@ from starlette.routing import Route
 from compat.cluster import views
 from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.events import Cursor
+from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
@@ -43,6 +44,7 @@ _LOOKS = 0.05
 _MOST_CHECKPOINTS = 100
 
 Handler = Callable[[Request], Awaitable[Response]]
+_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, StoreError)
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
@@ -69,7 +71,7 @@ def create_app(
         middleware=[Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous)],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
-            **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
+            **dict.fromkeys(_TOLD, _told),
         },
         lifespan=_lifespan,
     )
@@ -95,7 +97,9 @@ async def _told(request: Request, error: Exception) -> Response:
             return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
         case LeadershipLost():
             return problem(503, str(error), headers={"Retry-After": "1"})
-        case StoreError():
+        case RegistryAway():
+            return problem(502, str(error))
+        case StoreError() | GateClosed():
             return problem(409, str(error))
     return problem(422, str(error))
 

@@ -169,7 +169,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
     """The executor that has a cluster run the jobs of a program."""
     from compat.cluster.client import Cluster
     from compat.cluster.execution import ClusterExecutor, absolute
-    from compat.execution.snapshots import plan_of
+    from compat.execution.snapshots import plans_of
     from compat.loader.imports import worker_setup
 
     assert run.cluster is not None
@@ -190,6 +190,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
             "savepoint": absolute(run.savepoint),
             "allow_non_restored": run.allow_non_restored,
             "claim": run.claim,
+            "fresh": run.fresh,
             "epochs": run.epochs,
             "epoch_records": run.epoch_records,
         },
@@ -200,7 +201,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
             travelling=True,
             flink=run.flink or LATEST_FLINK,
         ),
-        plan_of(run.program),
+        plans_of(run.program),
         tell,
         run.flink,
     )

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 
 from compat.cluster.app import create_app
 from compat.cluster.dispatcher import ClusterSettings, Dispatcher
+from compat.cluster.gate import RegistryGate
 from compat.cluster.places import ClusterFolder
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
@@ -31,14 +32,15 @@ def submission(name: str = "job", **more: object) -> Submission:
 class OfflineCluster:
     """A cluster in a folder, led by this process."""
 
-    def __init__(self, path: Path, slots: int = 2) -> None:
+    def __init__(self, path: Path, slots: int = 2, gate: RegistryGate | None = None) -> None:
         self.place = ClusterFolder(path)
         self.registry = Registry(Database(self.place.database))
         self.registry.database.migrate()
         self.jobs = Jobs(self.registry.database)
         self.jobs.migrate()
         self.jobs.lead(URL, 10, dead=True)
-        self.dispatcher = Dispatcher(self.place, self.jobs, ClusterSettings(slots=slots, master="local[1]"))
+        settings = ClusterSettings(slots=slots, master="local[1]")
+        self.dispatcher = Dispatcher(self.place, self.jobs, settings, gate)
         self.dispatcher._masters.start = lambda *_: None  # type: ignore[method-assign]
 
     def app(self, anonymous: Role = Role.DEPLOY) -> Starlette:
