@@ -22,13 +22,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from compat.cluster import views
 from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
+from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.observation import LARGEST_LOG, Observer
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
 from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
-from compat.service.access import AccessControl, require
+from compat.service.access import AccessControl, require, require_deploy
 from compat.service.body import BodyRefused, read_body
 from compat.service.context import answer, query_number
 from compat.service.problems import HANDLED, on_error, on_mistake, problem
@@ -44,6 +45,7 @@ _LONGEST_WAIT = 30.0
 _LOOKS = 0.05
 
 Handler = Callable[[Request], Awaitable[Response]]
+_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, JobRuns, StoreError)
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
@@ -73,9 +75,7 @@ def create_app(
         ],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
-            **dict.fromkeys(
-                (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, JobRuns, StoreError), _told
-            ),
+            **dict.fromkeys(_TOLD, _told),
             Exception: on_mistake,
         },
         lifespan=_lifespan,
@@ -102,7 +102,9 @@ async def _told(request: Request, error: Exception) -> Response:
             return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
         case LeadershipLost():
             return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
-        case StoreError() | JobRuns():
+        case RegistryAway():
+            return problem(502, str(error))
+        case StoreError() | GateClosed() | JobRuns():
             return problem(409, str(error))
     return problem(422, str(error))
 
@@ -141,6 +143,7 @@ class _Handlers:
             Route("/overview", self.overview),
             Route("/jobs", self.jobs, methods=["GET"]),
             Route("/jobs/overview", self.jobs_overview),
+            Route("/jobs/entries", self.entries),
             Route("/jobs/{job}", self.job, methods=["GET"]),
             Route("/jobs/{job}", self.submit, methods=["PUT"]),
             Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
@@ -179,6 +182,17 @@ class _Handlers:
 
         return JSONResponse(await run_in_threadpool(told))
 
+    async def entries(self, request: Request) -> Response:
+        """The jobs as ``compat list`` tells them, be they of a store or of a cluster."""
+        require(request, Role.READ)
+
+        def told() -> bytes:
+            jobs = self._jobs.all()
+            listed = [views.listed_job(job, self._entry(job), jobs, self._slots) for job in jobs]
+            return msgspec.json.encode({"jobs": listed})
+
+        return Response(await run_in_threadpool(told), media_type="application/json")
+
     async def job(self, request: Request) -> Response:
         require(request, Role.READ)
 
@@ -190,7 +204,7 @@ class _Handlers:
         return JSONResponse(await run_in_threadpool(told))
 
     async def submit(self, request: Request) -> Response:
-        by = require(request, Role.DEPLOY).name
+        by = require_deploy(request).name
         job_id = request.path_params["job"]
         if not _ID.fullmatch(job_id):
             raise BodyRefused(400, "A job's id has 32 hexadecimal digits, chosen by who submits it.")
@@ -201,25 +215,25 @@ class _Handlers:
         return JSONResponse({"jobid": job.id, "jobUrl": f"/jobs/{job.id}"}, status_code=202)
 
     async def cancel(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         if request.query_params.get("mode", "cancel") != "cancel":
             raise HTTPException(400, "The only mode is cancel.")
         id = await run_in_threadpool(lambda: self._dispatcher.ask(self._found(request).id, Action.CANCEL))
         return JSONResponse({"request-id": id}, status_code=202)
 
     async def discard(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         await run_in_threadpool(lambda: self._dispatcher.discard(self._found(request).id))
         return JSONResponse({})
 
     async def savepoint(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         asked = await self._body(request, SavepointTrigger)
         action = Action.STOP if asked.cancel else Action.SAVEPOINT
         return await self._asked(request, action, asked.target)
 
     async def stop(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         asked = await self._body(request, StopTrigger)
         return await self._asked(request, Action.STOP, asked.target, asked.drain)
 
