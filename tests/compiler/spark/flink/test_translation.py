@@ -21,6 +21,8 @@ from compat.state.flink import entries, read_metadata
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.handles import InlineBytes
 from compat.state.flink.model import OperatorState
+from compat.state.stores.places import place_of
+from compat.tables import read_table
 from tests.state.flink.writer import integer, long, utf
 
 ROOT = Path(__file__).parents[4]
@@ -38,11 +40,11 @@ def program_of(name, folder, *changes):
     return file
 
 
-def convert(name, folder, *changes, options=()):
+def convert(name, folder, *changes, options=(), golden=GOLDEN):
     """``compat savepoint convert`` of a golden savepoint for its program; the finished process and OUT."""
     program, out = program_of(name, folder, *changes), folder / "out"
     path = json.loads((GOLDEN / f"{name}.json").read_text())["folder"]
-    command = ["savepoint", "convert", str(GOLDEN / path), str(out), "--program", str(program), *options]
+    command = ["savepoint", "convert", f"{golden}/{path}", str(out), "--program", str(program), *options]
     run = [sys.executable, "-m", "compat", *command]
     return subprocess.run(run, capture_output=True, text=True, timeout=300, cwd=ROOT), out
 
@@ -73,6 +75,20 @@ _LAZY = """        s = context.global_state().get_state(ValueStateDescriptor("wi
         s.update((s.value() or 0) + 1)
         yield key, s.value()
 """
+
+
+def test_a_savepoint_on_an_object_store_is_converted(tmp_path, s3):
+    for file in (GOLDEN / "small_rocksdb_incremental_checkpoint").rglob("*"):
+        if file.is_file():
+            (place_of(s3) / str(file.relative_to(GOLDEN))).write(file.read_bytes())
+    held = []
+    for number, golden in enumerate((GOLDEN, s3)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        done, out = convert("small_rocksdb_incremental_checkpoint", folder, golden=golden)
+        assert done.returncode == 0, done.stderr
+        held.append(read_table(str(out)).to_pylist())
+    assert held[0] == held[1] != []
 
 
 def test_windows_and_aggregates_are_taken_over(tmp_path):
