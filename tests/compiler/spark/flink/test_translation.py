@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.compiler.datastream.connectors.kafka import KafkaOffsetsInitializer
 from compat.compiler.spark.driver.restore import is_of_flink, saved_operators
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
@@ -27,6 +28,7 @@ from tests.state.flink.writer import integer, long, utf
 
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "savepoints"
+POSITIONS = GOLDEN.parent / "flink_positions"
 
 
 def program_of(name, folder, *changes):
@@ -162,8 +164,9 @@ def test_flinks_savepoints_are_told_from_ours(path, tmp_path):
 
 
 class Source:
-    def __init__(self, connector):
+    def __init__(self, connector, **settings):
         self.connector = connector
+        self.settings = {"starting_offsets": KafkaOffsetsInitializer.latest(), **settings}
 
 
 def operator(coordinator=None, finished=False):
@@ -175,8 +178,8 @@ def element(body, version=1):
     return integer(version, len(body)) + body
 
 
-def splits(connector, *elements, coordinator=None, finished=False):
-    found = splits_of(Source(connector), operator(coordinator, finished), elements)
+def splits(connector, *elements, coordinator=None, finished=False, **settings):
+    found = splits_of(Source(connector, **settings), operator(coordinator, finished), elements)
     return {name.decode(): json.loads(value) for name, value in found}
 
 
@@ -212,14 +215,47 @@ def test_partitions_go_on_at_their_offsets():
     }
 
 
+OFFSETS = [json.loads(line) for line in (POSITIONS / "kafka.jsonl").read_text().splitlines()]
+"""Partitions as four versions of the connector wrote them, see ``Partitions.java``."""
+
+
+def test_partitions_as_the_connector_itself_writes_them():
+    written = [bytes.fromhex(data) for _, _, start, end, data in OFFSETS if start >= 0 and (end is None or end >= 0)]
+    found = list(splits("kafka", *written).values())
+    assert [(split["topic"], split["partition"], split["next"], split.get("end"), done) for split, done in found] == [
+        ("orders", 0, 0, None, False),
+        ("orders", 41, 57, None, False),
+        ("a-b_c.d", 3, 9_000_000_000, 9_000_000_001, False),
+        ("orders", 1, 12, 12, True),
+    ]
+    for start, end, word in (
+        (-1, None, "the end"),
+        (-3, None, "the group's offset"),
+        (5, -1, "ends at the end"),
+        (5, -3, "ends at"),
+    ):
+        (data,) = (data for *_, from_, to, data in OFFSETS if (from_, to) == (start, end))
+        with pytest.raises(Untranslatable, match=word):
+            splits("kafka", written[0], bytes.fromhex(data))
+
+
+def test_a_partition_that_is_empty_is_found_anew_and_read_from_its_beginning():
+    at, unread = bytes.fromhex(OFFSETS[1][-1]), bytes.fromhex(OFFSETS[4][-1])
+    assert splits("kafka", at, unread).keys() == {"orders-41"}
+    assert splits("kafka", unread, starting_offsets=KafkaOffsetsInitializer.earliest()) == {}
+    with pytest.raises(Untranslatable, match="at the beginning of orders-2, where the program does not start"):
+        splits("kafka", unread)
+
+
 @pytest.mark.parametrize(
     ("connector", "elements", "word"),
     [
-        ("kafka", [element(utf("t") + integer(0) + long(-2, 0), 0)], "the beginning"),
+        ("kafka", [element(utf("t") + integer(0) + long(-2, 9), 0)], "the beginning"),
         ("kafka", [element(utf("t") + integer(0) + long(5, -1), 0)], "the end"),
         ("kafka", [], "no partitions"),
         ("kafka", [element(b"??", 0)], "splits are not those"),
-        ("filesystem", [element(b"file")], "'filesystem'"),
+        ("filesystem", [element(b"file")], "not in the savepoint"),
+        ("socket", [element(b"file")], "'socket'"),
         ("number-sequence", [element(utf("1") + long(1), 1)], "splits are not those"),
         ("number-sequence", [element(utf("1") + long(1, 2), 7)], "splits are not those"),
     ],
