@@ -17,13 +17,14 @@ from compat.service.records import Role
 from tests.compat.cluster.served import DESCRIBED, VERTEX, Served, submission
 
 JSON = "application/json"
-LOOK, CHANGE = (401, 200, 200, 200, 200), (401, 403, 403, 202, 202)
+LOOK, CHANGE = (401, 200, 200, 200, 200), (401, 403, 403, 202, 403)
 
 STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "/livez"): (200, 200, 200, 200, 200),
     ("GET", "/overview"): LOOK,
     ("GET", "/jobs"): LOOK,
     ("GET", "/jobs/overview"): LOOK,
+    ("GET", "/jobs/entries"): LOOK,
     ("GET", "/jobs/{job}"): LOOK,
     ("GET", "/jobs/{job}/checkpoints"): LOOK,
     ("GET", "/jobs/{job}/events"): LOOK,
@@ -34,10 +35,11 @@ STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "/jobs/{job}/state/{operator:path}"): LOOK,
     ("PUT", "/jobs/{job}"): CHANGE,
     ("PATCH", "/jobs/{job}"): CHANGE,
+    ("DELETE", "/jobs/{job}"): (401, 403, 403, 409, 403),
     ("POST", "/jobs/{job}/savepoints"): CHANGE,
     ("POST", "/jobs/{job}/stop"): CHANGE,
 }
-"""What is answered to no token and to tokens of the roles read, push, deploy and admin."""
+"""What is answered to no token and to tokens of the roles read, push, deploy and admin; the job has not ended."""
 
 BODIES = {"PUT": (SUBMISSION, submission(slots=4)), "POST": (JSON, b"{}")}
 """A job that needs all slots waits: no process is started for it."""
@@ -95,12 +97,12 @@ def test_a_role_may_do_what_the_table_says(cluster: Cluster, method: str, path: 
 @pytest.mark.parametrize(("method", "path"), CHANGES)
 def test_no_page_of_another_site_changes_anything(cluster: Cluster, method: str, path: str) -> None:
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        assert cluster.answer(method, path, Role.ADMIN, **headers).status_code == 403
+        assert cluster.answer(method, path, Role.DEPLOY, **headers).status_code == 403
 
 
 @pytest.mark.parametrize(("method", "path"), CHANGES)
 def test_a_cookie_changes_nothing_over_the_interface(cluster: Cluster, method: str, path: str) -> None:
-    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.ADMIN]}", "Origin": "http://localhost"}
+    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.DEPLOY]}", "Origin": "http://localhost"}
     assert cluster.answer(method, path, **cookie).status_code == 401
 
 
