@@ -1,4 +1,4 @@
-"""Jobs whose state, savepoints, sources and sinks are on S3: a server on this machine, with conditional puts and without."""
+"""Jobs whose state, savepoints, sources and sinks are on object stores: servers on this machine, most of them of S3."""
 
 from __future__ import annotations
 
@@ -68,23 +68,29 @@ class Count(KeyedProcessFunction):
         yield value % KEYS, count
 
 
+every_storage = pytest.mark.parametrize(
+    "bucket", ["s3", "gs", pytest.param("abfss", marks=pytest.mark.slow)], indirect=True
+)
+
+
 @pytest.fixture
-def bucket(s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """A folder of the test's own in a bucket; nothing may be written to a local folder of its name."""
+    address: str = request.getfixturevalue(getattr(request, "param", "s3"))
     monkeypatch.chdir(tmp_path)
-    yield place_of(s3) / tmp_path.name
-    assert not list(tmp_path.glob("s3*"))
+    yield place_of(address) / tmp_path.name
+    assert not list(tmp_path.glob(f"{address.partition(':')[0]}*"))
 
 
 @pytest.fixture
 def remote(bucket: Place, tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster whose jobs are kept on S3."""
+    """A cluster whose jobs are kept in a bucket."""
     yield Cluster(tmp_path, store=str(bucket / "store"))
     program.start(program.Program())
 
 
 def counting(cluster: Cluster, bucket: Place, parallelism: int = 2, **options: Any) -> None:
-    """Count lines of files on S3, into files and a table there."""
+    """Count lines of files in a bucket, into files and a table there."""
     env = cluster.environment(parallelism, epoch_records=10, program="job.py", **options)
     env.enable_checkpointing(100)
     configuration = Configuration()
@@ -130,7 +136,8 @@ def verify(cluster: Cluster, bucket: Place, numbers: list[int] = NUMBERS) -> Non
     assert entry.status == "FINISHED"
 
 
-def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Place, monkeypatch: Any) -> None:
+@every_storage
+def test_a_job_in_a_bucket_its_savepoint_and_the_commands(remote: Cluster, bucket: Place, monkeypatch: Any) -> None:
     """One run of all: a failure, a restart, a savepoint, a restore at another parallelism; and what the commands tell of it."""
     monkeypatch.setattr(epochs, "INLINE_ROWS", 0)
     monkeypatch.setattr(checkpoints, "COMPACT_AFTER", 5)
@@ -166,10 +173,11 @@ def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Pla
     assert CliRunner().invoke(discard, [first[:8], *there]).exit_code == 0
     assert not (bucket / "store" / "jobs" / first).exists()
     written = [file.read() for file in bucket.walk()]
-    for secret in ("an-id", "a-secret-key"):
+    for secret in object_store.SECRETS:
         assert not any(secret.encode() in data for data in written)
 
 
+@every_storage
 @pytest.mark.parametrize("where", ["before the lease is proven", "between that and the commit"])
 def test_a_driver_that_slept_cannot_commit(
     remote: Cluster, bucket: Place, tmp_path: Path, monkeypatch: Any, where: str
@@ -391,6 +399,7 @@ def test_a_storage_without_conditional_puts_is_refused(s3: str, monkeypatch: pyt
 
 @pytest.mark.slow
 @pytest.mark.spark
+@every_storage
 def test_drivers_that_are_killed(bucket: Place, tmp_path: Path) -> None:
     """kill -9 of drivers on Spark: the same command goes on each time."""
     job = CrashingJob(tmp_path, end=30_000, arguments=["--epoch-records", "4000"], place=str(bucket))
