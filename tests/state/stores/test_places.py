@@ -24,7 +24,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "s3":
         return place_of(f"{request.getfixturevalue('s3')}/{tmp_path.name}")
     if request.param == "hdfs":
-        return place_of(f"{request.getfixturevalue('hadoop_files')}/{tmp_path.name}")
+        return place_of(f"{request.getfixturevalue('hdfs')}/{tmp_path.name}")
     if request.param == "hdfs double":
         return Place(HadoopFiles("hdfs://double:8020", NameNode), "hdfs://double:8020/x")
     memory = pytest.importorskip("obstore.store").MemoryStore()
