@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import time
-import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,7 +19,9 @@ from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, prove_output
+from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver import next_epoch
+from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
@@ -68,6 +69,12 @@ _TIMEOUT = "execution.checkpointing.timeout"
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
 
+MadeAgain = Callable[[int, list[Split], Callable[[], bool]], None]
+"""Makes the records of a cached stream again, for a job that began to read these files of it, or none as yet; as long as
+it is wanted to. Raises NotTheSame where the job cannot go on with them.
+"""
+
+
 class JobFailed(Exception):
     """The job failed, and its restart strategy gave up. ``failure`` has the record that the program failed on, if known."""
 
@@ -105,7 +112,8 @@ class _Abandoned(Exception):
 class JobMaster:
     """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
 
-    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job.
+    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job; ``made_again`` is called
+    for a cached stream whose records are damaged.
     """
 
     def __init__(
@@ -116,8 +124,10 @@ class JobMaster:
         runner: Callable[[PhysicalPlan], EpochRunner],
         options: RunOptions,
         *,
+        job_id: str,
         before: JobEntry | None = None,
         dependencies: Dependencies | None = None,
+        made_again: MadeAgain | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
@@ -125,8 +135,7 @@ class JobMaster:
         assert compilation.job is not None
         settings = compilation.job.settings
         self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
-        assigned = options.assigned
-        self.job_id = assigned.job_id if assigned is not None else uuid.uuid4().hex if before is None else before.job_id
+        self.job_id = job_id
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
@@ -137,6 +146,8 @@ class JobMaster:
         self.superseded = False
         self._before = before
         self._dependencies = dependencies
+        self._made_again = made_again
+        self._remade: set[int] = set()
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
@@ -165,6 +176,11 @@ class JobMaster:
         self.measured = Measured(plan)
         self.executions = Executions(plan.execution_graph)
         self.coordinator: CheckpointCoordinator
+
+    @property
+    def has_read_all(self) -> bool:
+        """True once the job has finished because its sources had."""
+        return self.status is JobStatus.FINISHED and all(source.done for source in self.coordinator.sources.values())
 
     def prepare(self) -> None:
         """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
@@ -461,6 +477,7 @@ class JobMaster:
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self._losses = 0
+        self._remade.clear()
         self.records += records
         for report in reports:
             self.executions.reported(report.vertex, report.subtask, report.ended)
@@ -590,10 +607,13 @@ class JobMaster:
         with suppress(StoreUnsure):
             self._lock.prove()
         while self._cancelled is None:
-            self._wait_to_restart(failure)
             try:
+                if failure.cache is None:
+                    self._wait_to_restart(failure)
+                else:
+                    self._make_again(failure, failure.cache)
                 self._take_up()
-            except Superseded:
+            except (Superseded, JobFailed, _Abandoned):
                 raise
             except Exception as error:
                 failure = _failure_of(error)
@@ -606,21 +626,44 @@ class JobMaster:
             return
 
     def _wait_to_restart(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up.
-
-        Records of a cached stream that are damaged are so at each attempt.
-        """
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._delay(failure)
-        if delay is None or failure.cache is not None:
+        if delay is None:
             raise JobFailed(failure)
-        if self.status is not JobStatus.RESTARTING:
-            self._to(JobStatus.RESTARTING)
+        self._to_restarting()
         attempt = self.executions.attempt + 1
         self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
+
+    def _make_again(self, failure: TaskFailure, cache: int) -> None:
+        """Have the damaged records of a cached stream made again. Raises JobFailed where the job cannot go on with them.
+
+        The program did not fail: no restart strategy is asked. Records that are damaged again and again are not made so often.
+        """
+        if self.abandoned:
+            raise _Abandoned
+        self.executions.fail(failure.cause, failure.vertex, failure.subtask)
+        if self._made_again is None or cache in self._remade:
+            raise JobFailed(failure)
+        self._to_restarting()
+        self._tell("note", text=f"Job {self.job_id}: {failure.cause} Another job does so.")
+        committed = CheckpointCoordinator(self.plan, SnapshotLog.open(self.coordinator.log.path), self.job_id)
+        committed.restore(exact=True)
+        readers = [each for each in committed.sources.values() if reads_cache(each.function, cache)]
+        begun = [split for reader in readers for split in reader.splits]
+        try:
+            self._made_again(cache, begun, lambda: self._cancelled is None and not self.abandoned)
+        except NotTheSame as error:
+            cause = f"{failure.cause} The job has used a part of them, and cannot go on with others: {error}."
+            raise JobFailed(replace(failure, cause=cause)) from error
+        self._remade.add(cache)
+
+    def _to_restarting(self) -> None:
+        if self.status is not JobStatus.RESTARTING:
+            self._to(JobStatus.RESTARTING)
 
     def _delay(self, failure: TaskFailure) -> float | None:
         """The seconds to wait after a failure, or None. Executors that are lost are no failures of the program.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
 from compat.compiler.spark.driver.pace import Pace
@@ -36,6 +37,17 @@ class SourceCoordinator:
     def done(self) -> bool:
         """True when everything was read."""
         return self._enumerator.complete and not self._live()
+
+    @property
+    def function(self) -> Any:
+        """What the program gave to read."""
+        assert self.spec.operator is not None
+        return self.spec.operator.function
+
+    @property
+    def splits(self) -> list[Split]:
+        """All splits that are known, as far as they are read."""
+        return [split for split, _ in self._splits.values()]
 
     def discover(self) -> None:
         """Look for new splits. Raises SourceFailure."""
@@ -92,7 +104,7 @@ class SourceCoordinator:
     def notify_checkpoint_complete(self) -> None:
         """Tell the enumerator that the splits are committed as the last epoch left them. Raises SourceFailure."""
         with self._failing():
-            self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
+            self._enumerator.notify_checkpoint_complete(self.splits)
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""

@@ -113,7 +113,7 @@ def prove_conditional(place: Place, what: str) -> None:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/`` and ``savepoints/``. Raises StoreError for a root on no storage that we know."""
+    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``. Raises StoreError for a root on no storage that we know."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = place_of(root, "The store").absolute()
@@ -127,6 +127,11 @@ class JobStore:
     def logs(self) -> Path:
         """The folder of this machine for what Spark says."""
         return logs_of(str(self.root))
+
+    @property
+    def caches(self) -> Place:
+        """The folder with what jobs wrote of cached streams, in a folder of each job's own."""
+        return self.root / "caches"
 
     def directory(self, job_id: str) -> Place:
         """The directory of a job."""
@@ -207,6 +212,7 @@ class JobStore:
             state = state_of(directory)
             if state.system != directory.system:
                 state.parent.remove()
+            (self.caches / job_id).remove()
             directory.remove()
         except OSError as error:
             raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
