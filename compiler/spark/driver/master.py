@@ -63,6 +63,8 @@ _AFTER_A_LOSS = 0.1
 
 _TICK = 0.02
 """Seconds until it is looked for input again."""
+_SHORTEST = 0.5
+"""Seconds that an epoch may take although timers are due before: much shorter ones cost more than they do."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
 _TIMEOUT = "execution.checkpointing.timeout"
@@ -168,6 +170,7 @@ class JobMaster:
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = store.start_time(time.time()) if before is None else before.started
         self._next_timer: int | None = None
+        self._next_behind: int | None = None
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
         self._rests = 0.0
@@ -428,12 +431,22 @@ class JobMaster:
         self._empty = self._empty + 1 if empty else 0
         self._rests = time.monotonic() + min(_TICK * 2 ** min(self._empty, 10), self._target) if empty else 0.0
 
+    def _share(self) -> float:
+        """The part of the time between checkpoints that the next epoch has.
+
+        It is to be over when a timer is due behind an exchange, where tasks run once those before them are done.
+        """
+        if self._next_behind is None:
+            return 1.0
+        return min(max((self._next_behind - self._now()) / 1000, _SHORTEST) / self._target, 1.0)
+
     def _now(self) -> int:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
 
     def _epoch(self) -> None:
         coordinator = self.coordinator
         token, epoch = new_token(), coordinator.log.next_epoch
+        share = self._share()
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
@@ -445,7 +458,7 @@ class JobMaster:
             options=self.plan.options,
             now=self._now(),
             runtimes=coordinator.runtimes,
-            work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain),
+            work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain, share),
             floors=coordinator.floors,
             described=coordinator.described,
             clock=self.options.clock,
@@ -484,11 +497,13 @@ class JobMaster:
         self.measured.take(reports)
         self._hand_out(reports)
         self._publish()
-        timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
-        self._next_timer = min(timers, default=None)
+        timers = [each for each in reports if each.next_timer is not None and not each.ended]
+        behind = [each for each in timers if self.plan.tasks[each.vertex].level > 0 and not self.plan.batch]
+        self._next_timer = _earliest(timers)
+        self._next_behind = _earliest(behind)
         seconds = time.monotonic() - began
         for source in coordinator.sources.values():
-            source.pace.done(seconds, self._target)
+            source.pace.done(seconds, self._target, share)
         self._rest(not records and not any(report.changed or report.published for report in reports))
         self._after(epoch, records, reports, seconds)
 
@@ -759,6 +774,11 @@ class JobMaster:
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})
+
+
+def _earliest(reports: list[TaskReport]) -> int | None:
+    """The time of the next timer of some subtasks."""
+    return min((each.next_timer for each in reports if each.next_timer is not None), default=None)
 
 
 def _epoch_timeout(options: Mapping[str, str], checkpointing: bool) -> float:

@@ -64,12 +64,15 @@ class SourceCoordinator:
         """
         return bool(self._changed) or any(map(self._enumerator.ready, self._live()))
 
-    def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
-        """The work of each subtask in the next epoch: at most ``bound`` records in all. Raises SourceFailure."""
-        with self._failing():
-            return self._assigned(bound, drain)
+    def assign(self, bound: int | None, drain: bool, share: float = 1.0) -> dict[int, SourceWork]:
+        """The work of each subtask in the next epoch: at most ``bound`` records in all. Raises SourceFailure.
 
-    def _assigned(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
+        ``share`` is the part of the time between checkpoints that the epoch has.
+        """
+        with self._failing():
+            return self._assigned(bound, drain, share)
+
+    def _assigned(self, bound: int | None, drain: bool, share: float) -> dict[int, SourceWork]:
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
         for number, (split, done) in enumerate(self._splits.values()):
@@ -77,7 +80,7 @@ class SourceCoordinator:
                 owner = self._enumerator.owner(split, parallelism)
                 by_subtask[number % parallelism if owner is None else owner].append(split)
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
-        total = self.pace.give(bound, max(len(busy), 1))
+        total = self.pace.give(bound, max(len(busy), 1), share)
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
         work = {}
         for subtask, splits in by_subtask.items():
