@@ -186,7 +186,10 @@ class JobMaster:
         return self.status is JobStatus.FINISHED and all(source.done for source in self.coordinator.sources.values())
 
     def prepare(self) -> None:
-        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
+        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs.
+
+        Of a job that does not begin nothing is left.
+        """
         if self.options.plan_of is not None:
             self._plan_json = self.options.plan_of(self.compilation)
         restoration = None
@@ -198,9 +201,28 @@ class JobMaster:
             self._take_over(restoration)
             self._ship()
             self._to(JobStatus.CREATED)
+        except Exception:
+            self._lock.close(gone=self._begins and self._undone())
+            raise
         except BaseException:
             self._lock.close()
             raise
+        if self._begins:
+            with suppress(StoreError):
+                self.store.sweep(time.time())
+
+    @property
+    def _begins(self) -> bool:
+        """True for a job that nobody has heard of before."""
+        return self._before is None and self.options.assigned is None
+
+    def _undone(self) -> bool:
+        """Remove what there is of a job that does not begin; False where that fails: it is left to a later job."""
+        try:
+            self.store.clear(self.job_id)
+        except OSError:
+            return False
+        return True
 
     def _ship(self) -> None:
         """Put what the job's functions need where its machines see it. Raises StoreError."""

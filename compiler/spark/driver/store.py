@@ -9,7 +9,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,10 @@ class JobEntry:
 
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
+_OF_NO_JOB = frozenset({"driver", "state", "shipped", "plan"})
+"""What is in the directory of a job before it has an entry, without the ends of the names."""
+_FORGOTTEN = 3600.0
+"""Seconds after which a job that never got an entry is not about to begin."""
 _SLOW = 1.0
 """Seconds between two looks into a mailbox on a storage where each is a request."""
 
@@ -85,6 +89,12 @@ def logs_of(store: str) -> Path:
     from compat.compiler.spark.task.epochs import private_folder
 
     return Path(private_folder("logs"))
+
+
+def _last_written(directory: Place) -> float:
+    """When something was last written below a folder, in seconds since 1970."""
+    files = [file.modified() for file in directory.walk()]
+    return max([directory.modified(), *files] if directory.local else files, default=math.inf)
 
 
 def state_of(directory: Place) -> Place:
@@ -207,17 +217,31 @@ class JobStore:
     def discard(self, job_id: str) -> None:
         """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError where a driver has it."""
         driving = self.lock(job_id)
-        directory = self.directory(job_id)
         try:
-            state = state_of(directory)
-            if state.system != directory.system:
-                state.parent.remove()
-            (self.caches / job_id).remove()
-            directory.remove()
+            self.clear(job_id)
         except OSError as error:
             raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
         finally:
             driving.close(gone=True)
+
+    def clear(self, job_id: str) -> None:
+        """Remove all that there is of a job whose driver the caller is. Raises OSError."""
+        directory = self.directory(job_id)
+        state = state_of(directory)
+        if state.system != directory.system:
+            state.parent.remove()
+        elif state.local and os.path.islink(state):
+            place_of(os.path.realpath(state)).parent.remove()
+        (self.caches / job_id).remove()
+        directory.remove()
+
+    def sweep(self, now: float) -> None:
+        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them."""
+        for directory in self._directories():
+            with suppress(OSError, StoreError):
+                names = {entry.name.partition(".")[0] for entry in directory.list()}
+                if names <= _OF_NO_JOB and now - _last_written(directory) > _FORGOTTEN:
+                    self.discard(directory.name)
 
     def _read_now(self, job_id: str) -> JobEntry:
         return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read()))
