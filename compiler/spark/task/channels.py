@@ -78,6 +78,7 @@ class RecordWriter:
         self._channels: dict[int, _Channel] = {}
         self._common: list[Element] = []
         self.next_channel = subtask
+        self.sent = 0
         ship = output.partitioner.ship
         self._by_key = ship is Ship.HASH
         self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
@@ -85,6 +86,7 @@ class RecordWriter:
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         """Write records."""
+        self.sent += len(values)
         self._spread(values, timestamps)
 
     def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:

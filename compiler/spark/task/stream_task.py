@@ -87,9 +87,9 @@ class TaskEnvironment:
 class TaskReport:
     """The report of a subtask at the barrier.
 
-    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
-    stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
-    of the subtask from others in the same epoch.
+    ``sent`` are the records that left it, by the operator that they left from. ``replica`` is how it found its local state:
+    ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed`` stands for ``published`` on the way through
+    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the epoch.
     """
 
     vertex: int
@@ -107,6 +107,7 @@ class TaskReport:
     rows: DataFile | list[Row] = field(default_factory=list)
     replica: str | None = None
     changed: int = 0
+    sent: dict[str, int] = field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     sealed: bytes = b""
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -133,6 +134,7 @@ class StreamTask:
         self._open_task = open_task
         self._levels: dict[int, int] = {}
         self._writers: list[RecordWriter] = []
+        self._streams: dict[tuple[str, str | None], RecordWriter] = {}
         self._nodes: dict[int, list[StreamOperator]] = {}
         self._emit = emit
         self.ended = False
@@ -157,6 +159,7 @@ class StreamTask:
                         self._emit,
                     )
                     self._writers.append(consumer)
+                    self._streams.setdefault((spec.id, edge.side_output), consumer)
                 if edge.side_output is None:
                     output.main.append(consumer)
                 else:
@@ -285,12 +288,20 @@ class StreamTask:
             },
             next_timer=min(timers, default=None),
             source=sources[0].context.spec.id if sources else None,
+            sent=self._sent(),
             metrics={
                 spec.id: measured
                 for spec in self.spec.operators
                 if (measured := self._nodes[spec.node][0].context.metrics.report())
             },
         )
+
+    def _sent(self) -> dict[str, int]:
+        """The records of each stream that leaves the task, once, however many read it."""
+        found: dict[str, int] = {}
+        for (id, _), writer in self._streams.items():
+            found[id] = found.get(id, 0) + writer.sent
+        return found
 
     def _context(self, spec: OperatorSpec, restored: Any, watermark: int) -> OperatorContext:
         environment = self._environment
