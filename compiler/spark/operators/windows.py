@@ -28,7 +28,7 @@ from compat.compiler.spark.operators.base import (
 )
 from compat.compiler.spark.operators.keyed import KeyedOperator, distinct
 from compat.compiler.spark.operators.metrics import MetricGroup
-from compat.compiler.spark.state.backend import Unhashable
+from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.panes import Pane, Panes
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
@@ -92,6 +92,9 @@ class WindowOperator(KeyedOperator[Window]):
             )
             self.context.opened.panes = found
         return None if found.spilled else found
+
+    def runtime_context(self) -> TaskRuntimeContext:
+        return _RuntimeContext(self.context, self.backend)
 
     def encode_window(self, window: Any) -> bytes:
         """A window as a namespace."""
@@ -611,7 +614,17 @@ class _InNamespace:
         if self._window and operator.merging:
             raise RuntimeError("Windows that merge have no state of their own: use global_state() or other windows.")
         namespace = operator.encode_window(operator.window) if self._window else b""
-        return _Bound(operator, operator.backend.cells(descriptor), namespace)
+        return _Bound(operator.backend, operator.backend.cells(descriptor), namespace)
+
+    get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
+
+
+class _RuntimeContext(TaskRuntimeContext):
+    """The runtime context of window functions: the state that they ask it for is of the key, whatever window fires."""
+
+    def get_state(self, state_descriptor: Any) -> Any:
+        backend = self._state()
+        return _Bound(backend, backend.cells(state_descriptor), VOID)
 
     get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
 
@@ -619,12 +632,12 @@ class _InNamespace:
 class _Bound:
     """A state whose every call is made in one namespace."""
 
-    def __init__(self, operator: WindowOperator, cells: Any, namespace: bytes) -> None:
-        self._operator, self._cells, self._namespace = operator, cells, namespace
+    def __init__(self, backend: KeyedBackend, cells: Any, namespace: bytes) -> None:
+        self._backend, self._cells, self._namespace = backend, cells, namespace
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._cells, name)
-        backend = self._operator.backend
+        backend = self._backend
 
         def call(*arguments: Any) -> Any:
             before = backend.namespace
