@@ -783,6 +783,7 @@ class JobMaster:
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
             fence=self._lock.token,
+            occurrence=self.options.occurrence,
         )
         self._written = time.monotonic()
         if self._lock.lost:
