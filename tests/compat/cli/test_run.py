@@ -125,6 +125,7 @@ def test_events_as_json(compat: Any, tmp_path: Path) -> None:
     assert events[-1]["path"] == events[-2]["path"]
     assert {each["name"]: each["metrics"] for each in events[-1]["metrics"]} == {
         "Source: numbers": {"numRecordsIn": 60},
+        "_stream_key_by_map_operator": {"numRecordsOut": 60},
         "count": {"numRecordsIn": 60, "seen": 60},
     }
     assert Path(events[-1]["path"]).is_dir()
@@ -481,8 +482,16 @@ THREE_JOBS = """
 from pyflink.common import Types
 from pyflink.datastream import StreamExecutionEnvironment
 
+class Listener:
+    def on_job_submitted(self, client, error):
+        print("submitted" if error is None else "refused")
+
+    def on_job_executed(self, result, error):
+        print("executed" if error is None else f"{result}:{type(error).__name__}")
+
 env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(1)
+env.register_job_listener(Listener())
 for divisor in (1, 0, 2):
     env.from_collection([4], Types.INT()).map(lambda n, by=divisor: n // by, Types.INT()).print()
     try:
@@ -496,7 +505,8 @@ def test_a_failure_that_the_program_caught_is_told_of_the_job_that_failed(compat
     """The second of three jobs fails, and the program goes on: it ended well, and nobody is advised to restore the third."""
     (tmp_path / "job.py").write_text(THREE_JOBS)
     result = compat("run", str(tmp_path / "job.py"))
-    assert (result.exit_code, result.stdout.split()) == (0, ["4", "caught", "JobFailed", "2"])
+    heard = [["submitted", "4", "executed"], ["submitted", "None:JobFailed", "caught", "JobFailed"]]
+    assert (result.exit_code, result.stdout.split()) == (0, [*heard[0], *heard[1], "submitted", "2", "executed"])
     by_name = {entry.name: entry for entry in JobStore(".compat").jobs()}
     assert {name: entry.status for name, entry in by_name.items()} == {
         "by 1": "FINISHED",
@@ -576,6 +586,27 @@ def test_a_job_that_does_not_run_can_be_removed(compat: Any, tmp_path: Path) -> 
     assert not store.directory(entry.job_id).exists()
     assert list(Path(".compat/savepoints").iterdir()) == savepoints
     assert compat("discard", entry.job_id).exit_code == 2
+
+
+def test_a_job_that_is_removed_takes_its_checkpoints_along_wherever_they_are(compat: Any, tmp_path: Path) -> None:
+    job, there = program(tmp_path / "job.py"), tmp_path / "there"
+    assert compat("run", job, "--epochs", "1", "-D", f"execution.checkpointing.dir={there}").exit_code == 0
+    (entry,) = JobStore(".compat").jobs()
+    assert (there / entry.job_id / "state").exists()
+    assert compat("discard", entry.job_id).exit_code == 0
+    assert list(there.iterdir()) == []
+
+
+def test_of_a_job_that_is_forgotten_the_checkpoint_can_be_restored(compat: Any, tmp_path: Path) -> None:
+    entry = interrupted(compat, program(tmp_path / "job.py"))
+    assert compat("cancel", entry.job_id).exit_code == 0
+    store = JobStore(".compat")
+    store.reduce(entry.job_id)
+    assert sorted(path.name for path in Path(str(store.directory(entry.job_id))).iterdir()) == ["plan.json", "state"]
+    assert store.jobs() == []
+    again = compat("run", str(tmp_path / "job.py"), "-s", f".compat/jobs/{entry.job_id}")
+    assert again.exit_code == 0, again.stderr
+    assert counts(again.stdout) == {"0": 30, "1": 30, "2": 30}
 
 
 @pytest.mark.parametrize(
