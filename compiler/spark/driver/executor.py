@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -169,6 +170,7 @@ class SparkExecutor:
         self._master = master
         self._listener, self._printer = listener, printer
         self._spark: Any = None
+        self._submitted: Counter[str] = Counter()
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
@@ -280,11 +282,13 @@ class SparkExecutor:
         savepoint would be: checked, into a new job. That a program was edited is told either way.
         """
         options = with_recovery(self.options, made.options)
+        options = replace(options, occurrence=self._submitted[made.job_name])
+        self._submitted[made.job_name] += 1
         if options.assigned is not None:
             return options, self._begun(options.assigned, made)
         if not options.program or options.fresh:
             return options, None
-        before = self._store.unfinished(options.program, made.job_name, options.savepoint)
+        before = self._store.unfinished(options.program, made.job_name, options.savepoint, options.occurrence)
         if before is None:
             return options, None
         edited = before.source not in ("", source_of(options.program))

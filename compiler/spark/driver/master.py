@@ -808,6 +808,7 @@ class JobMaster:
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
             fence=self._lock.token,
+            occurrence=self.options.occurrence,
             retention=self.plan.options.get(RETENTION, ""),
         )
         self._written = time.monotonic()
