@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from compat.state.compatibility import avro
 from compat.state.compatibility.answers import SAME, Answer, Compatibility, incompatible, worst
 from compat.state.types import (
-    BASIC_TYPES,
     PICKLED,
     BasicArrayTypeInfo,
     ExternalTypeInfo,
@@ -24,6 +23,7 @@ from compat.state.types import (
     TupleTypeInfo,
     TypeInformation,
 )
+from compat.state.types.basic import BASIC_TYPES
 
 Rows = Callable[["Dialect", RowTypeInfo, RowTypeInfo, bool], Compatibility]
 

@@ -174,7 +174,7 @@ class Restore:
 
     def run(self, program: str, savepoint: str | None, awaited: set[str]) -> tuple[str | None, list[str]]:
         """Run a program until it printed enough, or ended; gives the savepoint that OLD was stopped with, and what failed."""
-        from py4j.protocol import Py4JJavaError
+        from py4j.protocol import Py4JJavaError, Py4JNetworkError
         from pyflink.common import Configuration
         from pyflink.datastream import StreamExecutionEnvironment
         from pyflink.java_gateway import get_gateway
@@ -215,7 +215,7 @@ class Restore:
             runpy.run_path(path, run_name="__main__")
         except Py4JJavaError as error:
             raise Submission(_causes(error.java_exception)) from None
-        except Submission:
+        except (Submission, Py4JNetworkError):
             raise
         except Exception as error:  # what PyFlink itself refuses
             raise Submission([f"{type(error).__name__}: {error}"]) from None
