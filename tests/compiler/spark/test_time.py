@@ -12,6 +12,7 @@ import pytest
 
 from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.datastream.functions import (
     KeyedProcessFunction,
@@ -243,6 +244,7 @@ def test_metrics_and_latency_are_reported(cluster: Any) -> None:
         "mine.x.rate": 2,
         "mine.x.seen": 2,
         "mine.x.sizes": {"sum": 6, "count": 2, "min": 1, "max": 5},
+        "numRecordsOut": 2,
     }
     (latency,) = [metrics["latency"] for metrics in found.values() if "latency" in metrics]
     assert latency["count"] == 2  # of a subtask that keeps nothing open, one in each epoch
@@ -270,10 +272,26 @@ def test_a_job_adds_up_what_its_subtasks_measure(cluster: Any) -> None:
     assert measured["metrics"] == {
         "broken": ["ZeroDivisionError: integer division or modulo by zero"] * 2,
         "numRecordsIn": 10,
+        "numRecordsOut": 10,
         "seen": 10,
         "sizes": {"sum": 45, "count": 10, "min": 0, "max": 9},
         "subtask": [0, 1],
     }
+
+
+def test_records_that_leave_a_task_are_counted_once_however_many_read_them(cluster: Any) -> None:
+    env = cluster.environment(2, epoch_records=3)
+    numbers = env.from_collection(list(range(10)), Types.INT())
+    shared = numbers.rebalance().flat_map(lambda n: [n, n], Types.INT()).name("twice")
+    odd = shared.rebalance().filter(lambda n: n % 2 == 1).name("odd")
+    together = shared.broadcast().map(lambda n: n, Types.INT()).name("all").union(odd)
+    assert len(list(together.execute_and_collect())) == 20 * 2 + 10
+    records = {
+        each["name"]: (each["metrics"].get("numRecordsIn"), each["metrics"].get("numRecordsOut"))
+        for each in cluster.last.master.measured.all()
+    }
+    assert records["twice"] == (10, 20)
+    assert (records["odd"], records["all"][0]) == ((20, 10), 40)
 
 
 def test_late_records_are_counted_over_all_epochs(cluster: Any) -> None:
@@ -467,6 +485,41 @@ def test_an_idle_job_wakes_for_its_timers_after_a_restore(cluster: Any) -> None:
         fired, late = next(records)
     assert fired == "fired"
     assert 0 <= late < 5000
+
+
+READ = [0]
+"""How many records a source has given."""
+
+
+def counted(number: int) -> int:
+    READ[0] += 1
+    if READ[0] % 100 == 0:
+        time.sleep(0.005)
+    return number
+
+
+class Soon(KeyedProcessFunction):
+    """Sets one timer that is soon due; tells how many records the source had given when it was set, and when it fired."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value == 1:
+            ctx.timer_service().register_processing_time_timer(ctx.timer_service().current_processing_time() + 100)
+            yield READ[0]
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield READ[0]
+
+
+def test_timers_behind_an_exchange_do_not_wait_for_a_long_epoch(cluster: Any) -> None:
+    """With minutes between checkpoints, an epoch takes minutes, and tasks run when those before them are done."""
+    env = cluster.environment(1)
+    env.enable_checkpointing(60_000)
+    READ[0] = 0
+    numbers = env.from_source(NumberSequenceSource(1, 30_000), WatermarkStrategy.no_watermarks(), "numbers")
+    soon = numbers.map(counted, Types.LONG()).key_by(lambda n: n % 2, Types.LONG()).process(Soon(), Types.LONG())
+    was_set, fired = soon.execute_and_collect()
+    assert was_set == 10_000
+    assert fired < 15_000
 
 
 class Registering(KeyedProcessFunction):
