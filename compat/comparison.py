@@ -38,6 +38,7 @@ from compat.state.regular import open_regular
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
+    from compat.deployment.resources import Deployment
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
     from compat.loader.jvm.model import Restore
@@ -55,8 +56,8 @@ class Comparison:
 
     ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
     savepoint's operators come from; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are inputs
-    that are at hand already, by argument. In a rollback ``old`` is the
-    later program, and ``new`` the one before it.
+    that are at hand already, by argument. ``deployment`` and ``old_deployment`` say how an upgrade from OLD to NEW is done. In
+    a rollback ``old`` is the later program, and ``new`` the one before it.
     """
 
     old: str
@@ -73,6 +74,8 @@ class Comparison:
     baseline: Path | None = None
     rehearse: Limit | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
+    deployment: Deployment | None = None
+    old_deployment: Deployment | None = None
 
     def reversed(self) -> Comparison:
         """Whether OLD can restore what NEW writes."""
@@ -85,6 +88,8 @@ class Comparison:
             old_arguments=self.new_arguments,
             new_arguments=self.old_arguments,
             direction="rollback",
+            deployment=self.old_deployment,
+            old_deployment=self.deployment,
         )
 
     def loading(self, side: Side) -> LoadOptions:
@@ -436,7 +441,9 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
     flink = after.flink if plan is not None and plan.language in _FLINK_TELLS else comparison.load.flink
-    options = CheckOptions(comparison.allow_non_restored, flink, comparison.direction)
+    options = CheckOptions(
+        comparison.allow_non_restored, flink, comparison.direction, comparison.deployment, comparison.old_deployment
+    )
     again = {
         side.value: facts_of(second, name=side.value, kind="program")
         for side, given in ((Side.OLD, old), (Side.NEW, new))

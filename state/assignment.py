@@ -256,10 +256,15 @@ def _leader(members: Sequence[Claim]) -> Claim | None:
 
 
 def _other_than_configured(claims: Iterable[Claim]) -> Iterator[MaxParallelismProblem]:
+    """Recorded max parallelisms that are not the one that the program sets, or are it and below the parallelism."""
     for claim in claims:
         own = claim.claimant
-        if own.configured and own.max_parallelism != claim.recorded.max_parallelism:
+        if not own.configured:
+            continue
+        if own.max_parallelism != claim.recorded.max_parallelism:
             yield MaxParallelismProblem(claim, Refusal.CONFIGURED, own.max_parallelism)
+        elif own.max_parallelism < own.parallelism:
+            yield MaxParallelismProblem(claim, Refusal.BELOW_PARALLELISM, own.parallelism)
 
 
 def _unfit(members: Iterable[Claim], leader: Claim) -> Iterator[MaxParallelismProblem]:

@@ -24,7 +24,7 @@ LAYERS = {
         {"savepoint", "tables"},
         {"loader", "schemas"},
         {"plan"},
-        {"transport"},
+        {"deployment", "transport"},
         {"__init__", "escaping", "examples"},
     ),
     "compiler": (

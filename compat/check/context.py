@@ -18,6 +18,7 @@ from compat.plan.facts import Operator, Program, SourceLine
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
+    from compat.deployment.resources import Deployment
     from compat.loader.jvm.answers import Answer, Answers
 
 _IGNORE: Final = "execution.state-recovery.ignore-unclaimed-state"
@@ -25,11 +26,14 @@ _IGNORE: Final = "execution.state-recovery.ignore-unclaimed-state"
 
 @frozen(kw_only=False)
 class CheckOptions:
-    """The user's decisions: whether state may be left behind, the version of Flink to restore with, and which way."""
+    """The user's decisions: whether state may be left behind, the version of Flink to restore with, and which way; and the
+    deployments of NEW and of OLD, where they are given."""
 
     allow_non_restored: bool = False
     flink: str = LATEST_FLINK
     direction: Direction = "forward"
+    deployment: Deployment | None = None
+    old_deployment: Deployment | None = None
 
 
 @frozen(kw_only=False)

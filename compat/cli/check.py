@@ -22,6 +22,7 @@ from compat.cli.modes import Mode, require_programs
 from compat.cli.options import (
     color_option,
     colored,
+    deployments,
     jars_of_old,
     loading,
     origin_options,
@@ -81,6 +82,7 @@ FOUND, UNDECIDED = 1, 2
 @savepoint_options
 @server_options(required=False)
 @origin_options
+@deployments
 @loading
 @jars_of_old
 @click.pass_context
@@ -235,6 +237,8 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
         ignored=settings.ignore,
         baseline=None if command.write_baseline else settings.baseline,
         rehearse=command.rehearse,
+        deployment=command.deployment,
+        old_deployment=command.old_deployment,
     )
 
 

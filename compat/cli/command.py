@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -14,7 +14,15 @@ from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.fixing import is_source
 from compat.cli.modes import Mode, mode_of
-from compat.cli.options import jars, load_options_of_old, parse_definitions, parse_environment, parse_pyfiles, split
+from compat.cli.options import (
+    jars,
+    load_options_of_old,
+    parse_definitions,
+    parse_deployment,
+    parse_environment,
+    parse_pyfiles,
+    split,
+)
 from compat.cli.project import complete
 from compat.cli.rehearsal import limit_of
 from compat.loader.inputs import Limit, LoadOptions
@@ -22,6 +30,9 @@ from compat.report import ReportContext
 from compat.report.context import Typed
 from compat.settings import Output, Settings, SettingsError
 from compat.state.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.deployment.resources import Deployment
 
 MOST_JOBS = 99_999
 EXPLAINING = frozenset({"text", "json", "markdown"})
@@ -66,6 +77,8 @@ class CheckCommand:
     dry_run: bool
     write_baseline: bool
     rehearse: Limit | None
+    deployment: Deployment | None
+    old_deployment: Deployment | None
 
     @property
     def outputs(self) -> tuple[Output, ...]:
@@ -99,20 +112,26 @@ def command_of(context: click.Context) -> CheckCommand:
     if by_name and not given["job"]:
         raise click.UsageError("Say which job of the registry: --job NAME.")
     number = None if by_name else _number(given["job"])
-    settings = _settings(given["new"] if mode is Mode.COMPARE else given["old"], given)
+    near = given["new"] if mode is Mode.COMPARE else given["old"]
+    deployment = parse_deployment(given["deployment"])
+    of_old = parse_deployment(given["old_deployment"], "--old-deployment")
+    settings = _settings(near, given, deployment)
     load = settings.load_options()
+    as_old = load if of_old is None else _settings(near, given, of_old).load_options()
     return CheckCommand(
         mode=mode,
         files=files,
         typed=_typed(context, mode, files),
         settings=settings,
         load=load,
-        load_old=load_options_of_old(given, load),
+        load_old=load_options_of_old(given, as_old),
         old_arguments=split(given["old_args"]),
         new_arguments=split(given["new_args"]),
         job=number,
         job_name=given["job"] if by_name else None,
         rehearse=limit_of(given["rehearse"], given["limit"]),
+        deployment=deployment,
+        old_deployment=of_old,
         **{name: given[name] for name in _AS_GIVEN},
     )
 
@@ -184,19 +203,20 @@ def _number(job: str | None) -> int | None:
     return None if job is None else int(job)
 
 
-def _settings(near: str | None, given: dict[str, Any]) -> Settings:
-    """The settings that hold for a file, with those of the command line over them."""
+def _settings(near: str | None, given: dict[str, Any], deployment: Deployment | None) -> Settings:
+    """The settings that hold for a file, with those of a deployment over them, and those of the command line over both."""
+    deployed = {} if deployment is None else deployment.options
     try:
         found = configuration.find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
         command_line = Settings(
             fail_on=None if given["fail_on"] is None else Level(given["fail_on"]),
             allow_unknown=given["allow_unknown"],
             allow_non_restored_state=given["allow_non_restored_state"],
-            flink=given["flink"],
+            flink=given["flink"] or (None if deployment is None else deployment.flink),
             timeout=given["timeout"],
             baseline=given["baseline"],
             output=tuple(configuration.parse_output(text) for text in _reports(given)) or None,
-            options=parse_definitions(given["definitions"]),
+            options={**deployed, **parse_definitions(given["definitions"])},
             no_open=given["no_open"],
             jars=jars(given),
             exact=given["exact"],

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,6 +17,9 @@ from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
 from compat.report import NAMES as FORMAT_NAMES
 from compat.state.frozen import frozen
+
+if TYPE_CHECKING:
+    from compat.deployment.resources import Deployment
 
 F = TypeVar("F", bound=Callable[..., Any])
 IMPORTABLE = (".py", ".zip", ".egg", ".whl")
@@ -117,6 +120,33 @@ def loading(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def deployments(function: F) -> F:
+    """The options ``--deployment`` and ``--old-deployment``."""
+    for option in (
+        click.option("--old-deployment", metavar="FILE", help="--deployment for OLD (default: that of NEW)."),
+        click.option(
+            "--deployment",
+            metavar="FILE",
+            help="How NEW is deployed: a FlinkDeployment or FlinkSessionJob, config.yaml or flink-conf.yaml; its options "
+            "count like -D, and what its upgrade puts at risk is told.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def parse_deployment(path: str | None, option: str = "--deployment") -> Deployment | None:
+    """The deployment in a file. Raises a usage error for a file with none."""
+    if path is None:
+        return None
+    from compat.deployment.files import DeploymentError, read_deployment
+
+    try:
+        return read_deployment(Path(path))
+    except DeploymentError as error:
+        raise click.BadParameter(f"{error}.", param_hint=f"'{option}'") from error
 
 
 def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

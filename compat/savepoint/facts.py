@@ -19,7 +19,7 @@ from compat.plan.connectors import Connector
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
 from compat.plan.model import Detail, Settings
 from compat.plan.recorded_states import RecordedState, kept_by_flink
-from compat.plan.shapes import BYTES, LEGACY_WINDOWS, Shape, of_type
+from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
 from compat.savepoint.connectors import KafkaSplits, KafkaWriters
 from compat.savepoint.evidence import Evidence, judge
 from compat.savepoint.kinds import is_python, kind_of, served
@@ -27,6 +27,9 @@ from compat.savepoint.names import Names
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
+from compat.state.compatibility import THREAD as THREAD_DIALECT
+from compat.state.types import ListTypeInfo
+from compat.state.types.spelling import parse_type
 
 EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
@@ -338,7 +341,7 @@ class _Translation:
             elements = recorded.value.parts[0] if recorded.value.name == "List" and recorded.value.parts else None
             if declared is None or declared in (recorded.value, elements):
                 return twin.type
-            if self.mode == THREAD and _pickled(declared, recorded.value, elements):
+            if self.mode == THREAD and not _kept_in_thread_mode(twin.type).isdisjoint((recorded.value, elements)):
                 return twin.type
         return str(recorded.value)
 
@@ -387,11 +390,13 @@ def _keeps_one(state: RecordedState) -> bool:
     return state.kind is StateKind.VALUE
 
 
-def _pickled(declared: Shape, stored: Shape, elements: Shape | None) -> bool:
-    """Whether bytes are what thread mode keeps for a declared type: it pickles all that is composed of others."""
-    if stored == BYTES:
-        return bool(declared.parts)
-    return elements == BYTES and declared.name == "List" and bool(declared.parts and declared.parts[0].parts)
+def _kept_in_thread_mode(declared: str | None) -> set[Shape | None]:
+    """The serializers with which thread mode keeps a declared type, or the elements of a declared list."""
+    whole = parse_type(declared) if declared is not None else None
+    if whole is None:
+        return set()
+    kept = {whole, whole.element_type} if isinstance(whole, ListTypeInfo) else {whole}
+    return {of_type(str(THREAD_DIALECT.kept(one))) for one in kept} - {None}
 
 
 def _key_type(operator: Operator) -> str | None:

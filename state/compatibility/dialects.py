@@ -23,6 +23,7 @@ from compat.state.types import (
     TupleTypeInfo,
     TypeInformation,
 )
+from compat.state.types.basic import BASIC_TYPES
 
 Rows = Callable[["Dialect", RowTypeInfo, RowTypeInfo, bool], Compatibility]
 
@@ -74,6 +75,14 @@ class Dialect:
         elif not type_info.children() and kind == "OPAQUE":
             kind = str(type_info)
         return self.forms.get(kind, kind)
+
+    def kept(self, type_info: TypeInformation) -> TypeInformation:
+        """The type as which values are kept: what Flink's serializer in the savepoint is made for."""
+        if type_info.kind in self.pickles:
+            return PICKLED
+        if isinstance(type_info, MapTypeInfo):
+            return MapTypeInfo(self.kept(type_info.key_type), self.kept(type_info.value_type))
+        return BASIC_TYPES.get(self.form(type_info), type_info)
 
     def _fields(self, old: tuple[TypeInformation, ...], new: tuple[TypeInformation, ...], alone: bool) -> Compatibility:
         """Fields by their places."""

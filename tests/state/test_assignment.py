@@ -145,9 +145,11 @@ def settled(old: list[Recorded], new: list[Claimant]) -> tuple[dict[Any, int], l
         (recorded("a", most=128), operator("a", parallelism=129, max_parallelism=256), {"a": 128},
          [("a", Refusal.BELOW_PARALLELISM, 129)]),
         (recorded("a", most=128, state=False), operator("a", parallelism=129, max_parallelism=256), {}, []),
+        (recorded("a", most=128), operator("a", parallelism=129, max_parallelism=128, configured=True), {},
+         [("a", Refusal.BELOW_PARALLELISM, 129)]),
     ],
     ids=["derived", "set to another", "set to the same", "set, without state", "as many subtasks", "more subtasks",
-         "more subtasks, without state"],
+         "more subtasks, without state", "more subtasks, set to the same"],
 )  # fmt: skip
 def test_max_parallelism(
     old: Recorded, new: Claimant, adopted: dict[str, int], problems: list[tuple[str, Refusal, int]]

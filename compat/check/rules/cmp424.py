@@ -88,8 +88,23 @@ def _states_of_triggers(pair: Pair) -> str:
         state.name == WINDOW_CONTENTS and state.bytes for state in pair.old.states or ()
     ):
         return ""
-    old, new = ({state.name for state in operator.states or ()} & OF_TRIGGERS for operator in (pair.old, pair.new))
+    old, new = (
+        frozenset(state.name for state in operator.states or ()) & OF_TRIGGERS for operator in (pair.old, pair.new)
+    )
+    if "python" in pair.new.detail:  # its plans do not list them
+        trigger = str(pair.new.detail.get("trigger"))
+        if trigger not in _STATES_IN_PYTHON:
+            return ""
+        new = _STATES_IN_PYTHON[trigger]
     return ", ".join(repr(name) for name in sorted(old ^ new))
+
+
+_STATES_IN_PYTHON: dict[str, frozenset[str]] = {
+    "CountTrigger": frozenset({"count"}),
+    **dict.fromkeys(("ContinuousEventTimeTrigger", "ContinuousProcessingTimeTrigger"), frozenset({"fire-time"})),
+    **dict.fromkeys(("EventTimeTrigger", "ProcessingTimeTrigger", "NeverTrigger"), frozenset()),
+}
+"""By class, what PyFlink's triggers keep for each window; a purging one, or one of the program's own, may keep anything."""
 
 
 def _class(text: str) -> str:

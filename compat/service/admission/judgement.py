@@ -13,20 +13,11 @@ from enum import Enum
 import msgspec
 from msgspec import Struct
 
+from compat.deployment.resources import GROUP, KINDS, MalformedResource, Upgrade
+from compat.deployment.risks import risks
 from compat.service import gate
-from compat.service.admission.resources import (
-    GROUP,
-    JOB,
-    KINDS,
-    VERSION,
-    Deployment,
-    MalformedResource,
-    Upgrade,
-    read_resource,
-    same_spec,
-)
+from compat.service.admission.resources import JOB, VERSION, Asked, read_resource, same_spec
 from compat.service.admission.reviews import Request
-from compat.service.admission.risks import risks
 from compat.service.records import Check, Version
 from compat.service.registry import NotFound, Registry
 
@@ -88,7 +79,7 @@ def judge(registry: Registry, request: Request) -> Judgement:
             return _allowed("The job is suspended; its program stays as it is.")
         restored = new.savepoint if old is None or new.nonce not in (None, old.nonce) else None
         if new.upgrade is Upgrade.STATELESS and restored is None:
-            return _allowed("Its upgrades are stateless: there is no state to restore.", *risks(new, old, restored))
+            return _allowed("Its upgrades are stateless: there is no state to restore.", *_risks(new, old, restored))
         return _judged(registry, new, old, restored)
     except MalformedResource as error:
         return Judgement(outcome=Outcome.DENIED, message=str(error))
@@ -96,7 +87,7 @@ def judge(registry: Registry, request: Request) -> Judgement:
         return Judgement(outcome=Outcome.UNDECIDED, message=str(error.args[0]))
 
 
-def _before(text: bytes) -> Deployment | None:
+def _before(text: bytes) -> Asked | None:
     """What was there before, if it can be read: it was stored, by whatever rules held then."""
     try:
         return read_resource(text)
@@ -104,9 +95,9 @@ def _before(text: bytes) -> Deployment | None:
         return None
 
 
-def _judged(registry: Registry, new: Deployment, old: Deployment | None, restored: str | None) -> Judgement:
+def _judged(registry: Registry, new: Asked, old: Asked | None, restored: str | None) -> Judgement:
     wanted = _version(registry, new)
-    warnings = (*_doubts(new, old), *risks(new, old, restored))
+    warnings = (*_doubts(new, old), *_risks(new, old, restored))
     if restored is not None:
         return _from_savepoint(registry, wanted, restored, warnings)
     decided: Check | None = None
@@ -132,7 +123,7 @@ def _judged(registry: Registry, new: Deployment, old: Deployment | None, restore
     return _allowed(told, *warnings, version=wanted, check=decided)
 
 
-def _states(registry: Registry, wanted: Version, old: Deployment | None) -> Iterator[Version]:
+def _states(registry: Registry, wanted: Version, old: Asked | None) -> Iterator[Version]:
     """The versions whose state ``wanted`` may find, without those of the same plan."""
     found = {}
     current = registry.jobs.get(wanted.job).current
@@ -148,7 +139,7 @@ def _states(registry: Registry, wanted: Version, old: Deployment | None) -> Iter
     yield from (version for digest, version in found.items() if digest != wanted.plan.digest)
 
 
-def _version(registry: Registry, given: Deployment) -> Version:
+def _version(registry: Registry, given: Asked) -> Version:
     """The version that a resource is, by what it says, or by its image. Raises _Undecided, NotFound, MalformedResource."""
     with_image = [] if given.digest is None else registry.jobs.with_image(given.digest)
     jobs = {version.job for version in with_image}
@@ -186,7 +177,12 @@ def _version(registry: Registry, given: Deployment) -> Version:
     )
 
 
-def _doubts(new: Deployment, old: Deployment | None) -> Iterator[str]:
+def _risks(new: Asked, old: Asked | None, restored: str | None) -> Iterator[str]:
+    """What the way of the upgrade puts at risk."""
+    return (f"{new.name}: {risk}" for risk in risks(new, old, restored))
+
+
+def _doubts(new: Asked, old: Asked | None) -> Iterator[str]:
     """What may make the program another one than the version that was checked."""
     if old is None or old.named != new.named or old.digest != new.digest:
         return

@@ -1,23 +1,16 @@
-"""What a FlinkDeployment or FlinkSessionJob asks for: which version of which job, and what state it starts from.
-
-The fields are those of Flink's Kubernetes operator (``flink.apache.org/v1beta1``), and so are the defaults: a job runs, and its
-upgrades are stateless.
-"""
+"""What a FlinkDeployment or FlinkSessionJob asks for: which version of which job, and what state it starts from."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 import msgspec
 from msgspec import Raw, Struct
 
-from compat.compiler.configuration import IGNORE_UNCLAIMED, STATE_BACKEND, normal_key
+from compat.deployment.resources import Deployment, JobSpec, MalformedResource, Metadata, Resource, deployment_of
 from compat.service.requests import IMAGE, LARGEST_NUMBER, is_job_name
-
-GROUP = "flink.apache.org"
-KINDS = ("FlinkDeployment", "FlinkSessionJob")
 
 JOB, VERSION = "stream-compat/job", "stream-compat/version"
 """Annotations, or labels, that say whose version a resource is, and which one: ``3``, or ``word_count@3``."""
@@ -26,52 +19,11 @@ _IMAGE = re.compile(IMAGE)
 _IMAGE_SETTINGS = ("kubernetes.container.image.ref", "kubernetes.container.image")
 
 
-class MalformedResource(ValueError):
-    """A resource that is not what it should be, or says what cannot be; the message says which."""
-
-
-class Upgrade(StrEnum):
-    """Where an upgraded job takes its state from."""
-
-    STATELESS = "stateless"
-    SAVEPOINT = "savepoint"
-    LAST_STATE = "last-state"
-
-
-class _Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
-    name: str = ""
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    deletion_timestamp: str | None = None
-
-
-class _Job(Struct, frozen=True, kw_only=True, rename="camel"):
-    jar: str | None = msgspec.field(name="jarURI", default=None)
-    entry_class: str | None = None
-    args: tuple[str, ...] | None = None
-    state: str | None = None
-    upgrade_mode: str | None = None
-    initial_savepoint_path: str | None = None
-    allow_non_restored_state: bool | None = None
-    savepoint_redeploy_nonce: int | None = None
-
-
-class _Spec(Struct, frozen=True, kw_only=True, rename="camel"):
-    image: str | None = None
-    flink_configuration: dict[str, Raw] | None = None
-    job: _Job | None = None
-
-
-class _Resource(Struct, frozen=True, kw_only=True):
-    metadata: _Metadata
-    spec: _Spec
-
-
 class _Stored(Struct, frozen=True, kw_only=True):
     spec: Raw = Raw(b"null")
 
 
-_RESOURCES = msgspec.json.Decoder(_Resource)
+_RESOURCES = msgspec.json.Decoder(Resource)
 _STORED = msgspec.json.Decoder(_Stored)
 
 
@@ -94,54 +46,39 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """A resource, as far as its state depends on it.
+class Asked(Deployment):
+    """A deployment that is asked for.
 
     ``digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the image.
-    ``savepoint`` is what a first start restores from, and a later one whose ``nonce`` is another than before.
-    ``drops_state`` is whether state that nothing takes may be dropped, ``backend`` the state backend; None if it names none.
+    A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before.
     """
 
-    name: str
     named: Named
     program: Program
     digest: str | None
-    upgrade: Upgrade
     suspended: bool
-    savepoint: str | None
     nonce: int | None
-    drops_state: bool
-    backend: str | None
     has_job: bool
     deleted: bool
 
 
-def read_resource(text: bytes) -> Deployment:
+def read_resource(text: bytes) -> Asked:
     """A resource from its JSON. Raises MalformedResource."""
     try:
         found = _RESOURCES.decode(text)
-        job = found.spec.job
-        upgrade = Upgrade((job.upgrade_mode if job is not None else None) or Upgrade.STATELESS)
     except (ValueError, RecursionError) as error:
         raise MalformedResource(f"This is no resource of Flink's operator: {error}.") from error
-    given = job or _Job()
-    settings = found.spec.flink_configuration or {}
-    image = found.spec.image or _configured(settings, _IMAGE_SETTINGS)
-    drops_state = given.allow_non_restored_state
-    if drops_state is None:
-        drops_state = (_configured(settings, (IGNORE_UNCLAIMED,)) or "").lower() == "true"
-    return Deployment(
-        name=found.metadata.name,
+    deployment = deployment_of(found)
+    given = found.spec.job or JobSpec()
+    image = found.spec.image or _configured(deployment.settings, _IMAGE_SETTINGS)
+    return Asked(
+        **{field.name: getattr(deployment, field.name) for field in fields(deployment)},
         named=_named(found.metadata),
         program=Program(image=image, jar=given.jar, entry_class=given.entry_class, args=given.args or ()),
         digest=_digest(image, given.jar),
-        upgrade=upgrade,
         suspended=given.state == "suspended",
-        savepoint=given.initial_savepoint_path or None,
         nonce=given.savepoint_redeploy_nonce,
-        drops_state=drops_state,
-        backend=_configured(settings, (STATE_BACKEND,)),
-        has_job=job is not None,
+        has_job=found.spec.job is not None,
         deleted=found.metadata.deletion_timestamp is not None,
     )
 
@@ -159,7 +96,7 @@ def _value(text: Raw) -> object:
     return msgspec.json.decode(text)
 
 
-def _named(metadata: _Metadata) -> Named:
+def _named(metadata: Metadata) -> Named:
     """The version that annotations or labels name; labels cannot hold every name, annotations can."""
 
     def said(key: str) -> str | None:
@@ -182,16 +119,9 @@ def _named(metadata: _Metadata) -> Named:
     return Named(job=job, number=int(version))
 
 
-def _configured(configuration: dict[str, Raw], keys: tuple[str, ...]) -> str | None:
-    """The text of the first of these keys that is set, under any spelling of it that Flink knows."""
-    for wanted in keys:
-        for key, text in configuration.items():
-            value = _value(text) if normal_key(key) == wanted else None
-            if isinstance(value, bool):
-                return str(value).lower()
-            if isinstance(value, str):
-                return value
-    return None
+def _configured(settings: Mapping[str, str], keys: tuple[str, ...]) -> str | None:
+    """The text of the first of these keys that is set."""
+    return next((settings[key] for key in keys if key in settings), None)
 
 
 def _digest(image: str | None, jar: str | None) -> str | None:

@@ -29,6 +29,9 @@ OF_FLINKS_JOBS = {"CMP418", "CMP427", "CMP428", "CMP712"}
 OF_OURS = {"CMP906"}
 """Rules about faults of ours: tests/compat/loader/test_crashes.py has them happen."""
 
+OF_DEPLOYMENTS = {"CMP606"}
+"""Rules about files beside the programs: tests/compat/deployment has them."""
+
 ABOUT_NEW = ("CMP904", "CMP905")
 """Rules about the text of NEW alone."""
 
@@ -49,7 +52,7 @@ def test_every_finding_has_a_place_and_a_fix(pair: Pair, judged: dict[str, Judge
 
 def test_every_rule_of_the_catalogue_has_a_near_miss() -> None:
     known = NEAR_MISSES.keys() | ABOUT_CLASSES.keys() | JAVA_NEAR_MISSES.keys() | {one.rule for one in SCRIPTS.values()}
-    assert known - {"", "any"} | OF_FLINKS_JOBS | OF_OURS == RULES.keys()
+    assert known - {"", "any"} | OF_FLINKS_JOBS | OF_OURS | OF_DEPLOYMENTS == RULES.keys()
 
 
 @pytest.mark.parametrize("rule", NEAR_MISSES)

@@ -11,168 +11,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import indent
 
-HEAD = """
-import time
-from decimal import Decimal
-
-from pyflink.common import Configuration, Encoder, Row, Time, Types, WatermarkStrategy
-from pyflink.common.watermark_strategy import TimestampAssigner
-from pyflink.datastream import (
-    AggregateFunction, BroadcastProcessFunction, FlatMapFunction, KeyedBroadcastProcessFunction, KeyedCoProcessFunction,
-    KeyedProcessFunction, MapFunction, OutputTag, ProcessFunction, ProcessWindowFunction, StreamExecutionEnvironment,
-    WindowFunction,
+from tests.compat.restores.texts import (
+    ASSIGNERS,
+    ASYNC,
+    EXCHANGES,
+    HEAD,
+    KEYS,
+    MAP_KEYS,
+    SLOW,
+    STATELESS,
+    TRIGGERS,
+    TYPES,
 )
-from pyflink.datastream.connectors.file_system import FileSink
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.datastream.state import (
-    AggregatingStateDescriptor, ListStateDescriptor, MapStateDescriptor, ReducingStateDescriptor, StateTtlConfig,
-    ValueStateDescriptor,
-)
-from pyflink.datastream.window import (
-    CountTrigger, EventTimeSessionWindows, GlobalWindows, ProcessingTimeSessionWindows, SlidingProcessingTimeWindows,
-    TumblingEventTimeWindows, TumblingProcessingTimeWindows,
-)
-
-
-def num(value):
-    if isinstance(value, (tuple, list, Row)):
-        return num(value[0]) if len(value) else None
-    if isinstance(value, dict):
-        return num(next(iter(value.values()), None))
-    if value is None or isinstance(value, str) and not value.isdigit():
-        return value
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return repr(value)
-
-
-def line(label, key, before, after, n):
-    return f"{label}.{num(key)}|{before}|{after}|{n}"
-
-
-def last(stored, given):
-    return given
-
-
-class Stamped(TimestampAssigner):
-    def extract_timestamp(self, value, before):
-        return abs(value)
-
-
-class Pass(ProcessFunction):
-    def process_element(self, value, ctx):
-        yield value
-
-
-class Last(AggregateFunction):
-    def create_accumulator(self):
-        return None
-
-    def add(self, value, accumulator):
-        return value
-
-    def get_result(self, accumulator):
-        return accumulator
-
-    def merge(self, a, b):
-        return b
-
-
-class LastTwo(AggregateFunction):
-    def create_accumulator(self):
-        return (-1, -1, -1)
-
-    def add(self, value, accumulator):
-        return (value[0], accumulator[2], value[2])
-
-    def get_result(self, accumulator):
-        return accumulator
-
-    def merge(self, a, b):
-        return b
-"""
-
-SLOW = """
-def slow(n, low, high):
-    time.sleep(0.02)
-    return n if low <= n < high else -n
-"""
-
-TYPES = {
-    "LONG": ("Types.LONG()", "v"),
-    "INT": ("Types.INT()", "v"),
-    "BIG_INT": ("Types.BIG_INT()", "v"),
-    "STRING": ("Types.STRING()", "str(v)"),
-    "DOUBLE": ("Types.DOUBLE()", "float(v)"),
-    "FLOAT": ("Types.FLOAT()", "float(v)"),
-    "BIG_DEC": ("Types.BIG_DEC()", "Decimal(v)"),
-    "PICKLED": ("Types.PICKLED_BYTE_ARRAY()", "v"),
-    "TUPLE": ("Types.TUPLE([Types.LONG(), Types.STRING()])", "(v, str(v))"),
-    "TUPLE_LONGER": ("Types.TUPLE([Types.LONG(), Types.STRING(), Types.LONG()])", "(v, str(v), v)"),
-    "ROW": ('Types.ROW_NAMED(["a", "b"], [Types.LONG(), Types.STRING()])', "Row(a=v, b=str(v))"),
-    "ROW_RENAMED": ('Types.ROW_NAMED(["a", "c"], [Types.LONG(), Types.STRING()])', "Row(a=v, c=str(v))"),
-    "ROW_LONGER": (
-        'Types.ROW_NAMED(["a", "b", "c"], [Types.LONG(), Types.STRING(), Types.LONG()])',
-        "Row(a=v, b=str(v), c=v)",
-    ),
-    "LIST": ("Types.LIST(Types.LONG())", "[v]"),
-    "ARRAY": ("Types.PRIMITIVE_ARRAY(Types.LONG())", "[v]"),
-    "MAP": ("Types.MAP(Types.STRING(), Types.LONG())", '{"k": v}'),
-}
-"""By name, the type, and how a number becomes a value of it."""
-
-KEYS = {
-    "LONG": ("Types.LONG()", "{n} % 3"),
-    "INT": ("Types.INT()", "{n} % 3"),
-    "STRING": ("Types.STRING()", "str({n} % 3)"),
-    "PICKLED": (None, "{n} % 3"),
-    "TUPLE": ("Types.TUPLE([Types.LONG(), Types.STRING()])", '({n} % 3, "k")'),
-    "LONG_REWRITTEN": ("Types.LONG()", "({n} + 3) % 3"),
-}
-"""By name, the type of a key (None where the program names none), and how a number gets it."""
-
-MAP_KEYS = {
-    "LONG": ("Types.LONG()", "n % 2"),
-    "INT": ("Types.INT()", "n % 2"),
-    "STRING": ("Types.STRING()", "str(n % 2)"),
-}
-
-ASSIGNERS = {
-    "tumbling": "TumblingProcessingTimeWindows.of(Time.days(400))",
-    "tumbling longer": "TumblingProcessingTimeWindows.of(Time.days(800))",
-    "sliding": "SlidingProcessingTimeWindows.of(Time.days(400), Time.days(400))",
-    "session": "ProcessingTimeSessionWindows.with_gap(Time.days(1))",
-    "session longer": "ProcessingTimeSessionWindows.with_gap(Time.days(2))",
-    "event tumbling": "TumblingEventTimeWindows.of(Time.days(1))",
-    "event session": "EventTimeSessionWindows.with_gap(Time.days(1))",
-    "global": "GlobalWindows.create()",
-}
-"""Assigners whose windows stay open; those of event time need timestamps."""
-
-STATELESS = {
-    "map": "map(lambda n: n, Types.LONG())",
-    "filter": "filter(lambda n: n is not None)",
-    "flat map": "flat_map(lambda n: [n], Types.LONG())",
-    "process": "process(Pass(), Types.LONG())",
-}
-EXCHANGES = {"rebalance": "rebalance()", "rescale": "rescale()", "shuffle": "shuffle()"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step without state: one of STATELESS, EXCHANGES, ``timestamps`` or ``union``."""
+    """A step without state: one of STATELESS, EXCHANGES, ``timestamps``, ``async``, or a union with another source."""
 
     kind: str
     uid: str | None = None
     parallelism: int | None = None
     chaining: str | None = None
 
-    def text(self) -> str:
+    def on(self, stream: str) -> str:
+        """The expression of a stream with this step behind it."""
+        if self.kind == "async":
+            of = f"{stream}, Ask(), Time.seconds(600), 10, Types.LONG()"
+            return f"AsyncDataStream.ordered_wait({of})" + named(self.uid)
+        return stream + self._call()
+
+    def _call(self) -> str:
         if self.kind in EXCHANGES:
             return f".{EXCHANGES[self.kind]}"
-        if self.kind == "union":
-            return ".union(other)"
+        if self.kind.startswith("union"):
+            return f".union({self.kind.partition(' ')[2] or 'other'})"
         if self.kind == "timestamps":
             strategy = "WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamped())"
             return f".assign_timestamps_and_watermarks({strategy})" + named(self.uid)
@@ -233,10 +106,13 @@ class Operator:
     user_hash: str | None = None
     states: tuple[State, ...] = ()
     window: str = "tumbling"
+    trigger: str = "count"
+    lateness: int | None = None
     function: str = "process"
     element: str = "LONG"
     timers: bool = False
     side_output: bool = False
+    turned: bool = False
     before: tuple[Step, ...] = ()
     behind: str | None = None
     parallelism: int | None = None
@@ -267,12 +143,22 @@ class Operator:
         timer = "\n    def on_timer(self, timestamp, ctx):\n        return []\n" if self.timers else ""
         if self.kind == "process":
             return f"{head.format('KeyedProcessFunction')}    def process_element(self, n, ctx):\n{body}\n{timer}"
+        one, two = ("2", "1") if self.turned else ("1", "2")
+        plain = indent(f"ctx_key = n % 3\n{v}\n{use}", " " * 8)
         if self.kind == "flat map":
-            work = indent(f"ctx_key = n % 3\n{v}\n{use}", " " * 8)
-            return f"{head.format('FlatMapFunction')}    def flat_map(self, n):\n{work}\n"
+            return f"{head.format('FlatMapFunction')}    def flat_map(self, n):\n{plain}\n"
+        if self.kind == "map":
+            return f"{head.format('MapFunction')}    def map(self, n):\n{_joined(plain)}\n"
+        if self.kind == "co flat map":
+            second = f"    def flat_map{two}(self, n):\n        return []\n"
+            return f"{head.format('CoFlatMapFunction')}    def flat_map{one}(self, n):\n{plain}\n\n{second}"
+        if self.kind == "co map":
+            second = f"    def map{two}(self, n):\n        return 'none|0'\n"
+            return f"{head.format('CoMapFunction')}    def map{one}(self, n):\n{_joined(plain)}\n\n{second}"
         if self.kind == "co process":
-            second = "    def process_element2(self, n, ctx):\n        return []\n"
-            return f"{head.format('KeyedCoProcessFunction')}    def process_element1(self, n, ctx):\n{body}\n\n{second}{timer}"
+            second = f"    def process_element{two}(self, n, ctx):\n        return []\n"
+            first = f"    def process_element{one}(self, n, ctx):\n{body}\n\n"
+            return f"{head.format('KeyedCoProcessFunction')}{first}{second}{timer}"
         if self.kind in ("broadcast", "keyed broadcast"):
             return self._broadcast(name, v)
         if self.kind in ("window", "count window", "window all"):
@@ -324,22 +210,24 @@ class Operator:
             if self.behind is None
             else f"{self.behind}.map(lambda line: int(line.rsplit('|', 1)[1]), Types.LONG())"
         )
-        stream = trunk + "".join(step.text() for step in self.before)
+        stream = through(self.before, trunk)
         of, key = self._keyed("n"), KEYS[self.key][1].format(n="n")
         calls = named(self.uid, self.name, self.user_hash)
-        calls += f".set_parallelism({self.parallelism})" if self.parallelism else ""
+        calls += self._as_many()
         calls += f".set_max_parallelism({self.max_parallelism})" if self.max_parallelism else ""
-        out = f"{self.label}.print()" + named(self.sink_uid)
+        out = f"{self.label}.print()" + named(self.sink_uid) + self._as_many()
         if self.kind == "keyed print":
             return f"{stream}.key_by({of}).print()" + named(self.sink_uid)
         if self.kind == "files":
             sink = "FileSink.for_row_format('/tmp/restores-of-random-jobs', Encoder.simple_string_encoder()).build()"
             return f"{stream}.map(str, {type}).sink_to({sink})" + named(self.uid, self.name)
-        if self.kind in ("process", "flat map"):
+        if self.kind in ("process", "map", "flat map"):
             made = f"{stream}.key_by({of}).{self.kind.replace(' ', '_')}({name}, {type})"
-        elif self.kind == "co process":
+        elif self.kind in ("co process", "co map", "co flat map"):
             second = "numbers.map(lambda n: n + 1, Types.LONG())"
-            made = f"{stream}.connect({second}).key_by(lambda n: {key}, {of}).process({name}, {type})"
+            one, two = (second, stream) if self.turned else (stream, second)
+            method = self.kind.removeprefix("co ").replace(" ", "_")
+            made = f"{one}.connect({two}).key_by(lambda n: {key}, {of}).{method}({name}, {type})"
         elif self.kind in ("broadcast", "keyed broadcast"):
             given = ", ".join(f"{self.label}_{state.label}".upper() for state in self.states)
             first = f"{stream}.key_by({of})" if self.kind == "keyed broadcast" else stream
@@ -350,6 +238,10 @@ class Operator:
         if self.side_output:
             text += f'\n{self.label}.get_side_output(OutputTag("{self.label}-late", Types.STRING())).print()'
         return text
+
+    def _as_many(self) -> str:
+        """The parallelism, of what prints its lines as well, so that they come in the order of their numbers."""
+        return f".set_parallelism({self.parallelism})" if self.parallelism else ""
 
     def _keyed(self, of: str) -> str:
         type, key = KEYS[self.key]
@@ -362,7 +254,7 @@ class Operator:
         before = f"None if t[1] == -1 else {tag.format('t[1]')}"
         key = "0" if self.kind == "window all" else "abs(t[0]) % 3"
         shown = f"line('{self.label}.contents', {key}, {before}, {tag.format('t[2]')}, t[2])"
-        lines = f".map(lambda t: {shown}, Types.STRING())"
+        lines = f".map(lambda t: {shown}, Types.STRING()){self._as_many()}"
         folded = self.kind == "reduce" or self.function in ("reduce", "aggregate")
         of = self._keyed("t[0]" if folded else "n")
         if folded:
@@ -372,7 +264,8 @@ class Operator:
         reduced = "reduce(lambda a, b: (b[0], a[2], b[2]))"
         if self.kind == "reduce":
             return f"{stream}.key_by({of}).{reduced}{calls}{lines}"
-        trigger = ".trigger(CountTrigger.of(1))"
+        trigger = f".trigger({TRIGGERS[self.trigger]})"
+        trigger += "" if self.lateness is None else f".allowed_lateness({self.lateness})"
         window = {
             "window": f".key_by({of}).window({ASSIGNERS[self.window]}){trigger}",
             "count window": f".key_by({of}).window(GlobalWindows.create()){trigger}",
@@ -389,19 +282,27 @@ class Operator:
 
 @dataclass(frozen=True)
 class Source:
-    """A source of numbers from ``first`` on; numbers that are another source's become negative."""
+    """A source of numbers from ``first`` on, a collection of them if ``listed``; numbers that are another source's become
+    negative."""
 
     label: str
     first: int
     uid: str | None
     slow_uid: str | None
     last_of: int = 10_000_000
+    listed: bool = False
 
     def graph(self) -> str:
         low, high = self.first, self.first + 10_000_000
+        if self.listed:
+            source = f"env.from_collection(list(range({self.first}, {self.first + self.last_of})), Types.LONG())"
+        else:
+            source = (
+                f"env.from_source(NumberSequenceSource({self.first}, {self.first + self.last_of - 1}), "
+                f'WatermarkStrategy.no_watermarks(), "{self.label}")'
+            )
         return (
-            f"{self.label} = env.from_source(NumberSequenceSource({self.first}, {self.first + self.last_of - 1}), "
-            f'WatermarkStrategy.no_watermarks(), "{self.label}"){named(self.uid)}'
+            f"{self.label} = {source}{named(self.uid)}"
             f".map(lambda n: slow(n, {low}, {high}), Types.LONG()){named(self.slow_uid)}"
         )
 
@@ -418,6 +319,8 @@ class Job:
     mode: str = "process"
     chaining: bool = True
     python_chaining: bool = True
+    runtime: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -429,19 +332,25 @@ class Job:
         settings = "Configuration()"
         settings += '.set_string("python.execution-mode", "thread")' if self.mode == "thread" else ""
         settings += "" if self.python_chaining else '.set_string("python.operator-chaining.enabled", "false")'
+        settings += "".join(f'.set_string("{key}", "{value}")' for key, value in self.settings)
         body = [
             f"env = StreamExecutionEnvironment.get_execution_environment({settings})",
             f"env.set_parallelism({self.parallelism})",
             *([f"env.set_max_parallelism({self.max_parallelism})"] if self.max_parallelism else []),
+            *([f"env.set_runtime_mode(RuntimeExecutionMode.{self.runtime})"] if self.runtime else []),
             *([] if self.chaining else ["env.disable_operator_chaining()"]),
             *(source.graph() for source in reversed(self.sources)),
-            f"numbers = {self.sources[0].label}" + "".join(step.text() for step in self.trunk),
+            f"numbers = {through(self.trunk, self.sources[0].label)}",
             *(operator.graph() for operator in self.operators),
             'env.execute("job")',
         ]
         classes = "\n\n".join(text for operator in self.operators if (text := operator.classes()))
         main = indent("\n".join(body), "    ")
-        return f'{HEAD}\n{SLOW}\n\n{classes}\n\ndef main():\n{main}\n\n\nif __name__ == "__main__":\n    main()\n'
+        steps = (*self.trunk, *(step for operator in self.operators for step in operator.before))
+        asked = ASYNC if any(step.kind == "async" for step in steps) else ""
+        return (
+            f'{HEAD}{asked}\n{SLOW}\n\n{classes}\n\ndef main():\n{main}\n\n\nif __name__ == "__main__":\n    main()\n'
+        )
 
 
 def named(uid: str | None, name: str | None = None, user_hash: str | None = None) -> str:
@@ -451,3 +360,15 @@ def named(uid: str | None, name: str | None = None, user_hash: str | None = None
         + (f'.name("{name}")' if name else "")
         + (f'.set_uid_hash("{user_hash}")' if user_hash else "")
     )
+
+
+def through(steps: tuple[Step, ...], stream: str) -> str:
+    """The expression of a stream with steps behind it."""
+    for step in steps:
+        stream = step.on(stream)
+    return stream
+
+
+def _joined(work: str) -> str:
+    """What a function does that gives one line, where ``work`` yields several."""
+    return f"        def lines():\n{indent(work, '    ')}\n\n        return '\\n'.join(lines())"

@@ -10,19 +10,24 @@ from pathlib import Path
 
 import msgspec
 
-from compat.check.findings import Report, Verdict
+from compat.check.findings import Level, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
+from tests.compat.restores.texts import LEAVE_BEHIND
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "random_restores"
 CLUSTER = {"parallelism.default": "2"}
+OF_LEFT_STATE = frozenset(
+    ("CMP101", "CMP102", "CMP103", "CMP107", "CMP111", "CMP112", "CMP401", "CMP402", "CMP403", "CMP412", "CMP413")
+)
+"""Rules that say that a state is not taken up, or by another operator."""
 
 
 class Record(msgspec.Struct, frozen=True):
     """What PyFlink did with two versions of a job: the programs, the labels of what both print, the savepoint's metadata in
-    base64, what states held before and after by label and key, and how far parts of sources were read. ``old_flink`` is the
-    version that wrote the savepoint, where it is another one."""
+    base64, its other files by name, what states held before and after by label and key, and how far parts of sources were
+    read. ``old_flink`` is the version that wrote the savepoint, where it is another one."""
 
     seed: int
     flink: str
@@ -32,6 +37,7 @@ class Record(msgspec.Struct, frozen=True):
     told: tuple[str, ...]
     outcome: str
     savepoint: str = ""
+    files: dict[str, str] = {}
     when: str = ""
     errors: tuple[str, ...] = ()
     before: dict[str, str] = {}
@@ -66,6 +72,16 @@ class Record(msgspec.Struct, frozen=True):
         """Whether NEW ran and all that can be seen of OLD's state was there."""
         return self.outcome == "restored" and not self.lost
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The states of OLD that NEW does not print: none of them is there any more, or another one is in its place."""
+        return tuple(sorted({label.rpartition(".")[0] for label in self.before} - set(self.told)))
+
+    @property
+    def leaves_behind(self) -> bool:
+        """Whether NEW asks for state that nothing takes to be dropped."""
+        return LEAVE_BEHIND[0] in self.new
+
     def put(self, folder: Path) -> tuple[Path, Path, Path]:
         """Write down OLD, NEW and the savepoint."""
         folder.mkdir()
@@ -73,7 +89,8 @@ class Record(msgspec.Struct, frozen=True):
         old.write_text(self.old, encoding="utf-8")
         new.write_text(self.new, encoding="utf-8")
         savepoint.mkdir()
-        (savepoint / "_metadata").write_bytes(base64.b64decode(self.savepoint))
+        for name, content in {**self.files, "_metadata": self.savepoint}.items():
+            (savepoint / name).write_bytes(base64.b64decode(content))
         return old, new, savepoint
 
 
@@ -117,8 +134,15 @@ def wrong(record: Record, mode: Mode, outcome: Report | Undecided) -> str:
     told = verdict is Verdict.INCOMPATIBLE or isinstance(outcome, Undecided)
     if verdict is Verdict.UNKNOWN and mode is Mode.SAVEPOINT:
         return ""
+    rules = {} if isinstance(outcome, Undecided) else {each.rule: each.level for each in outcome.findings}
+    if record.outcome == "restored" and record.left and not rules.keys() & OF_LEFT_STATE:
+        return "nothing is said of state that is left behind"
     if record.kept:
+        of_left = {rule for rule, level in rules.items() if level is Level.ERROR} <= OF_LEFT_STATE
+        told = told and not (record.left and of_left)
         return "a false alarm" if told or verdict is Verdict.UNKNOWN else ""
+    if record.leaves_behind:
+        told = told or bool(rules.keys() & OF_LEFT_STATE)
     return (
         ""
         if told

@@ -49,7 +49,7 @@ def restored(python: str, flink: str, seeds: Iterable[int]) -> Iterator[Record]:
         for seed in seeds:
             made = versions(seed)
             told = [label for label in made.old.labels if label in made.new.labels]
-            pair = {"old": made.old.program(), "new": made.new.program(), "told": told}
+            pair = {"old": made.old.program(), "new": made.new.program(), "told": told, "format": made.format}
             process.stdin.write(json.dumps(pair) + "\n")
             process.stdin.flush()
             did = json.loads(process.stdout.readline())

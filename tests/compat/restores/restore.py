@@ -23,10 +23,19 @@ from pathlib import Path
 from typing import Any
 
 _LINE = re.compile(r"^(?:\d+> )?([a-z]\.\w+\.[^|]*)\|([^|]*)\|([^|]*)\|(-?\d+)$")
-_PATIENCE = 60.0
+_PATIENCE = 150.0
 """Seconds until a program that prints nothing is not waited for any longer."""
-_HUNG = 300.0
+_HUNG = 600.0
 """Seconds after which a pair is given up."""
+_LONGEST_SAVEPOINT = 120
+"""Seconds until a savepoint is given up: a job that was interrupted at the wrong moment never gives one."""
+_SMALL = {
+    "python.fn-execution.bundle.size": "10",
+    "taskmanager.memory.segment-size": "4kb",
+    "taskmanager.network.memory.buffers-per-channel": "1",
+    "taskmanager.network.memory.floating-buffers-per-gate": "1",
+}
+"""Settings by which few numbers are under way, so that a savepoint need not wait for many."""
 _QUIET = 12.0
 """Seconds in which nothing new was printed, after which there is nothing to wait for."""
 
@@ -90,7 +99,7 @@ def serve(folder: str) -> None:
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in sys.stdin:
         pair = json.loads(line)
-        restore = Restore(folder, pair.get("settings", {}))
+        restore = Restore(folder, pair.get("settings", {}), pair.get("format", "CANONICAL"))
         restore.keep(restore.restore(pair["old"], pair["new"], pair["told"]))
 
 
@@ -106,8 +115,8 @@ class Submission(Exception):
 class Restore:
     """The restore of one pair, in a folder."""
 
-    def __init__(self, folder: str, settings: dict[str, str]) -> None:
-        self.folder, self.settings = folder, settings
+    def __init__(self, folder: str, settings: dict[str, str], format: str) -> None:
+        self.folder, self.settings, self.format = folder, settings, format
         self._mark = len(_text(folder, "out"))
 
     def lines(self) -> list[tuple[str, str, str, int]]:
@@ -134,7 +143,11 @@ class Restore:
         metadata = Path(savepoint.removeprefix("file:")) / "_metadata"
         record = {
             "savepoint": base64.b64encode(metadata.read_bytes()).decode(),
-            "files": sorted(path.name for path in metadata.parent.iterdir()),
+            "files": {
+                path.name: base64.b64encode(path.read_bytes()).decode()
+                for path in sorted(metadata.parent.iterdir())
+                if path != metadata
+            },
             "before": {label: after for label, _, after, _ in before},
             "read": _read(before, max),
         }
@@ -149,6 +162,8 @@ class Restore:
         first: dict[str, str] = {}
         for label, held, _, _ in self.lines():
             first.setdefault(label, held)
+        if not errors and not first and any(label.rpartition(".")[0] in told for label, *_ in before):
+            return record | {"outcome": "no answer", "errors": ["nothing was printed"]}
         return record | {
             "outcome": "failed" if errors else "restored",
             "when": when,
@@ -158,8 +173,8 @@ class Restore:
         }
 
     def run(self, program: str, savepoint: str | None, awaited: set[str]) -> tuple[str | None, list[str]]:
-        """Run a program until it printed enough; gives the savepoint that OLD was stopped with, and what failed."""
-        from py4j.protocol import Py4JJavaError
+        """Run a program until it printed enough, or ended; gives the savepoint that OLD was stopped with, and what failed."""
+        from py4j.protocol import Py4JJavaError, Py4JNetworkError
         from pyflink.common import Configuration
         from pyflink.datastream import StreamExecutionEnvironment
         from pyflink.java_gateway import get_gateway
@@ -167,8 +182,8 @@ class Restore:
         result: list[Any] = [None, []]
 
         def execute(env: Any, job_name: str | None = None) -> None:
-            settings = Configuration().set_string("python.fn-execution.bundle.size", "10")
-            for key, value in self.settings.items():
+            settings = Configuration()
+            for key, value in {**_SMALL, **self.settings}.items():
                 settings.set_string(key, value)
             if savepoint is not None:
                 settings.set_string("execution.state-recovery.path", savepoint)
@@ -182,8 +197,11 @@ class Restore:
             ended = job.getJobExecutionResult()
             self.wait(ended, awaited)
             if savepoint is None and not ended.isDone():
-                form = get_gateway().jvm.org.apache.flink.core.execution.SavepointFormatType.CANONICAL
-                result[0] = job.stopWithSavepoint(False, self.folder, form).get()
+                try:
+                    result[0] = self.stop(job, get_gateway().jvm)
+                finally:
+                    if result[0] is None and not ended.isDone():
+                        job.cancel().get()  # what would print on, among the lines of the next job
             elif ended.isDone():
                 result[1] = _failure(ended)
             else:
@@ -197,9 +215,30 @@ class Restore:
             runpy.run_path(path, run_name="__main__")
         except Py4JJavaError as error:
             raise Submission(_causes(error.java_exception)) from None
+        except (Submission, Py4JNetworkError):
+            raise
+        except Exception as error:  # what PyFlink itself refuses
+            raise Submission([f"{type(error).__name__}: {error}"]) from None
         finally:
             StreamExecutionEnvironment.execute = original
         return result[0], result[1]
+
+    def stop(self, job: Any, jvm: Any) -> str:
+        """Stop a job with a savepoint; gives where that is. Tasks that are not running yet are waited for."""
+        from py4j.protocol import Py4JJavaError
+
+        form = getattr(jvm.org.apache.flink.core.execution.SavepointFormatType, self.format)
+        until = time.time() + _LONGEST_SAVEPOINT
+        while True:
+            stopped = job.stopWithSavepoint(False, self.folder, form)
+            try:
+                return str(stopped.get(_LONGEST_SAVEPOINT, jvm.java.util.concurrent.TimeUnit.SECONDS))
+            except Py4JJavaError as error:
+                if time.time() > until or not any(
+                    "is not being executed" in cause for cause in _causes(error.java_exception)
+                ):
+                    raise
+            time.sleep(5)
 
     def wait(self, ended: Any, awaited: set[str]) -> None:
         """Wait until all that is awaited came and nothing new comes, or the job ended."""
@@ -231,7 +270,7 @@ def _failure(ended: Any) -> list[str]:
         ended.get()
     except Py4JJavaError as error:
         return _causes(error.java_exception)
-    return ["the job ended by itself"]
+    return []
 
 
 def _causes(error: Any) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.check.findings import Report
 from tests.compat.restores.judging import GOLDEN, Mode, Record, outcome_of, records, wrong
 from tests.compat.restores.record import ANSWERS, restored, version_of
 from tests.compat.restores.versions import EDITS, WINDOWS_IN_THREADS, versions
@@ -35,6 +36,14 @@ CASES = [
 def test_the_verdict_is_what_flink_did(record: Record, mode: Mode, tmp_path: Path) -> None:
     outcome = outcome_of(record, mode, tmp_path / "given")
     assert wrong(record, mode, outcome) == "", (record.outcome, record.lost, record.errors, outcome)
+
+
+def test_a_trigger_that_stays_is_not_said_to_change(tmp_path: Path) -> None:
+    by_count = ".window(GlobalWindows.create()).trigger(CountTrigger"
+    record = next(one for one in RECORDED if one.kept and one.edits == ("Python chaining",) and by_count in one.old)
+    outcome = outcome_of(record, Mode.SAVEPOINT, tmp_path / "given")
+    assert isinstance(outcome, Report)
+    assert "CMP424" not in {finding.rule for finding in outcome.findings}
 
 
 def test_all_that_can_become_of_state_is_recorded() -> None:

@@ -186,3 +186,20 @@ def test_a_snapshot_is_read_back_from_json(type_info: TypeInformation) -> None:
 def test_a_damaged_snapshot_is_refused(data: object) -> None:
     with pytest.raises(SnapshotError, match="snapshot of a type"):
         TypeSnapshot.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "declared", "kept"),
+    [
+        (THREAD, T.INT(), L),
+        (THREAD, T.CHAR(), S),
+        (THREAD, T.SQL_DATE(), P),
+        (THREAD, T.LIST(L), P),
+        (THREAD, T.MAP(T.INT(), T.TUPLE([L])), T.MAP(L, P)),
+        (THREAD, T.MAP(S, T.FLOAT()), T.MAP(S, T.DOUBLE())),
+        (THREAD, T.INSTANT(), T.INSTANT()),
+        (JAVA, T.MAP(T.INT(), T.TUPLE([L])), T.MAP(T.INT(), T.TUPLE([L]))),
+    ],
+)
+def test_values_are_kept_as_a_type(dialect: Dialect, declared: TypeInformation, kept: TypeInformation) -> None:
+    assert dialect.kept(declared) == kept

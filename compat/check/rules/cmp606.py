@@ -1,0 +1,46 @@
+"""What the way of an upgrade puts at risk, by a deployment that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    new = check.options.deployment
+    if new is None or not any(operator.has_state for operator in check.old.operators):
+        return
+    from compat.deployment.risks import risks
+
+    for risk in risks(new, check.options.old_deployment or new, None):
+        yield check.finding(
+            RULE,
+            f"{new.name}: {risk.says}",
+            level=Level.ERROR if risk.fails else Level.WARNING,
+            consequence=risk.therefore[0].upper() + risk.therefore[1:],
+            reason="What an upgrade starts from is decided by the deployment, not by the program.",
+            fixes=(Fix(text=risk.instead),),
+            silent=not risk.fails,
+            subject=risk.says,
+        )
+
+
+RULE = Rule(
+    id="CMP606",
+    name="upgrade-at-risk",
+    level=Level.WARNING,
+    other_levels=(Level.ERROR,),
+    when="error where the start fails: the last state, and another state backend",
+    fate=Fate.RESTORED,
+    summary="The deployment that --deployment gives has an upgrade lose state, drop it without a word, or repeat records.",
+    why="Flink's Kubernetes operator takes the state of an upgrade from nowhere (upgradeMode stateless, its default), from a "
+    "savepoint, or from the last checkpoint (last-state). With allowNonRestoredState, state that nothing takes is dropped "
+    "at each start from a savepoint; a start from the last checkpoint does not heed it.",
+    old="job: {upgradeMode: savepoint}",
+    new="job: {upgradeMode: stateless}",
+    fix="Upgrade with upgradeMode: savepoint, and leave allowNonRestoredState out.",
+    find=_find,
+)

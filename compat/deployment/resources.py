@@ -1,0 +1,173 @@
+"""The fields of a FlinkDeployment or FlinkSessionJob that decide what state a job starts from.
+
+The fields are those of Flink's Kubernetes operator (``flink.apache.org/v1beta1``), and so are the defaults: a job runs, and its
+upgrades are stateless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from compat.compiler.configuration import IGNORE_UNCLAIMED, PARALLELISM, STATE_BACKEND, normal_key
+from compat.compiler.versions import FLINK_VERSIONS
+
+GROUP = "flink.apache.org"
+KINDS = ("FlinkDeployment", "FlinkSessionJob")
+
+_VERSION = re.compile(r"v(\d+)_(\d+)")
+
+
+class MalformedResource(ValueError):
+    """A resource that is not what it should be, or says what cannot be; the message says which."""
+
+
+class Upgrade(StrEnum):
+    """Where an upgraded job takes its state from."""
+
+    STATELESS = "stateless"
+    SAVEPOINT = "savepoint"
+    LAST_STATE = "last-state"
+
+
+class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What Kubernetes knows of a resource."""
+
+    name: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    deletion_timestamp: str | None = None
+
+
+class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The job of a resource (Flink's operator: ``JobSpec``)."""
+
+    jar: str | None = field(name="jarURI", default=None)
+    entry_class: str | None = None
+    args: tuple[str, ...] | None = None
+    parallelism: int | None = None
+    state: str | None = None
+    upgrade_mode: str | None = None
+    initial_savepoint_path: str | None = None
+    allow_non_restored_state: bool | None = None
+    savepoint_redeploy_nonce: int | None = None
+
+
+class Spec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a resource asks for (Flink's operator: ``FlinkDeploymentSpec``, ``FlinkSessionJobSpec``)."""
+
+    image: str | None = None
+    flink_version: str | None = None
+    flink_configuration: dict[str, object] | None = None
+    job: JobSpec | None = None
+
+
+class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A resource as it is written."""
+
+    metadata: Metadata
+    spec: Spec
+    api_version: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A deployment, as far as a job's state depends on it.
+
+    ``upgrade`` is None where nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
+    ``drops_state`` is whether state that nothing takes may be dropped, ``backend`` the state backend; None if it names none.
+    ``settings`` are the options of Flink that it sets, by their present keys; ``flink`` is its version of Flink where that
+    is one of those known here.
+    """
+
+    name: str
+    upgrade: Upgrade | None = None
+    savepoint: str | None = None
+    drops_state: bool = False
+    backend: str | None = None
+    settings: Mapping[str, str]
+    flink: str | None = None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options with which the job starts: with the last state, Flink never drops any."""
+        options = {key: value for key, value in self.settings.items() if key != IGNORE_UNCLAIMED}
+        if self.drops_state and self.upgrade is not Upgrade.LAST_STATE:
+            options[IGNORE_UNCLAIMED] = "true"
+        return options
+
+
+def deployment_of(found: Resource) -> Deployment:
+    """What a resource says of state. Raises MalformedResource."""
+    job = found.spec.job or JobSpec()
+    try:
+        upgrade = Upgrade(job.upgrade_mode or Upgrade.STATELESS)
+        settings = flattened(found.spec.flink_configuration or {})
+    except ValueError as error:
+        raise MalformedResource(f"This is no resource of Flink's operator: {error}.") from error
+    if job.parallelism is not None:
+        settings[PARALLELISM] = str(job.parallelism)
+    return configured(
+        found.metadata.name,
+        settings,
+        upgrade=upgrade,
+        savepoint=job.initial_savepoint_path or None,
+        drops_state=job.allow_non_restored_state,
+        flink=_flink(found.spec.flink_version),
+    )
+
+
+def configured(
+    name: str,
+    settings: Mapping[str, str],
+    *,
+    upgrade: Upgrade | None = None,
+    savepoint: str | None = None,
+    drops_state: bool | None = None,
+    flink: str | None = None,
+) -> Deployment:
+    """A deployment with a configuration of Flink, which decides what nothing else says."""
+    ignored = settings.get(IGNORE_UNCLAIMED, "").strip().lower() == "true"
+    return Deployment(
+        name=name,
+        upgrade=upgrade,
+        savepoint=savepoint,
+        drops_state=ignored if drops_state is None else drops_state,
+        backend=settings.get(STATE_BACKEND),
+        settings=settings,
+        flink=flink,
+    )
+
+
+def flattened(configuration: Mapping[str, object], prefix: str = "") -> dict[str, str]:
+    """Options by their present keys, from a configuration whose keys may be nested; lists are joined as Flink joins them.
+
+    Raises ValueError for a key that is no text.
+    """
+    options: dict[str, str] = {}
+    for key, value in configuration.items():
+        if not isinstance(key, str):
+            raise ValueError(f"{prefix}{key} is no key of an option")
+        if isinstance(value, Mapping):
+            options |= flattened(value, f"{prefix}{key}.")
+        elif value is not None:
+            options[normal_key(f"{prefix}{key}")] = _text(value)
+    return options
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ";".join(map(_text, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _flink(version: str | None) -> str | None:
+    """``v1_20`` as ``1.20``, if that is a version whose ways are known here."""
+    found = _VERSION.fullmatch(version or "")
+    text = None if found is None else f"{found[1]}.{found[2]}"
+    return text if text in FLINK_VERSIONS else None
