@@ -18,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from compat.cluster import views
+from compat.cluster import deployment_api, views
+from compat.cluster.deploying import DeploymentRefused
 from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.events import Cursor
 from compat.cluster.gate import GateClosed, RegistryAway
@@ -44,7 +45,7 @@ _LOOKS = 0.05
 _MOST_CHECKPOINTS = 100
 
 Handler = Callable[[Request], Awaitable[Response]]
-_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, StoreError)
+_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, StoreError)
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
@@ -67,7 +68,7 @@ def create_app(
     """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
     handlers = _Handlers(dispatcher, settings)
     app = Starlette(
-        routes=handlers.routes(),
+        routes=[*handlers.routes(), *deployment_api.routes(dispatcher, settings)],
         middleware=[Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous)],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
@@ -99,7 +100,7 @@ async def _told(request: Request, error: Exception) -> Response:
             return problem(503, str(error), headers={"Retry-After": "1"})
         case RegistryAway():
             return problem(502, str(error))
-        case StoreError() | GateClosed():
+        case StoreError() | GateClosed() | DeploymentRefused():
             return problem(409, str(error))
     return problem(422, str(error))
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from compat.cluster.submission import Submission
+from compat.cluster.submission import DeploymentRequest, Submission
 from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
 
@@ -22,7 +22,7 @@ _PATIENCE = 60.0
 """Seconds for which a dispatcher that does not answer is asked again: it may be started anew just now."""
 _POLL = 20.0
 _ASKING = 0.1
-_SUBMISSION = "application/x-compat-job"
+_SUBMISSION, _DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"
 
 
 class JobRefused(Exception):
@@ -84,6 +84,54 @@ class _Outcome(msgspec.Struct, frozen=True):
     operation: _Operation | None = None
 
 
+class Step(msgspec.Struct, frozen=True):
+    """A step that a deployment has taken; ``at`` in milliseconds since 1970."""
+
+    step: str
+    at: int
+    message: str
+
+
+class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after its end."""
+
+    id: str
+    job: str
+    program: str
+    fingerprint: str
+    step: str
+    over: bool
+    message: str
+    old: str | None
+    new: str
+    runs: str | None
+    savepoint: str | None
+    version: int | None
+    by: str
+    start_time: int
+    end_time: int
+    steps: list[Step]
+
+
+class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is of a job that is to be upgraded (see ``compat.cluster.deploying``), and the plan of ``base``."""
+
+    runs: str | None
+    base: str | None
+    state: str | None
+    unclear: str
+    open: DeploymentSummary | None
+    plan: dict[str, Any] | None
+    registry: str | None
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """The answer to who asks for a deployment: what the registry said, and what was begun."""
+
+    deployment: DeploymentSummary | None
+    sentence: str
+
+
 class Portion(msgspec.Struct, frozen=True):
     """Events of a job, and where the next ones are; ``ended`` when there are no more."""
 
@@ -117,6 +165,18 @@ class Cluster:
     def find(self, job: str) -> JobSummary:
         """A job by its id or the beginning of it. Raises ServerError."""
         return self._call(_path(job), JobSummary)
+
+    def situation(self, job: str, called: str) -> SituationSummary:
+        """What there is of a job that is to be upgraded to one that its program calls so."""
+        return self._call(f"/situation?{urlencode({'job': job, 'called': called})}", SituationSummary)
+
+    def deploy(self, id: str, request: DeploymentRequest) -> Begun:
+        """Begin a deployment under an id; one whose answer was lost may be asked for again."""
+        return self._call(f"/deployments/{id}", Begun, "PUT", msgspec.msgpack.encode(request), _DEPLOYMENT)
+
+    def deployment(self, id: str) -> DeploymentSummary:
+        """How a deployment does."""
+        return self._call(f"/deployments/{id}", DeploymentSummary)
 
     def savepoint(self, job: str, path: str | None = None) -> str:
         """Write a savepoint of a running job; gives its path. Raises JobRefused."""

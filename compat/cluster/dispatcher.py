@@ -23,12 +23,13 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
+from compat.cluster.deploying import Deployed, Deploying
 from compat.cluster.gate import RegistryGate, refuse_twin
 from compat.cluster.masters import Masters, child_environment
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
-from compat.cluster.submission import decoded
+from compat.cluster.submission import DeploymentRequest, decoded
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.narration import last_line
@@ -109,9 +110,10 @@ class Dispatcher:
         self._spark_backoff, self._spark_since = _Backoff(), 0.0
         self._asked: set[str] = set()
         self._askers = ThreadPoolExecutor(_MOST_ASKED, thread_name_prefix="asking")
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = threading.Event()
+        self.deploying = Deploying(folder, jobs, settings.slots, gate, self._rests)
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
     def start(self) -> None:
@@ -128,7 +130,7 @@ class Dispatcher:
         resources.refuse_too_wide(submission.slots, self.settings.slots)
         if self.gate is not None and not self.jobs.with_id(job_id):
             self.gate.admit(submission, self.jobs.unfinished())
-        with self._lock:
+        with self.lock:
             known = next((job for job in self.jobs.with_id(job_id)), None)
             if known is not None:
                 return known
@@ -147,6 +149,24 @@ class Dispatcher:
             self._schedule()
         self._wake.set()
         return self.jobs.get(job.id)
+
+    def deploy(self, id: str, request: DeploymentRequest, by: str) -> Deployed:
+        """Begin an upgrade; the same id again gives what became of it.
+
+        Raises SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, LeadershipLost.
+        """
+        submission = decoded(request.submission)
+        for known in self.deploying.deployments.get(id):
+            return Deployed(deployment=known)
+        with self.lock:
+            situation = self.deploying.refuse(request, submission)
+        judged = self.deploying.judge(request, submission, situation)
+        if request.dry_run:
+            return Deployed(sentence=judged.sentence)
+        with self.lock:
+            begun = self.deploying.begin(id, request, submission, judged, by)
+        self._wake.set()
+        return Deployed(deployment=begun, sentence=judged.sentence)
 
     def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
         """Ask a job for something; gives the id of the request, whose outcome is in the registry."""
@@ -173,7 +193,7 @@ class Dispatcher:
                 if time.monotonic() - renewed > self.settings.lease / 4:
                     self.jobs.renew()
                     renewed = time.monotonic()
-                with self._lock:
+                with self.lock:
                     self._round()
             except LeadershipLost as error:
                 log("leadership", level="warning", message=str(error))
@@ -199,8 +219,14 @@ class Dispatcher:
                 self._askers.submit(self._serve, request)
 
     def _schedule(self) -> None:
-        for grant in resources.grants(self.jobs.unfinished(), self.settings.slots):
+        first = self.deploying.round()
+        for grant in resources.grants(self.jobs.unfinished(), self.settings.slots, first):
             self._begin(grant.job, grant.pool)
+
+    def _rests(self, job_id: str) -> bool:
+        """True for a job whose process has ended, and whose next one waits to be started."""
+        attempt = self._attempts.get(job_id)
+        return attempt is not None and attempt.over and self.folder.store.driver(job_id) is None
 
     def _begin(self, job: ClusterJob, pool: int) -> None:
         number = self.jobs.begin(job.id, pool)
@@ -290,7 +316,7 @@ class Dispatcher:
 
     def _outcome(self, request: JobRequest) -> tuple[str | None, str | None]:
         while not self._closed.is_set():
-            with self._lock:
+            with self.lock:
                 job = self.jobs.get(request.job)
                 if job.status.terminal:
                     return _of_ended(job, request)

@@ -10,6 +10,7 @@ from typing import Any
 
 from compat import __version__
 from compat.cluster import resources
+from compat.cluster.deployments import Deployment, Taken
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus
 from compat.compiler.spark.driver.store import JobEntry, ListedJob
@@ -140,6 +141,29 @@ def checkpoints(found: Sequence[Json], directory: str) -> Json:
         },
         "latest": {"completed": history[0] if history else None, "savepoint": None, "failed": None, "restored": None},
         "history": history,
+    }
+
+
+def deployment(found: Deployment, steps: Sequence[Taken]) -> Json:
+    """A deployment, and the steps that it has taken."""
+    return {
+        "id": found.id,
+        "job": found.job,
+        "program": found.program,
+        "fingerprint": found.fingerprint,
+        "step": found.step.value,
+        "over": found.step.over,
+        "message": found.message,
+        "old": found.old,
+        "new": found.new,
+        "runs": found.runs,
+        "savepoint": found.savepoint,
+        "version": found.version,
+        "watch": found.watch,
+        "by": found.by,
+        "start-time": _millis(found.at),
+        "end-time": _millis(found.ended_at),
+        "steps": [{"step": each.step.value, "at": _millis(each.at), "message": each.message} for each in steps],
     }
 
 
