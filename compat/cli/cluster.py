@@ -13,9 +13,9 @@ import click
 from compat.cli.options import local_path, parse_definitions, token_option
 
 if TYPE_CHECKING:
-    from compat.cluster.dispatcher import ClusterSettings
+    from compat.cluster.dispatcher import ClusterSettings, Dispatcher
 
-REFUSED = 2
+LED, REFUSED = 1, 2
 _MISSING = (
     "A cluster needs Spark and the service's packages, and {name!r} is not installed: pip install "
     "'stream-compat[spark,service]'."
@@ -56,7 +56,14 @@ def cluster() -> None:
 )
 @token_option
 @click.option("--anonymous/--no-anonymous", default=None, help="Whether anybody on this machine may run jobs.")
-@click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Spark.")
+@click.option(
+    "-D",
+    "definitions",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by default), "
+    "jobstore.max-capacity (how many of them).",
+)
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
 @click.option("--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds a silent one leads.")
 @click.option(
@@ -64,7 +71,7 @@ def cluster() -> None:
     type=click.FloatRange(1),
     default=60.0,
     show_default=True,
-    help="Seconds after which the process of a job that gives no sign of life is replaced.",
+    help="Seconds after which the process of a job, or Spark, that gives no sign of life is replaced.",
 )
 @click.option("--max-body", type=click.IntRange(1024), default=512 * 1024 * 1024, show_default=True, help="Bytes.")
 def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: Any) -> None:
@@ -83,14 +90,23 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         raise click.UsageError(
             "Whoever reaches a cluster runs programs on it: elsewhere than on this machine's own address it takes tokens."
         )
-    spark = parse_definitions(options["definitions"])
+    given = parse_definitions(options["definitions"])
+    kept = {name: text for name, text in given.items() if name.startswith("jobstore.")}
+    spark = {name: text for name, text in given.items() if name not in kept}
     if strange := [name for name in spark if not name.startswith("spark.")]:
-        raise click.UsageError(f"{strange[0]} is no option of Spark: give options of a job with compat run -D.")
+        raise click.UsageError(
+            f"{strange[0]} is no option of Spark or of a cluster: give options of a job with compat run -D."
+        )
     try:
         from compat.cluster.dispatcher import ClusterSettings
+        from compat.cluster.retention import Retention, RetentionError
     except ModuleNotFoundError as error:
         click.echo(_MISSING.format(name=error.name), err=True)
         sys.exit(REFUSED)
+    try:
+        retention = Retention.of(kept)
+    except RetentionError as error:
+        raise click.BadParameter(str(error), param_hint="'-D'") from error
     slots = options["slots"] or os.cpu_count() or 1
     settings = ClusterSettings(
         slots=slots,
@@ -98,6 +114,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         options=spark,
         lease=options["lease"],
         heartbeat_timeout=options["heartbeat_timeout"],
+        retention=retention,
     )
     anonymous = local if options["anonymous"] is None else options["anonymous"]
     _serve(folder, host, port, settings, hosts, **{**options, "anonymous": anonymous})
@@ -163,9 +180,19 @@ def _serve(
         dispatcher = Dispatcher(place, jobs, settings, gate)
         given = ServiceSettings(allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous)
         app = create_app(dispatcher, given, tokens, Role.DEPLOY if anonymous else Role.NONE)
+        signal.signal(signal.SIGTERM, lambda *_: _terminated(dispatcher))
         telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder, registry=registry)
         serve(app, listener, given.head_timeout, given.write_timeout)
         held.close()
+
+
+def _terminated(dispatcher: Dispatcher) -> None:
+    """End as the server has, which passes on what it was ended by; one that lost its place says so."""
+    if dispatcher.lost.is_set():
+        click.echo("Another dispatcher leads this cluster now: this one gave no sign of life for too long.", err=True)
+        sys.exit(LED)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @cluster.command("stop")

@@ -171,12 +171,19 @@ def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None)
 @click.command("discard")
 @click.argument("job_id")
 @store_option
+@cluster_options
 @_refusing
-def discard(job_id: str, store: str) -> None:
+def discard(job_id: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """Remove a job that does not run, with its checkpoints. Savepoints stay.
 
     Example: compat discard 6f2c
     """
+    if cluster is not None:
+        with _cluster(cluster, token_file) as reached:
+            job = reached.find(job_id).jid
+            reached.discard(job)
+        click.echo(f"Job {job} was removed, with its checkpoints", err=True)
+        return
     jobs, entry = _job(store, job_id)
     if jobs.alive(entry):
         _end(f"Job {entry.job_id} runs: end it with compat stop or compat cancel first.", REFUSED)

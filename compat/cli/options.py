@@ -179,7 +179,7 @@ store_option = click.option(
     callback=place,
     show_default=True,
     envvar="COMPAT_STORE",
-    help="The folder where jobs keep their state; also s3://BUCKET/FOLDER, gs://… and abfss://….",
+    help="The folder where jobs keep their state; also s3://BUCKET/FOLDER, gs://…, abfss://… and hdfs://….",
 )
 """The option of commands for jobs that run."""
 

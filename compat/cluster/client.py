@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
 from compat.cluster.submission import DeploymentRequest, Submission
 from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
@@ -84,54 +85,6 @@ class _Outcome(msgspec.Struct, frozen=True):
     operation: _Operation | None = None
 
 
-class Step(msgspec.Struct, frozen=True):
-    """A step that a deployment has taken; ``at`` in milliseconds since 1970."""
-
-    step: str
-    at: int
-    message: str
-
-
-class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after its end."""
-
-    id: str
-    job: str
-    program: str
-    fingerprint: str
-    step: str
-    over: bool
-    message: str
-    old: str | None
-    new: str
-    runs: str | None
-    savepoint: str | None
-    version: int | None
-    by: str
-    start_time: int
-    end_time: int
-    steps: list[Step]
-
-
-class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is of a job that is to be upgraded (see ``compat.cluster.deploying``), and the plan of ``base``."""
-
-    runs: str | None
-    base: str | None
-    state: str | None
-    unclear: str
-    open: DeploymentSummary | None
-    plan: dict[str, Any] | None
-    registry: str | None
-
-
-class Begun(msgspec.Struct, frozen=True):
-    """The answer to who asks for a deployment: what the registry said, and what was begun."""
-
-    deployment: DeploymentSummary | None
-    sentence: str
-
-
 class Portion(msgspec.Struct, frozen=True):
     """Events of a job, and where the next ones are; ``ended`` when there are no more."""
 
@@ -190,6 +143,10 @@ class Cluster:
         """End a job without a savepoint. Raises JobRefused."""
         asked = self._call(_path(job) + "?mode=cancel", _Asked, "PATCH")
         self._outcome(job, asked.request)
+
+    def discard(self, job: str) -> None:
+        """Remove a job that has ended, with its checkpoints. Raises ServerError for one that has not."""
+        self._call(_path(job), dict[str, str], "DELETE")
 
     def state(self, job: str, operator: str, limit: int | None = None) -> list[dict[str, Any]]:
         """The rows of an operator's state."""

@@ -141,10 +141,17 @@ class Deploying:
         self.deployments = Deployments(self.jobs)
 
     @property
+    def needed(self) -> frozenset[str]:
+        """The jobs that a deployment that is under way may yet need."""
+        return frozenset(
+            id for each in self.deployments.open() for id in (each.old, each.new, each.back) if id is not None
+        )
+
+    @property
     def held(self) -> frozenset[str]:
-        """The jobs that a deployment may yet need."""
-        open = self.deployments.open()
-        return frozenset(id for each in open for id in (each.old, each.new, each.back) if id is not None)
+        """The same, with those whose state the next deployment goes on with: they stay, however long ago they ended."""
+        last = (each for each in self.deployments.latest() if each.step.over)
+        return self.needed.union(id for each in last for id in ([each.runs] if each.runs else [each.new, each.back]))
 
     def situation(self, name: str, called: str | None = None) -> Situation:
         """What there is of a job; where nothing is known of its name, of the one that its program calls so.
@@ -165,7 +172,8 @@ class Deploying:
         if running:
             return Situation(runs=running[0], open=open)
         if not known:
-            return Situation(open=open)
+            unclear = "" if last is None else f"{name} was deployed here, and its last job was discarded. {STATELESS}."
+            return Situation(open=open, unclear=unclear)
         ended = known[0]
         if last is not None and last.step is Step.FAILED and ended.id in (last.new, last.back):
             state = self._checkpoint(ended) if ended.status is JobStatus.FAILED else None
@@ -279,7 +287,7 @@ class Deploying:
 
     def _stop(self, deployment: Deployment) -> None:
         assert deployment.old is not None
-        (old,) = self.jobs.with_id(deployment.old)
+        (old,) = self.jobs.with_id(deployment.old)  # it is held
         asked = self.jobs.request(deployment.old, deployment.stop)
         if old.status.terminal and old.stopped_with is not None:
             self._to(deployment, Step.STARTING, savepoint=old.stopped_with)

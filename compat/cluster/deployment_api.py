@@ -9,14 +9,16 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from compat.cluster import views
+from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
 from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.submission import DeploymentRequest
 from compat.service.access import require, require_deploy
 from compat.service.body import BodyRefused, read_body
+from compat.service.context import answer
 from compat.service.records import Role
 from compat.service.settings import ServiceSettings
 
@@ -47,39 +49,39 @@ class _Handlers:
         if not job:
             raise HTTPException(400, "Say which job: ?job=NAME.")
 
-        def told() -> dict[str, Any]:
+        def told() -> SituationSummary:
             with self._dispatcher.lock:
                 found = self._dispatcher.deploying.situation(job, called)
             gate = self._dispatcher.gate
-            return {
-                "runs": None if found.runs is None else found.runs.id,
-                "base": found.base,
-                "state": found.state,
-                "unclear": found.unclear,
-                "open": None if found.open is None else views.deployment(found.open, []),
-                "plan": None if found.base is None else self._plan(found.base),
-                "registry": None if gate is None else gate.url,
-            }
+            return SituationSummary(
+                runs=None if found.runs is None else found.runs.id,
+                base=found.base,
+                state=found.state,
+                unclear=found.unclear,
+                open=None if found.open is None else views.deployment(found.open),
+                plan=None if found.base is None else self._plan(found.base),
+                registry=None if gate is None else gate.url,
+            )
 
-        return JSONResponse(await run_in_threadpool(told))
+        return answer(await run_in_threadpool(told))
 
     async def all(self, request: Request) -> Response:
         """The last deployments, the newest first."""
         require(request, Role.READ)
         found = await run_in_threadpool(self._deployments.all)
-        return JSONResponse({"deployments": [views.deployment(each, []) for each in found]})
+        return answer({"deployments": [views.deployment(each) for each in found]})
 
     async def one(self, request: Request) -> Response:
         """A deployment, with the steps that it has taken."""
         require(request, Role.READ)
         id = request.path_params["deployment"]
 
-        def told() -> dict[str, Any]:
+        def told() -> DeploymentSummary:
             for found in self._deployments.get(id):
                 return views.deployment(found, self._deployments.steps(id))
             raise HTTPException(404, f"There is no deployment {id!r} on this cluster.")
 
-        return JSONResponse(await run_in_threadpool(told))
+        return answer(await run_in_threadpool(told))
 
     async def deploy(self, request: Request) -> Response:
         """Begin a deployment under an id that its sender chose; the same again gives what became of it."""
@@ -95,8 +97,8 @@ class _Handlers:
         except msgspec.DecodeError as error:
             raise BodyRefused(400, f"This is no deployment: {error}. Deploy with compat deploy.") from error
         done = await run_in_threadpool(self._dispatcher.deploy, id, asked, by)
-        found = None if done.deployment is None else views.deployment(done.deployment, [])
-        return JSONResponse({"deployment": found, "sentence": done.sentence}, status_code=200 if found is None else 202)
+        found = None if done.deployment is None else views.deployment(done.deployment)
+        return answer(Begun(found, done.sentence), 200 if found is None else 202)
 
     def _plan(self, job: str) -> dict[str, Any] | None:
         """The plan of a job, with what it took over from the snapshot that it began with, once that is known."""

@@ -238,6 +238,13 @@ class Deployments:
         with self._jobs.reading() as connection:
             return [_of(row) for row in connection.execute(query)]
 
+    def latest(self) -> list[Deployment]:
+        """The last deployment of each job."""
+        newest = select(func.max(_deployments.c.number)).group_by(_deployments.c.job)
+        with self._jobs.reading() as connection:
+            rows = connection.execute(select(_deployments).where(_deployments.c.number.in_(newest)))
+            return [_of(row) for row in rows]
+
     def steps(self, id: str) -> list[Taken]:
         """The steps that a deployment has taken, in order."""
         query = select(_steps).where(_steps.c.deployment == id).order_by(_steps.c.id)

@@ -86,7 +86,7 @@ class AccessControl:
         self._app = app
         self._registry = registry
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
-        role = anonymous or (Role.READ if settings.anonymous_read else Role.NONE)
+        role = anonymous if anonymous is not None else Role.READ if settings.anonymous_read else Role.NONE
         self._anonymous = Identity(_ANONYMOUS, role, known=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,6 +12,7 @@ import pytest
 from compat.cluster.app import SUBMISSION
 from compat.cluster.deployment_api import DEPLOYMENT
 from compat.cluster.submission import DeploymentRequest
+from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import ListedJob
 from compat.service.records import Role
 from tests.compat.cluster.offline import OfflineCluster, submission
@@ -73,6 +74,12 @@ def test_a_deployment_is_begun_once_and_told_of(cluster: OfflineCluster) -> None
     (job,) = cluster.jobs.all()
     assert (job.id, job.name, job.status.value) == (found["new"], "count", "INITIALIZING")
     assert [each["id"] for each in client.ask("GET", "/deployments").json()["deployments"]] == [id]
+    cluster.jobs.end(job.id, JobStatus.FAILED, message="no")
+    kept = client.ask("DELETE", f"/jobs/{job.id}")
+    assert (kept.status_code, "part of a deployment that is under way" in kept.json()["detail"]) == (409, True)
+    cluster.dispatcher._round()
+    assert client.ask("GET", f"/deployments/{id}").json()["step"] == "failed"
+    assert client.ask("DELETE", f"/jobs/{job.id}").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -381,3 +382,20 @@ def test_a_first_deployment_that_fails_leaves_nothing_that_runs(world: Any) -> N
     assert ended.step is Step.FAILED
     assert "restarted 3 times without a checkpoint. ValueError: no" in ended.message
     assert found.jobs.unfinished() == []
+
+
+def test_jobs_that_a_deployment_needs_are_kept(world: Any) -> None:
+    found = world({NEW: "fails"})
+    found.old()
+    found.begin()
+    assert found.deploying.held == found.deploying.needed == {OLD, NEW, BACK}
+    found.end()
+    assert (found.deploying.held, found.deploying.needed) == ({BACK}, frozenset())
+    found.jobs.end(BACK, JobStatus.FINISHED, stopped_with="/second")
+    gone = found.jobs.expired(time.time() + 1, 0, held=found.deploying.held)
+    assert {job.id for job in gone} == {OLD, NEW}
+    for job in gone:
+        found.jobs.forget(job.id)
+    assert found.deploying.situation("count").state == "/second"
+    found.jobs.forget(BACK)
+    assert "its last job was discarded" in found.deploying.situation("count").unclear
