@@ -31,7 +31,7 @@ SLOWLY = ("--epoch-records", "2")
 class Upgraded:
     """A job in a folder that counts to ``end``, and its versions."""
 
-    def __init__(self, cluster: RunningCluster, name: str, end: int = 800) -> None:
+    def __init__(self, cluster: RunningCluster, name: str, end: int = 600) -> None:
         self.cluster, self.name, self.end = cluster, name, end
         self.folder = cluster.folder / name
         self.folder.mkdir()
