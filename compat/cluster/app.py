@@ -19,7 +19,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from compat.cluster import views
+from compat.cluster import deployment_api, views
+from compat.cluster.deploying import DeploymentRefused
 from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
 from compat.cluster.gate import GateClosed, RegistryAway
@@ -45,7 +46,16 @@ _LONGEST_WAIT = 30.0
 _LOOKS = 0.05
 
 Handler = Callable[[Request], Awaitable[Response]]
-_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, JobRuns, StoreError)
+_TOLD = (
+    UnknownJob,
+    LeadershipLost,
+    SubmissionRefused,
+    NotEnoughSlots,
+    GateClosed,
+    DeploymentRefused,
+    JobRuns,
+    StoreError,
+)
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
@@ -68,7 +78,7 @@ def create_app(
     """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
     handlers = _Handlers(dispatcher, settings)
     app = Starlette(
-        routes=handlers.routes(),
+        routes=[*handlers.routes(), *deployment_api.routes(dispatcher, settings)],
         middleware=[
             Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous),
             Middleware(_Leading, dispatcher=dispatcher),
@@ -104,7 +114,7 @@ async def _told(request: Request, error: Exception) -> Response:
             return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
         case RegistryAway():
             return problem(502, str(error))
-        case StoreError() | GateClosed() | JobRuns():
+        case StoreError() | GateClosed() | DeploymentRefused() | JobRuns():
             return problem(409, str(error))
     return problem(422, str(error))
 

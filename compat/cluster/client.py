@@ -11,7 +11,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from compat.cluster.submission import Submission
+from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
+from compat.cluster.submission import DeploymentRequest, Submission
 from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
 
@@ -22,7 +23,7 @@ _PATIENCE = 60.0
 """Seconds for which a dispatcher that does not answer is asked again: it may be started anew just now."""
 _POLL = 20.0
 _ASKING = 0.1
-_SUBMISSION = "application/x-compat-job"
+_SUBMISSION, _DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"
 
 
 class JobRefused(Exception):
@@ -117,6 +118,18 @@ class Cluster:
     def find(self, job: str) -> JobSummary:
         """A job by its id or the beginning of it. Raises ServerError."""
         return self._call(_path(job), JobSummary)
+
+    def situation(self, job: str, called: str) -> SituationSummary:
+        """What there is of a job that is to be upgraded to one that its program calls so."""
+        return self._call(f"/situation?{urlencode({'job': job, 'called': called})}", SituationSummary)
+
+    def deploy(self, id: str, request: DeploymentRequest) -> Begun:
+        """Begin a deployment under an id; one whose answer was lost may be asked for again."""
+        return self._call(f"/deployments/{id}", Begun, "PUT", msgspec.msgpack.encode(request), _DEPLOYMENT)
+
+    def deployment(self, id: str) -> DeploymentSummary:
+        """How a deployment does."""
+        return self._call(f"/deployments/{id}", DeploymentSummary)
 
     def savepoint(self, job: str, path: str | None = None) -> str:
         """Write a savepoint of a running job; gives its path. Raises JobRefused."""

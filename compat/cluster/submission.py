@@ -71,6 +71,24 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, job=b"", setup=b"", shipped=None, files=b"")
 
 
+class DeploymentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An upgrade as it travels: of the job of a name, to a submission.
+
+    ``replaces`` is the job that runs, or whose state the new one begins with, as its sender saw it, and checked against; None
+    for none. ``fingerprint`` is that of the program, ``watch`` the seconds for which the new job has to run. With ``dry_run``
+    nothing is changed.
+    """
+
+    job: str
+    submission: bytes
+    fingerprint: str
+    watch: float
+    replaces: str | None = None
+    commit: str | None = None
+    author: str | None = None
+    dry_run: bool = False
+
+
 class _Head(msgspec.Struct, kw_only=True):
     format: int = 0
     version: str = ""

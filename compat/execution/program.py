@@ -82,7 +82,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
     code = 0
     try:
         try:
-            run_as_main(_layout(run), run.arguments, called=run.program)
+            run_as_main(layout_of_run(run), run.arguments, called=run.program)
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
@@ -113,7 +113,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
     except SystemExit as error:
         code = _failed(run, executor, narrator, error, f"The program called sys.exit({error.code!r}).", "")
     except Exception as error:
-        detail = _own_traceback(error)
+        detail = own_traceback(error)
         code = _failed(run, executor, narrator, error, last_line(detail), detail)
     finally:
         executor.close()
@@ -135,7 +135,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import worker_setup
 
-    layout = _layout(run)
+    layout = layout_of_run(run)
     return SparkExecutor(
         run.store,
         master=run.master,
@@ -173,7 +173,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
     from compat.loader.imports import worker_setup
 
     assert run.cluster is not None
-    layout = _layout(run)
+    layout = layout_of_run(run)
 
     def tell(event: dict[str, Any]) -> None:
         if event["event"] == "printed":
@@ -222,7 +222,8 @@ def _interrupted(run: Run, executor: SparkExecutor | ClusterExecutor) -> str:
     return "\n".join(told)
 
 
-def _layout(run: Run) -> Layout:
+def layout_of_run(run: Run) -> Layout:
+    """Where the modules of a program are."""
     return layout_of(os.path.abspath(run.program), run.pyfiles)
 
 
@@ -263,7 +264,7 @@ def _failed(
     return FAILED
 
 
-def _own_traceback(error: Exception) -> str:
+def own_traceback(error: Exception) -> str:
     """The traceback of an error without our own frames."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_machinery(frame.filename)]
     head = ["Traceback (most recent call last):\n"] if frames else []

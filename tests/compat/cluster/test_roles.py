@@ -38,8 +38,13 @@ STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("DELETE", "/jobs/{job}"): (401, 403, 403, 409, 403),
     ("POST", "/jobs/{job}/savepoints"): CHANGE,
     ("POST", "/jobs/{job}/stop"): CHANGE,
+    ("GET", "/situation"): (401, 400, 400, 400, 400),
+    ("GET", "/deployments"): LOOK,
+    ("GET", "/deployments/{deployment}"): (401, 404, 404, 404, 404),
+    ("PUT", "/deployments/{deployment}"): (401, 403, 403, 415, 403),
 }
-"""What is answered to no token and to tokens of the roles read, push, deploy and admin; the job has not ended."""
+"""What is answered to no token and to tokens of the roles read, push, deploy and admin; the job has not ended, nothing is known
+of a situation without a name, there is no such deployment, and what is sent for one is a job."""
 
 BODIES = {"PUT": (SUBMISSION, submission(slots=4)), "POST": (JSON, b"{}")}
 """A job that needs all slots waits: no process is started for it."""
@@ -58,6 +63,7 @@ class Cluster(Served):
             "request": self.jobs.ask(job.id, Action.SAVEPOINT),
             "operator": DESCRIBED,
             "vertex": VERTEX,
+            "deployment": "0" * 32,
         }
 
     def answer(self, method: str, path: str, role: Role = Role.NONE, **headers: str) -> Any:
