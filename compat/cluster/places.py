@@ -7,7 +7,8 @@ from pathlib import Path
 
 from compat.cluster.events import EventLog
 from compat.cluster.submission import Submission, decoded
-from compat.compiler.spark.driver.shared import SparkPlace
+from compat.compiler.spark.driver.session import Spark
+from compat.compiler.spark.driver.shared import AttachedSpark, SparkPlace
 from compat.compiler.spark.driver.store import JobStore
 
 _SUBMISSION = "submission"
@@ -32,9 +33,13 @@ class ClusterFolder:
         return self.path / "logs"
 
     @property
-    def replicas(self) -> Path:
-        """Where jobs keep local state."""
+    def replicas(self) -> Path | None:
+        """Where jobs keep local state; None where each machine has a folder of its own for that."""
         return self.path / "replicas"
+
+    def attached(self, pool: str) -> Spark:
+        """The Spark of the cluster, for a job in that fair pool."""
+        return AttachedSpark(self.spark, pool)
 
     def job(self, job_id: str) -> Path:
         """The folder of a job."""

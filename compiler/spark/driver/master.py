@@ -22,7 +22,7 @@ from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, prove_output
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
-from compat.compiler.spark.driver.dependencies import Dependencies
+from compat.compiler.spark.driver.dependencies import Ships
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
@@ -117,7 +117,7 @@ class JobMaster:
         options: RunOptions,
         *,
         before: JobEntry | None = None,
-        dependencies: Dependencies | None = None,
+        dependencies: Ships | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
