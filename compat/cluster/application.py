@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from compat.cluster.events import EventLog
 from compat.cluster.master import JobProcess
 from compat.cluster.places import ClusterFolder
 from compat.cluster.submission import Submission, decoded
+from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.driver.shared import ApplicationSpark
@@ -32,7 +32,7 @@ class ApplicationFolder(ClusterFolder):
         self._master = master
 
     @property
-    def replicas(self) -> Path | None:
+    def replicas_of_tasks(self) -> str | None:
         return None
 
     def attached(self, pool: str) -> Spark:
@@ -57,9 +57,12 @@ def attempt_of(container: str) -> int:
 
 
 def main(job_id: str, store: str, master: str) -> int:
-    """Run the job of this application; gives the exit code."""
+    """Run the job of this application; gives the exit code: 0 only where the job has not failed, whichever attempt it was."""
     place = ApplicationFolder(os.getcwd(), store, master)
-    return JobProcess(place, Assigned(job_id, attempt_of(os.environ.get("CONTAINER_ID", ""))), "").run()
+    code = JobProcess(place, Assigned(job_id, attempt_of(os.environ.get("CONTAINER_ID", ""))), "").run()
+    entry = place.store.entry(job_id)
+    failed = entry is not None and entry.status == JobStatus.FAILED.value
+    return code or int(failed)
 
 
 if __name__ == "__main__":

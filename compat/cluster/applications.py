@@ -21,17 +21,18 @@ from compat.cluster.client import Event, JobRefused, JobSummary
 from compat.cluster.execution import ClusterExecutor, Listener
 from compat.cluster.master import end_event
 from compat.cluster.submission import Submission
+from compat.compiler.driver import Compilation
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.ours import PACKAGE
 from compat.compiler.spark.driver.masters import YARN, refuse_incomplete, refuse_unreachable
-from compat.compiler.spark.driver.options import PlanOf
 from compat.compiler.spark.driver.packing import PYTHON
 from compat.compiler.spark.driver.session import Spark, find_java
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.execution.failures import Refused
+from compat.execution.snapshots import Plans
 from compat.state.frozen import frozen
 from compat.state.stores.schemes import is_remote
 
@@ -181,7 +182,7 @@ class ApplicationExecutor(ClusterExecutor):
         store: str,
         how: dict[str, Any],
         setup_of: Callable[[], Callable[[], None]],
-        plan_of: PlanOf,
+        plans_of: Callable[[Compilation], Plans],
         listener: Listener,
         *,
         flink: str | None = None,
@@ -189,7 +190,7 @@ class ApplicationExecutor(ClusterExecutor):
         folders: tuple[str, ...] = (),
     ) -> None:
         cluster: Any = applications
-        super().__init__(cluster, how, setup_of, plan_of, listener, flink)
+        super().__init__(cluster, how, setup_of, plans_of, listener, flink)
         self._applications, self._master, self._store = applications, master, store
         self._detached, self._folders = detached, folders
 

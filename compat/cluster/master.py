@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import sys
 import threading
 import time
 from base64 import b64encode
@@ -17,7 +19,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.driver.store import JobEntry
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _BEATS = 1.0
 """Seconds between two signs of life."""
+_HANGS = "The job stood still for longer than an epoch may take (execution.checkpointing.timeout); its log says where."
 
 
 class _AssignedExecutor(SparkExecutor):
@@ -69,11 +72,15 @@ class JobProcess:
         self._folder, self._assigned, self._pool = folder, assigned, pool
         self._events = folder.events(assigned.job_id)
         self._over = threading.Event()
+        self._master: JobMaster | None = None
 
     def run(self) -> int:
         """Run the job; gives the exit code: 0 for one that ended as asked or is another's by now."""
         store, job_id, fence = self._folder.store, self._assigned.job_id, self._assigned.fence
-        lock = store.lock(job_id, fence)
+        try:
+            lock = store.lock(job_id, fence)
+        except Superseded:
+            return 0
         self._assigned = Assigned(job_id, max(fence, lock.token))
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
         try:
@@ -100,6 +107,7 @@ class JobProcess:
         )
         try:
             client = executor.submit(job_of(submission))
+            self._master = client.master
             collecting = threading.Thread(target=self._collect, args=(client,), daemon=True)
             if client.collects:
                 collecting.start()
@@ -131,7 +139,7 @@ class JobProcess:
             claim=submission.claim,
             epochs=submission.epochs,
             epoch_records=submission.epoch_records,
-            replicas=None if self._folder.replicas is None else str(self._folder.replicas),
+            replicas=self._folder.replicas_of_tasks,
             plan_of=lambda _: plan,
             check=checker(submission.program, self._note),
             worker_setup=lambda _: setup,
@@ -197,13 +205,13 @@ class JobProcess:
             self._events.add({"event": "collected", "value": b64encode(dump(value)).decode()})
 
     def _beat(self) -> None:
-        """Give signs of life as long as threads of this process get to run."""
-        driver = self._folder.job(self._assigned.job_id) / "driver"
+        """Give signs of life as long as threads of this process get to run; end it where the job's own thread hangs."""
         while not self._over.wait(_BEATS):
-            try:
-                os.utime(driver)
-            except OSError:
-                return
+            self._folder.store.beat(self._assigned.job_id)
+            if self._master is not None and self._master.hangs:
+                faulthandler.dump_traceback(2)
+                print(_HANGS, file=sys.__stderr__, flush=True)
+                os._exit(1)
 
 
 def end_event(entry: JobEntry) -> dict[str, Any]:

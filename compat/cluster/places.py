@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from compat.cluster.events import EventLog
@@ -33,9 +34,14 @@ class ClusterFolder:
         return self.path / "logs"
 
     @property
-    def replicas(self) -> Path | None:
-        """Where jobs keep local state; None where each machine has a folder of its own for that."""
+    def replicas(self) -> Path:
+        """Where jobs keep local state."""
         return self.path / "replicas"
+
+    @property
+    def replicas_of_tasks(self) -> str | None:
+        """The same as tasks are told it; None where each machine has a folder of its own for that."""
+        return str(self.replicas)
 
     def attached(self, pool: str) -> Spark:
         """The Spark of the cluster, for a job in that fair pool."""
@@ -63,6 +69,14 @@ class ClusterFolder:
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, folder / _SUBMISSION)
+
+    def remove(self, job_id: str, *, checkpoint: bool) -> None:
+        """Remove what is kept of a job that has ended; its last ``checkpoint`` stays where asked. Raises StoreError."""
+        shutil.rmtree(self.replicas / job_id, ignore_errors=True)
+        if checkpoint:
+            self.store.reduce(job_id)
+        else:
+            self.store.discard(job_id)
 
     def submission(self, job_id: str) -> Submission:
         """The submission that was kept. Raises OSError, SubmissionRefused."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -203,6 +205,36 @@ class Jobs:
             rows = connection.execute(select(_jobs).where(_jobs.c.status.not_in(_ENDED)).order_by(_jobs.c.number))
             return [_job_of(row) for row in rows]
 
+    def expired(self, before: float, beyond: int, *, most: int = 10) -> list[ClusterJob]:
+        """Jobs that ended before a time, and those but the last ``beyond`` to end; the first ones of them."""
+        ended = _jobs.c.status.in_(_ENDED)
+        latest = select(_jobs.c.id).where(ended).order_by(_jobs.c.ended_at.desc(), _jobs.c.number.desc()).limit(beyond)
+        gone = or_(_jobs.c.ended_at < before, _jobs.c.id.not_in(latest))
+        with self._database.read() as connection:
+            rows = connection.execute(select(_jobs).where(ended, gone).order_by(_jobs.c.ended_at).limit(most))
+            return [_job_of(row) for row in rows]
+
+    def forget(self, id: str) -> None:
+        """Know nothing more of a job that has ended."""
+        with self._leading() as connection:
+            connection.execute(delete(_requests).where(_requests.c.job == id))
+            connection.execute(delete(_failures).where(_failures.c.job == id))
+            connection.execute(delete(_jobs).where(_jobs.c.id == id, _jobs.c.status.in_(_ENDED)))
+
+    def ended(self, *, limit: int, before: int | None = None) -> list[ClusterJob]:
+        """Jobs that have ended, the newest first, from the one before a number on."""
+        query = select(_jobs).where(_jobs.c.status.in_(_ENDED)).order_by(_jobs.c.number.desc()).limit(limit)
+        if before is not None:
+            query = query.where(_jobs.c.number < before)
+        with self._database.read() as connection:
+            return [_job_of(row) for row in connection.execute(query)]
+
+    def counts(self) -> Counter[JobStatus]:
+        """How many jobs have each status."""
+        query = select(_jobs.c.status, func.count()).group_by(_jobs.c.status)
+        with self._database.read() as connection:
+            return Counter({JobStatus(status): count for status, count in connection.execute(query)})
+
     def begin(self, id: str, pool: int) -> int | None:
         """A new attempt to run a job; gives its fencing token, None for a job that has ended."""
         with self._leading() as connection:
@@ -278,6 +310,12 @@ class Jobs:
         with self._database.read() as connection:
             row = connection.execute(select(_requests).where(_requests.c.id == id, _requests.c.job == job)).first()
         return None if row is None else _request_of(row)
+
+    def requests(self, job: str, *, limit: int) -> list[JobRequest]:
+        """The last requests to a job, the newest first."""
+        query = select(_requests).where(_requests.c.job == job).order_by(_requests.c.at.desc()).limit(limit)
+        with self._database.read() as connection:
+            return [_request_of(row) for row in connection.execute(query)]
 
     def open_requests(self) -> list[JobRequest]:
         """The requests without an outcome, the oldest first."""

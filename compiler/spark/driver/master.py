@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from typing import Any, assert_never
 
 from compat.compiler.configuration import parse_duration
+from compat.compiler.datastream.checkpoint_config import RETENTION
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
@@ -65,6 +66,8 @@ _TICK = 0.02
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
 _TIMEOUT = "execution.checkpointing.timeout"
+_STANDSTILL, _SHORTEST = 2.0, 10.0
+"""A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
 
@@ -154,6 +157,7 @@ class JobMaster:
         self._cancels: list[Place] = []
         self._cancelled: float | None = None
         self._since: float | None = None
+        self._moved = math.inf
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = store.start_time(time.time()) if before is None else before.started
         self._next_timer: int | None = None
@@ -225,6 +229,7 @@ class JobMaster:
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
         watch = Watch(self._look, f"watch-{self.job_id[:8]}")
+        self._move()
         try:
             self.executions.schedule()
             self._to(JobStatus.RUNNING)
@@ -288,6 +293,18 @@ class JobMaster:
                 end = replace(entry, status=ended.status, stopped_with=ended.savepoint, epoch=log.epoch)
                 self.store.write(replace(end, ended=time.time()))
 
+    @property
+    def hangs(self) -> bool:
+        """True where the job's own thread stands still for much longer than an epoch may take: it waits for what never comes.
+
+        Where epochs have no deadline, nobody can tell.
+        """
+        return time.monotonic() - self._moved > max(_SHORTEST, _STANDSTILL * self._timeout)
+
+    def _move(self) -> None:
+        """The job's thread goes on to what is next."""
+        self._moved = time.monotonic()
+
     def cancel(self) -> None:
         """End the job, without a savepoint: after the present epoch if that takes moments only."""
         self._cancelled = self._cancelled or time.monotonic()
@@ -321,6 +338,7 @@ class JobMaster:
 
     def _step(self) -> bool:
         """Do what is to be done next, an epoch at most; True when the job is over."""
+        self._move()
         if self.abandoned:
             raise _Abandoned
         if self._lock.lost:
@@ -331,6 +349,7 @@ class JobMaster:
             self._cancel()
             return True
         self._publish()
+        self._move()
         if self._answer_requests() or self._finished():
             return True
         if self.options.epochs is not None and self._committed >= self.options.epochs:
@@ -438,10 +457,12 @@ class JobMaster:
         )
         assert self._runner is not None
         self.executions.deploy()
+        self._moved = math.inf  # Spark may be starting, for which it has its own time
         self._since = time.monotonic()
         try:
             self._runner.prepare()
             self._since = began = time.monotonic()
+            self._move()
             results = self._runner.run(spec)
         except EpochLost as error:
             if time.monotonic() - self._since > self._timeout:
@@ -449,6 +470,7 @@ class JobMaster:
             raise
         finally:
             self._since = None
+            self._move()
         failure = next((each for each in results if isinstance(each, TaskFailure)), None)
         if failure is not None:
             raise _Failed(failure)
@@ -576,6 +598,7 @@ class JobMaster:
             watermark=known,
             watermark_lag=None if known is None else self._now() - known,
             state_bytes=self.coordinator.bytes,
+            added_bytes=self.coordinator.added,
             replicas=dict(replicas),
         )
         if time.monotonic() - self._written > _ENTRY_SECONDS:
@@ -590,6 +613,7 @@ class JobMaster:
         with suppress(StoreUnsure):
             self._lock.prove()
         while self._cancelled is None:
+            self._move()
             self._wait_to_restart(failure)
             try:
                 self._take_up()
@@ -652,6 +676,7 @@ class JobMaster:
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while self._cancelled is None and (left := end - time.monotonic()) > 0:
+            self._move()
             if self.abandoned:
                 raise _Abandoned
             time.sleep(min(left, 0.2))
@@ -703,6 +728,7 @@ class JobMaster:
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
             fence=self._lock.token,
+            retention=self.plan.options.get(RETENTION, ""),
         )
         self._written = time.monotonic()
         if self._lock.lost:

@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ class JobEntry:
     that of its program's file.
 
     ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
-    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with.
+    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with. ``retention`` is
+    what the program says of checkpoints of jobs that ended, if anything.
     """
 
     job_id: str
@@ -52,6 +53,7 @@ class JobEntry:
     vertices: list[VertexStatus] = field(default_factory=list)
     fence: int = 0
     stopped_with: str | None = None
+    retention: str = ""
 
     @property
     def over(self) -> bool:
@@ -72,8 +74,30 @@ class JobEntry:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedJob(JobEntry):
+    """A job as it is listed, be it of a store or of a cluster.
+
+    ``alive`` tells whether a driver of it runs, ``interrupted`` whether it goes on when its program is run again. A cluster
+    also says how many ``slots`` a job takes (0 where there are none), which ``attempt`` it is, and what it is ``waiting`` for.
+    """
+
+    alive: bool
+    interrupted: bool
+    slots: int = 0
+    attempt: int = 0
+    waiting: str = ""
+
+    @classmethod
+    def of(cls, entry: JobEntry, **known: Any) -> ListedJob:
+        """An entry, with what is known besides."""
+        return cls(**{**{each.name: getattr(entry, each.name) for each in fields(entry)}, **known})
+
+
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
+_CHECKPOINT = ("state", _POINTER, "plan.json")
+"""What is a checkpoint of a job's directory."""
 _SLOW = 1.0
 """Seconds between two looks into a mailbox on a storage where each is a request."""
 
@@ -207,7 +231,30 @@ class JobStore:
             state = state_of(directory)
             if state.system != directory.system:
                 state.parent.remove()
+            elif state.local and os.path.islink(state):
+                place_of(os.path.realpath(state)).parent.remove()  # a folder of the job's own, see place_state
             directory.remove()
+        except OSError as error:
+            raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
+        finally:
+            driving.close(gone=True)
+
+    def reduce(self, job_id: str) -> None:
+        """Leave of a job that has ended only its last checkpoint, with the plan to check it by; the job is not listed any more.
+
+        Raises StoreError where a driver has it, or the store cannot be written.
+        """
+        driving = self.lock(job_id)
+        directory = self.directory(job_id)
+        try:
+            for entry in directory.list():
+                found = directory / entry.name
+                if entry.name in _CHECKPOINT:
+                    continue
+                if found.size() is None:
+                    found.remove()
+                else:
+                    found.delete()
         except OSError as error:
             raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
         finally:
@@ -237,6 +284,10 @@ class JobStore:
             return self._read_now(job_id)
         except (ValueError, TypeError, AttributeError, OSError):
             return None
+
+    def beat(self, job_id: str) -> None:
+        """Give a sign of life as the driver of a job."""
+        lease.beat(self.directory(job_id))
 
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli.run import run
+from compat.cluster import application as application_module
 from compat.cluster.application import ApplicationFolder, attempt_of
 from compat.cluster.applications import Application, Applications, command_of, refuse_no_cluster
 from compat.cluster.client import JobRefused
@@ -196,10 +197,25 @@ def test_the_driver_finds_its_submission_where_it_was_started(tmp_path: Path) ->
     folder = ApplicationFolder(str(tmp_path), str(tmp_path / "store"), "yarn")
     folder.events("1a2b").add({"event": "note"})
     assert str(folder.store.root) == str(tmp_path / "store")
-    assert folder.replicas is None
+    assert folder.replicas_of_tasks is None
     assert folder.attached("").log == "the application's own"
     with pytest.raises(FileNotFoundError):
         folder.submission("1a2b")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "told"),
+    [("FINISHED", 0, 0), ("FAILED", 1, 1), ("FAILED", 0, 1), ("CANCELED", 0, 0), (None, 2, 2)],
+)
+def test_an_application_fails_with_its_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str | None, code: int, told: int
+) -> None:
+    """Also where an attempt finds that the one before had told of the failure."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(application_module.JobProcess, "run", lambda self: code)
+    if status is not None:
+        JobStore(tmp_path / "store").write(entry(status))
+    assert application_module.main("1a2b", str(tmp_path / "store"), "yarn") == told
 
 
 def test_what_travels_is_laid_out_where_all_machines_see_it(tmp_path: Path) -> None:
