@@ -60,10 +60,6 @@ class _AssignedExecutor(SparkExecutor):
             self._spark = self._folder.attached(self._pool)
         return SparkRunner(made, self._spark, self._worker_setup(), self.options.assigned)
 
-    def close(self) -> None:
-        super().close()
-        self.caches.close()
-
 
 class JobProcess:
     """The life of an attempt to run a job. ``pool`` is its fair pool in Spark."""
