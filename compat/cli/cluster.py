@@ -146,7 +146,8 @@ def _serve(
     from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
     from compat.compiler.errors import ProgramError
-    from compat.compiler.spark.driver.session import MissingJava, find_java, refuse_unreachable, refuse_unsafe
+    from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
+    from compat.compiler.spark.driver.session import MissingJava, find_java
     from compat.service import telemetry
     from compat.service.database import Database, DatabaseUrlError
     from compat.service.records import Role
@@ -160,6 +161,7 @@ def _serve(
     try:
         find_java()
         refuse_unsafe(settings.options, settings.master)
+        refuse_incomplete(settings.options, settings.master)
         refuse_unreachable(settings.master)
         place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         tokens = Registry(Database(database or place.database))

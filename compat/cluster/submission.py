@@ -22,6 +22,7 @@ from compat import __version__
 if TYPE_CHECKING:
     from compat.compiler.job import Job
     from compat.compiler.spark.task.environment import Shipped
+    from compat.state.stores.places import Place
 
 FORMAT = 1
 
@@ -155,12 +156,27 @@ def job_of(submission: Submission) -> Job:
     return found
 
 
-def unpacked(submission: Submission, folder: Path) -> Shipped | None:
-    """What travels with the job, laid out in a folder that all its machines see; None for nothing."""
-    if submission.shipped is None:
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(submission.files)) as archive:
-        archive.extractall(folder, filter="data")
-    shipped: Shipped = pickle.loads(submission.shipped)
-    return replace(shipped, folder=str(folder))
+@dataclass(frozen=True, slots=True)
+class Travelled:
+    """What came along with a job. Implements :class:`~compat.compiler.spark.driver.dependencies.Ships`."""
+
+    shipped: bytes
+    files: bytes
+
+    def ship(self, folder: Place) -> Shipped:
+        """Put it where all machines of the job see it. Raises StoreError."""
+        from compat.compiler.spark.driver.dependencies import placed
+
+        return placed(self._unpacked, folder)
+
+    def _unpacked(self, folder: Path) -> Shipped:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(self.files)) as archive:
+            archive.extractall(folder, filter="data")
+        shipped: Shipped = pickle.loads(self.shipped)
+        return replace(shipped, folder=str(folder))
+
+
+def travelled(submission: Submission) -> Travelled | None:
+    """What travels with the job; None for nothing."""
+    return None if submission.shipped is None else Travelled(submission.shipped, submission.files)

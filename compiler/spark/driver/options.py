@@ -41,6 +41,7 @@ class RunOptions:
     counts the jobs of the same name that it submitted before. ``replicas`` is where hosts keep local state.
     ``worker_setup`` gives what is called in each Python worker before it loads the plan, when the first job is run; it is
     told whether workers may be on other machines. Modules are in ``worker_folders``.
+    ``ship`` says whether the Python environment is sent to the machines of the tasks; None leaves that to the master's kind.
     ``flink`` is the version of Flink to follow where it is not the one that the job says. ``assigned`` is the job that a
     dispatcher gave to this process.
     """
@@ -59,6 +60,7 @@ class RunOptions:
     clock: Callable[[], int] | None = None
     worker_setup: Callable[[bool], Callable[[], None]] = lambda elsewhere: served
     worker_folders: tuple[str, ...] = ()
+    ship: bool | None = None
     flink: str | None = None
     assigned: Assigned | None = None
 

@@ -21,12 +21,14 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
 from typing import Any
 
-from compat.compiler.spark.driver.session import Spark, silence_py4j
+from compat.compiler.spark.driver.session import Spark, ships, silence_py4j
 from compat.compiler.spark.task.epochs import EpochLost
 
 _PATIENCE = 180.0
 """Seconds that are waited for a Spark that is being started."""
 _LOOKS, _AFTER_A_FAILURE = 0.05, 1.0
+_LOST = 75
+"""How the driver of an application ends whose Spark is lost: it may be tried again."""
 _FAIR = {"spark.scheduler.mode": "FAIR"}
 
 
@@ -51,7 +53,7 @@ class SharedSpark(Spark):
     extra = _FAIR
 
     def __init__(self, master: str, options: Mapping[str, str], log: str) -> None:
-        super().__init__(master, None, (), log)
+        super().__init__(master, None, (), log, ship=ships(master, options, None))
         self._given = dict(options)
         self._accumulators = _Accumulators()
 
@@ -212,6 +214,24 @@ class AttachedSpark(Spark):
                     time.sleep(_AFTER_A_FAILURE)
             time.sleep(_LOOKS)
         raise EpochLost(f"The cluster's Spark is not up after {_PATIENCE:g} s{reason or '.'}")
+
+
+class ApplicationSpark(Spark):
+    """The Spark of the application that this process drives in a cluster, as it was configured when it was submitted."""
+
+    def __init__(self, master: str) -> None:
+        super().__init__(master, None, (), "the application's own")
+        self._was_started = False
+
+    def _start(self) -> None:
+        if self._was_started:  # an application has one context: whoever started this driver starts another
+            print("The application's SparkContext is lost, and the driver ends with it.", file=sys.stderr, flush=True)
+            os._exit(_LOST)
+        self._was_started = True
+        from pyspark import SparkConf, SparkContext
+
+        silence_py4j()
+        self._context = SparkContext(conf=SparkConf())
 
 
 def _attach(gateway: Gateway) -> Any:
