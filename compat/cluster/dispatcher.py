@@ -52,6 +52,8 @@ _STABLE = 60.0
 _ASKING = 600.0
 """Seconds after which a request that no JobMaster answers is given up."""
 _MOST_ASKED = 16
+_FAREWELL = 1.0
+"""Seconds for which one that leads no more tells so whoever asks it for something."""
 _TIDYING, _TIDYING_AGAIN = 1.0, 60.0
 """Seconds between two looks for ended jobs that need not be kept, and until one that could not be removed is tried again."""
 
@@ -251,6 +253,7 @@ class Dispatcher:
             except LeadershipLost as error:
                 log("leadership", level="warning", message=str(error))
                 self.lost.set()
+                self._closed.wait(_FAREWELL)
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
             except (SQLAlchemyError, OSError) as error:
@@ -418,6 +421,7 @@ class Dispatcher:
             )
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(keeper, signal.SIGKILL)  # it leads a group, with its JVM
+            self._spark_pulse.heard = time.monotonic()
 
     def _serve(self, request: JobRequest) -> None:
         """Ask the JobMaster of a job, whichever attempt it is, until there is an outcome."""

@@ -36,7 +36,7 @@ _FAIR = {"spark.scheduler.mode": "FAIR"}
 class Gateway:
     """How to reach a Spark application on this machine. ``pid`` is the process that keeps it.
 
-    ``accumulators`` is the socket to which Spark's scheduler tells what Python tasks added to accumulators.
+    ``accumulator`` is the number of the one to which Spark's scheduler adds what Python tasks tell.
     """
 
     port: int
@@ -44,7 +44,7 @@ class Gateway:
     pid: int
     master: str
     log: str
-    accumulators: str
+    accumulator: int
 
 
 class SharedSpark(Spark):
@@ -56,17 +56,22 @@ class SharedSpark(Spark):
         super().__init__(master, None, (), log, ship=ships(master, options, None))
         self._given = dict(options)
         self._accumulators = _Accumulators()
+        self._accumulator: Any = None
 
     def gateway(self) -> Gateway:
         """How others reach it; starts it."""
-        parameters = self.context._gateway.gateway_parameters
+        context = self.context
+        parameters = context._gateway.gateway_parameters
+        # One for all jobs: the JVM keeps the connection of each for as long as it lives itself.
+        self._accumulator = context._jvm.PythonAccumulatorV2(self._accumulators.address)
+        context._jsc.sc().register(self._accumulator)
         return Gateway(
             port=parameters.port,
             secret=parameters.auth_token,
             pid=os.getpid(),
             master=self._master,
             log=self.log,
-            accumulators=self._accumulators.address,
+            accumulator=self._accumulator.id(),
         )
 
     def forget(self) -> None:
@@ -260,15 +265,35 @@ def _leave_accumulators(context: Any, gateway: Gateway) -> None:
     Spark's one scheduler waits for the answer after each task: a process that hangs would hold up the jobs of all others.
     """
     context._accumulatorServer.shutdown()
-    context._javaAccumulator = context._jvm.PythonAccumulatorV2(gateway.accumulators)
-    context._jsc.sc().register(context._javaAccumulator)
+    known = getattr(getattr(context._jvm, "org.apache.spark.util.AccumulatorContext$"), "MODULE$")
+    context._javaAccumulator = known.get(gateway.accumulator).get()
 
 
 def _detach(context: Any) -> None:
     """Leave nothing of this process in the application."""
     with suppress(Exception):
         shutil.rmtree(context._temp_dir, ignore_errors=True)
+        if not context._jsc.sc().isStopped():
+            _let_go(context._gateway)
     _forget_gateway()
+
+
+def _let_go(gateway: Any) -> None:
+    """Have the JVM forget all objects of its that this process has names for: it would keep them until it ends.
+
+    What was collected here is told to the JVM by a thread of py4j's, later: after the end of this process, that is never.
+    """
+    from py4j.finalizer import ThreadSafeFinalizer
+
+    for reference in list(ThreadSafeFinalizer.finalizers.values()):
+        held = reference()
+        if held is not None and held._gateway_client is gateway._gateway_client:
+            gateway.detach(held)
+    untold = gateway._gateway_client.finalizer_deque
+    while untold:
+        with suppress(IndexError):  # that thread was faster
+            client, id = untold.pop()
+            client.garbage_collect_object(id, False)
 
 
 def _forget_gateway() -> None:
