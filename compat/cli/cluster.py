@@ -50,6 +50,7 @@ def cluster() -> None:
 @click.option("--database", metavar="URL", help="Where jobs and tokens are registered (default: a file in --dir).")
 @click.option("--anonymous/--no-anonymous", default=None, help="Whether anybody on this machine may run jobs.")
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Spark.")
+@click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
 @click.option("--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds a silent one leads.")
 @click.option(
@@ -105,6 +106,7 @@ def _serve(
     anonymous: bool,
     database: str | None,
     standby: bool,
+    https: bool,
     max_body: int,
     **_: Any,
 ) -> None:
@@ -147,7 +149,9 @@ def _serve(
             sys.exit(REFUSED)
         telemetry.log_to_stderr()
         dispatcher = Dispatcher(place, jobs, settings)
-        given = ServiceSettings(allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous)
+        given = ServiceSettings(
+            allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous, secure_cookies=https
+        )
         app = create_app(dispatcher, given, registry, Role.DEPLOY if anonymous else Role.NONE)
         telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder)
         serve(app, listener, given.head_timeout, given.write_timeout)

@@ -22,11 +22,13 @@ from compat.cluster import views
 from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.events import Cursor
 from compat.cluster.observation import LARGEST_LOG, Observer
+from compat.cluster.pages import FORMS, SITE, Pages
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
 from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
+from compat.service import login
 from compat.service.access import AccessControl, require
 from compat.service.body import BodyRefused, read_body
 from compat.service.context import answer, query_number
@@ -63,10 +65,15 @@ def create_app(
     dispatcher: Dispatcher, settings: ServiceSettings, registry: Registry, anonymous: Role = Role.NONE
 ) -> Starlette:
     """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
-    handlers = _Handlers(dispatcher, settings)
+    observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.settings.slots)
+    access = Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous, forms=FORMS)
     app = Starlette(
-        routes=handlers.routes(),
-        middleware=[Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous)],
+        routes=[
+            *_Handlers(dispatcher, observer, settings).routes(),
+            *Pages(dispatcher, observer, settings).routes(),
+            *login.routes(settings, registry, SITE),
+        ],
+        middleware=[access],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
             **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
@@ -102,9 +109,9 @@ async def _told(request: Request, error: Exception) -> Response:
 
 
 class _Handlers:
-    def __init__(self, dispatcher: Dispatcher, settings: ServiceSettings) -> None:
+    def __init__(self, dispatcher: Dispatcher, observer: Observer, settings: ServiceSettings) -> None:
         self._dispatcher, self._jobs, self._settings = dispatcher, dispatcher.jobs, settings
-        self._observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.settings.slots)
+        self._observer = observer
         self._slots = dispatcher.settings.slots
 
     def routes(self) -> list[Route]:

@@ -29,6 +29,7 @@ from compat.state.frozen import frozen
 SECONDS = 1.0
 """How old what is shown may be."""
 MOST_REQUESTS = 10
+LAST_ENDED = 20
 LARGEST_LOG = 1024 * 1024
 """Bytes of a log that are read at once, from its end."""
 _MOST_SEEN = 100
@@ -47,9 +48,12 @@ class JobSeen:
 
 @frozen
 class ClusterSeen:
-    """The jobs that have not ended, the newest first, the slots, and how many jobs have each status."""
+    """The jobs that have not ended, and the last of those that have, the newest first; the slots, and how many jobs have each
+    status. ``spark`` is True while there is one to attach to.
+    """
 
     unfinished: tuple[JobSeen, ...]
+    ended: tuple[JobSeen, ...]
     slots: int
     free: int
     counts: Mapping[JobStatus, int]
@@ -153,6 +157,7 @@ class Observer:
         unfinished = self._jobs.unfinished()
         return ClusterSeen(
             unfinished=tuple(self._seen(job, unfinished) for job in reversed(unfinished)),
+            ended=tuple(self.ended(limit=LAST_ENDED)),
             slots=self._slots,
             free=resources.free_slots(unfinished, self._slots),
             counts=self._jobs.counts(),
