@@ -154,7 +154,8 @@ class _Handlers:
 
         def told() -> dict[str, Any]:
             jobs = self._jobs.all()
-            return {"jobs": [views.job_overview(job, self._entry(job), jobs, self._slots) for job in jobs]}
+            entry = self._observer.entry
+            return {"jobs": [views.job_overview(job, entry(job), jobs, self._slots) for job in jobs]}
 
         return JSONResponse(await run_in_threadpool(told))
 

@@ -26,7 +26,7 @@ CHARTED = 1000
 MOST_PRINTED = 200
 LONGEST_PRINTED = 2000
 """Characters of a line that a program printed."""
-LONGEST_ERROR = 100_000
+LONGEST_ERROR = 20_000
 """Characters of a traceback, from its end."""
 
 E = TypeVar("E")

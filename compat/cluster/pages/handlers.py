@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -22,7 +22,7 @@ from compat.cluster.pages.site import SITE
 from compat.cluster.records import Action
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.compiler.executiongraph.states import JobStatus
-from compat.service.access import require
+from compat.service.access import COOKIE, require
 from compat.service.body import read_body
 from compat.service.caches import Kept
 from compat.service.context import blocking, query_number
@@ -38,7 +38,7 @@ PAGE = 50
 FAILURES = 20
 """Failures on a job's page; the interface has more."""
 LARGEST_FORM, MOST_FIELDS = 4096, 10
-_KEPT_GRAPHS = 32 * 1024 * 1024
+_KEPT = 32 * 1024 * 1024
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -63,7 +63,8 @@ class Pages:
 
     def __init__(self, dispatcher: Dispatcher, observer: Observer, settings: ServiceSettings) -> None:
         self._dispatcher, self._observer, self._settings = dispatcher, observer, settings
-        self._graphs: Kept[str] = Kept(_KEPT_GRAPHS)
+        self._graphs: Kept[str] = Kept(_KEPT)
+        self._pages: Kept[tuple[float, str]] = Kept(_KEPT)
 
     def routes(self) -> list[BaseRoute]:
         """The routes of pages, styles and scripts."""
@@ -98,10 +99,17 @@ class Pages:
     async def job(self, request: Request) -> Response:
         """One job."""
         details = await self._details(request)
-        return SITE.respond(
-            request,
+        return HTMLResponse(await blocking(self._job_page, details, self._head(request, details)))
+
+    def _job_page(self, details: JobDetails, head: dict[str, Any]) -> str:
+        """The page of a job, which is the same for all who may the same, as long as nobody looked at the job again."""
+        key = (details.job.id, head["may"], head["logged_in"])
+        known = self._pages.get(key)
+        if known is not None and known[0] == details.looked:
+            return known[1]
+        text = SITE.render(
             "cluster_job.html",
-            **self._head(request, details),
+            **head,
             vertices=contents.vertices(details.vertices),
             history=contents.history(details),
             metrics=contents.metrics(details.vertices),
@@ -110,6 +118,8 @@ class Pages:
             FAILURES=FAILURES,
             seconds=SECONDS,
         )
+        self._pages.put(key, (details.looked, text), len(text))
+        return text
 
     async def graph(self, request: Request) -> Response:
         """The graph of a job, with the numbers of its vertices."""
@@ -185,7 +195,13 @@ class Pages:
     def _head(self, request: Request, details: JobDetails) -> dict[str, Any]:
         """What all pages of a job begin with."""
         identity: Identity = request.state.identity
-        return {"job": details.job, "details": details, "tone": contents.tone, "may": identity.role >= Role.DEPLOY}
+        return {
+            "job": details.job,
+            "details": details,
+            "tone": contents.tone,
+            "may": identity.role >= Role.DEPLOY,
+            "logged_in": COOKIE in request.cookies,
+        }
 
     def _graph(self, details: JobDetails) -> str:
         """The graph, which is made once: it stays as it is while the job lives."""

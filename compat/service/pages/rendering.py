@@ -71,7 +71,8 @@ class Site:
 
     def respond(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         """A page from a template."""
-        return HTMLResponse(self.render(template, logged_in=COOKIE in request.cookies, **values), status_code=status)
+        shown = {"logged_in": COOKIE in request.cookies, **values}
+        return HTMLResponse(self.render(template, **shown), status_code=status)
 
     def render(self, template: str, **values: Any) -> str:
         """The text of a page."""

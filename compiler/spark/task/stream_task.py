@@ -87,7 +87,8 @@ class TaskReport:
 
     ``sent`` are the records that left it, by the operator that they left from. ``replica`` is how it found its local state:
     ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed`` stands for ``published`` on the way through
-    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the same epoch.
+    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the same
+    epoch.
     """
 
     vertex: int

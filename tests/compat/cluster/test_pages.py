@@ -167,6 +167,22 @@ def test_what_is_not_there_is_said_on_a_page(cluster: Filled, address: str, stat
     assert "<b>" not in text
 
 
+def test_however_many_look_a_page_is_made_once_for_all_who_may_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observation, "SECONDS", 60.0)
+    served = Served(tmp_path, Role.READ)
+    address, made = f"/ui/jobs/{served.job().id}", []
+    history = contents.history
+    monkeypatch.setattr(contents, "history", lambda details: made.append(details) or history(details))
+    for role in (Role.NONE, Role.READ, Role.DEPLOY, Role.ADMIN, Role.NONE):
+        assert ("Cancel…" in page(served, address, role)) is (role >= Role.DEPLOY)
+    assert len(made) == 2
+    assert send(served, f"{address}/savepoint", Role.DEPLOY).status_code == 303
+    assert "under way" in page(served, address)
+    served.close()
+
+
 def test_buttons_are_for_those_who_may(cluster: Filled) -> None:
     address = f"/ui/jobs/{cluster.running.id}"
     for role, there in ((Role.READ, False), (Role.PUSH, False), (Role.DEPLOY, True), (Role.ADMIN, True)):
