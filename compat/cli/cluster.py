@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.options import local_path, parse_definitions
+from compat.cli.options import local_path, parse_definitions, token_option
 
 if TYPE_CHECKING:
-    from compat.cluster.dispatcher import ClusterSettings
+    from compat.cluster.dispatcher import ClusterSettings, Dispatcher
 
-REFUSED = 2
+LED, REFUSED = 1, 2
 _MISSING = (
     "A cluster needs Spark and the service's packages, and {name!r} is not installed: pip install "
     "'stream-compat[spark,service]'."
@@ -48,8 +48,22 @@ def cluster() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name the cluster goes by; repeatable.")
 @click.option("--database", metavar="URL", help="Where jobs and tokens are registered (default: a file in --dir).")
+@click.option(
+    "--registry",
+    metavar="URL",
+    envvar="COMPAT_REGISTRY",
+    help="A service (see compat serve): only versions that it lets replace what runs are taken.",
+)
+@token_option
 @click.option("--anonymous/--no-anonymous", default=None, help="Whether anybody on this machine may run jobs.")
-@click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Spark.")
+@click.option(
+    "-D",
+    "definitions",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by default), "
+    "jobstore.max-capacity (how many of them).",
+)
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
 @click.option("--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds a silent one leads.")
@@ -58,14 +72,15 @@ def cluster() -> None:
     type=click.FloatRange(1),
     default=60.0,
     show_default=True,
-    help="Seconds after which the process of a job that gives no sign of life is replaced.",
+    help="Seconds after which the process of a job, or Spark, that gives no sign of life is replaced.",
 )
 @click.option("--max-body", type=click.IntRange(1024), default=512 * 1024 * 1024, show_default=True, help="Bytes.")
 def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: Any) -> None:
     """Start the dispatcher; it runs until it is interrupted, and then ends the cluster.
 
     When it is killed, jobs go on, and the next start takes them over. On this machine's own address anybody who can reach it
-    may run programs; elsewhere, only who has a token with the role deploy.
+    may run programs; elsewhere, only who has a token with the role deploy. With --registry, a job has to be one that the
+    registry lets replace what runs; for that, the cluster needs a token of the registry's with the role push.
 
     Example: compat cluster start --slots 4 --port 8081
     """
@@ -76,14 +91,23 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         raise click.UsageError(
             "Whoever reaches a cluster runs programs on it: elsewhere than on this machine's own address it takes tokens."
         )
-    spark = parse_definitions(options["definitions"])
+    given = parse_definitions(options["definitions"])
+    kept = {name: text for name, text in given.items() if name.startswith("jobstore.")}
+    spark = {name: text for name, text in given.items() if name not in kept}
     if strange := [name for name in spark if not name.startswith("spark.")]:
-        raise click.UsageError(f"{strange[0]} is no option of Spark: give options of a job with compat run -D.")
+        raise click.UsageError(
+            f"{strange[0]} is no option of Spark or of a cluster: give options of a job with compat run -D."
+        )
     try:
         from compat.cluster.dispatcher import ClusterSettings
+        from compat.cluster.retention import Retention, RetentionError
     except ModuleNotFoundError as error:
         click.echo(_MISSING.format(name=error.name), err=True)
         sys.exit(REFUSED)
+    try:
+        retention = Retention.of(kept)
+    except RetentionError as error:
+        raise click.BadParameter(str(error), param_hint="'-D'") from error
     slots = options["slots"] or os.cpu_count() or 1
     settings = ClusterSettings(
         slots=slots,
@@ -91,6 +115,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         options=spark,
         lease=options["lease"],
         heartbeat_timeout=options["heartbeat_timeout"],
+        retention=retention,
     )
     anonymous = local if options["anonymous"] is None else options["anonymous"]
     _serve(folder, host, port, settings, hosts, **{**options, "anonymous": anonymous})
@@ -107,14 +132,18 @@ def _serve(
     database: str | None,
     standby: bool,
     https: bool,
+    registry: str | None,
+    token_file: str | None,
     max_body: int,
     **_: Any,
 ) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
+    from compat.cli.remote import server_of
     from compat.cli.serve import listening
     from compat.cluster.app import create_app
     from compat.cluster.dispatcher import Dispatcher
+    from compat.cluster.gate import RegistryGate
     from compat.cluster.leadership import Led, become_leader
     from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
@@ -127,15 +156,17 @@ def _serve(
     from compat.service.server import serve
     from compat.service.settings import LOOPBACK, ServiceSettings
 
+    gate = None if registry is None else RegistryGate(server_of(registry, token_file, "--registry"))
+    os.environ.pop("COMPAT_TOKEN", None)  # jobs get the environment, and the token is not theirs
     place = ClusterFolder(folder)
     try:
         find_java()
         refuse_unsafe(settings.options, settings.master)
         refuse_unreachable(settings.master)
         place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        registry = Registry(Database(database or place.database))
-        registry.database.migrate()
-        jobs = Jobs(registry.database)
+        tokens = Registry(Database(database or place.database))
+        tokens.database.migrate()
+        jobs = Jobs(tokens.database)
         jobs.migrate()
     except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, MissingJava) as error:
         click.echo(f"The cluster cannot start: {error}", err=True)
@@ -148,14 +179,24 @@ def _serve(
             click.echo(str(error), err=True)
             sys.exit(REFUSED)
         telemetry.log_to_stderr()
-        dispatcher = Dispatcher(place, jobs, settings)
+        dispatcher = Dispatcher(place, jobs, settings, gate)
         given = ServiceSettings(
             allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous, secure_cookies=https
         )
-        app = create_app(dispatcher, given, registry, Role.DEPLOY if anonymous else Role.NONE)
-        telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder)
+        app = create_app(dispatcher, given, tokens, Role.DEPLOY if anonymous else Role.NONE)
+        signal.signal(signal.SIGTERM, lambda *_: _terminated(dispatcher))
+        telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder, registry=registry)
         serve(app, listener, given.head_timeout, given.write_timeout)
         held.close()
+
+
+def _terminated(dispatcher: Dispatcher) -> None:
+    """End as the server has, which passes on what it was ended by; one that lost its place says so."""
+    if dispatcher.lost.is_set():
+        click.echo("Another dispatcher leads this cluster now: this one gave no sign of life for too long.", err=True)
+        sys.exit(LED)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @cluster.command("stop")

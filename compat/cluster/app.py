@@ -17,10 +17,12 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from compat.cluster import views
-from compat.cluster.dispatcher import Dispatcher
+from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
+from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.observation import LARGEST_LOG, Observer
 from compat.cluster.pages import FORMS, SITE, Pages
 from compat.cluster.records import Action, ClusterJob
@@ -29,7 +31,7 @@ from compat.cluster.resources import NotEnoughSlots
 from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
 from compat.service import login
-from compat.service.access import AccessControl, require
+from compat.service.access import AccessControl, require, require_deploy
 from compat.service.body import BodyRefused, read_body
 from compat.service.context import answer, query_number
 from compat.service.problems import HANDLED, on_error, on_mistake, problem
@@ -45,6 +47,7 @@ _LONGEST_WAIT = 30.0
 _LOOKS = 0.05
 
 Handler = Callable[[Request], Awaitable[Response]]
+_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, JobRuns, StoreError)
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
@@ -73,10 +76,10 @@ def create_app(
             *Pages(dispatcher, observer, settings).routes(),
             *login.routes(settings, registry, SITE),
         ],
-        middleware=[access],
+        middleware=[access, Middleware(_Leading, dispatcher=dispatcher)],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
-            **dict.fromkeys((UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, StoreError), _told),
+            **dict.fromkeys(_TOLD, _told),
             Exception: on_mistake,
         },
         lifespan=_lifespan,
@@ -93,7 +96,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        left = await asyncio.to_thread(dispatcher.close, stop_all=not dispatcher.lost.is_set())
+        left = await asyncio.to_thread(dispatcher.close, stop_all=True)
         log("stopped", interrupted=left)
 
 
@@ -102,10 +105,33 @@ async def _told(request: Request, error: Exception) -> Response:
         case UnknownJob():
             return problem(404, f"There is no one job {error.args[0]!r} on this cluster.")
         case LeadershipLost():
-            return problem(503, str(error), headers={"Retry-After": "1"})
-        case StoreError():
+            return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
+        case RegistryAway():
+            return problem(502, str(error))
+        case StoreError() | GateClosed() | JobRuns():
             return problem(409, str(error))
     return problem(422, str(error))
+
+
+def _led_by_another(dispatcher: Dispatcher) -> Response:
+    """The refusal of one whose place another has. No redirect: a token goes to whom the client named, and nowhere else."""
+    leader = dispatcher.jobs.leader()
+    where = "" if leader is None or dispatcher.jobs.leads else f", at {leader.url}"
+    return problem(503, f"Another dispatcher leads this cluster now{where}.", headers={"Retry-After": "1"})
+
+
+class _Leading:
+    """Refuses all requests to a dispatcher that knows that it leads no more."""
+
+    def __init__(self, app: ASGIApp, dispatcher: Dispatcher) -> None:
+        self._app, self._dispatcher = app, dispatcher
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._dispatcher.lost.is_set():
+            answer = await run_in_threadpool(_led_by_another, self._dispatcher)
+            await answer(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 class _Handlers:
@@ -121,9 +147,11 @@ class _Handlers:
             Route("/overview", self.overview),
             Route("/jobs", self.jobs, methods=["GET"]),
             Route("/jobs/overview", self.jobs_overview),
+            Route("/jobs/entries", self.entries),
             Route("/jobs/{job}", self.job, methods=["GET"]),
             Route("/jobs/{job}", self.submit, methods=["PUT"]),
             Route("/jobs/{job}", self.cancel, methods=["PATCH"]),
+            Route("/jobs/{job}", self.discard, methods=["DELETE"]),
             Route("/jobs/{job}/checkpoints", self.checkpoints),
             Route("/jobs/{job}/exceptions", self.exceptions),
             Route("/jobs/{job}/vertices/{vertex}", self.vertex),
@@ -138,7 +166,7 @@ class _Handlers:
     async def alive(self, request: Request) -> Response:
         """True while this dispatcher leads."""
         if not await run_in_threadpool(lambda: self._jobs.leads):
-            raise LeadershipLost("Another dispatcher leads this cluster now.")
+            raise LeadershipLost
         return JSONResponse({"leads": True})
 
     async def overview(self, request: Request) -> Response:
@@ -159,6 +187,17 @@ class _Handlers:
 
         return JSONResponse(await run_in_threadpool(told))
 
+    async def entries(self, request: Request) -> Response:
+        """The jobs as ``compat list`` tells them, be they of a store or of a cluster."""
+        require(request, Role.READ)
+
+        def told() -> bytes:
+            jobs = self._jobs.all()
+            listed = [views.listed_job(job, self._entry(job), jobs, self._slots) for job in jobs]
+            return msgspec.json.encode({"jobs": listed})
+
+        return Response(await run_in_threadpool(told), media_type="application/json")
+
     async def job(self, request: Request) -> Response:
         require(request, Role.READ)
 
@@ -170,7 +209,7 @@ class _Handlers:
         return JSONResponse(await run_in_threadpool(told))
 
     async def submit(self, request: Request) -> Response:
-        by = require(request, Role.DEPLOY).name
+        by = require_deploy(request).name
         job_id = request.path_params["job"]
         if not _ID.fullmatch(job_id):
             raise BodyRefused(400, "A job's id has 32 hexadecimal digits, chosen by who submits it.")
@@ -181,20 +220,25 @@ class _Handlers:
         return JSONResponse({"jobid": job.id, "jobUrl": f"/jobs/{job.id}"}, status_code=202)
 
     async def cancel(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         if request.query_params.get("mode", "cancel") != "cancel":
             raise HTTPException(400, "The only mode is cancel.")
         id = await run_in_threadpool(lambda: self._dispatcher.ask(self._found(request).id, Action.CANCEL))
         return JSONResponse({"request-id": id}, status_code=202)
 
+    async def discard(self, request: Request) -> Response:
+        require_deploy(request)
+        await run_in_threadpool(lambda: self._dispatcher.discard(self._found(request).id))
+        return JSONResponse({})
+
     async def savepoint(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         asked = await self._body(request, SavepointTrigger)
         action = Action.STOP if asked.cancel else Action.SAVEPOINT
         return await self._asked(request, action, asked.target)
 
     async def stop(self, request: Request) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         asked = await self._body(request, StopTrigger)
         return await self._asked(request, Action.STOP, asked.target, asked.drain)
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from compat.cluster.submission import Submission
+from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
 
 T = TypeVar("T")
@@ -51,6 +52,10 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 class _Jobs(msgspec.Struct, frozen=True):
     jobs: list[JobSummary]
+
+
+class _Entries(msgspec.Struct, frozen=True):
+    jobs: list[ListedJob]
 
 
 class _Submitted(msgspec.Struct, frozen=True):
@@ -105,6 +110,10 @@ class Cluster:
         """The last jobs, the newest first."""
         return self._call("/jobs/overview", _Jobs).jobs
 
+    def entries(self) -> list[ListedJob]:
+        """The last jobs, the newest first, with all that is known of each, as those of a store are listed."""
+        return self._call("/jobs/entries", _Entries).jobs
+
     def find(self, job: str) -> JobSummary:
         """A job by its id or the beginning of it. Raises ServerError."""
         return self._call(_path(job), JobSummary)
@@ -121,6 +130,10 @@ class Cluster:
         """End a job without a savepoint. Raises JobRefused."""
         asked = self._call(_path(job) + "?mode=cancel", _Asked, "PATCH")
         self._outcome(job, asked.request)
+
+    def discard(self, job: str) -> None:
+        """Remove a job that has ended, with its checkpoints. Raises ServerError for one that has not."""
+        self._call(_path(job), dict[str, str], "DELETE")
 
     def state(self, job: str, operator: str, limit: int | None = None) -> list[dict[str, Any]]:
         """The rows of an operator's state."""

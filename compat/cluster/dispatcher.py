@@ -23,10 +23,12 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
+from compat.cluster.gate import RegistryGate, refuse_twin
 from compat.cluster.masters import Masters, child_environment
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
+from compat.cluster.retention import Retention, keeps_checkpoint
 from compat.cluster.submission import decoded
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
@@ -40,6 +42,8 @@ _SECONDS = 0.1
 """Between two rounds, where nothing happens."""
 _STARTING = 60.0
 """Seconds that a JobMaster has to become the driver of its job."""
+_SPARK_STARTS = 180.0
+"""Seconds that a Spark has to come up, at least."""
 _LONGEST_WAIT = 30.0
 """Seconds between two attempts to start what dies at once, at most."""
 _STABLE = 60.0
@@ -47,6 +51,12 @@ _STABLE = 60.0
 _ASKING = 600.0
 """Seconds after which a request that no JobMaster answers is given up."""
 _MOST_ASKED = 16
+_TIDYING, _TIDYING_AGAIN = 1.0, 60.0
+"""Seconds between two looks for ended jobs that need not be kept, and until one that could not be removed is tried again."""
+
+
+class JobRuns(Exception):
+    """A job cannot be removed: it has not ended."""
 
 
 @frozen
@@ -54,7 +64,8 @@ class ClusterSettings:
     """How a cluster runs. Times are in seconds.
 
     ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
-    ``heartbeat_timeout`` how long a JobMaster may give none. ``options`` are those of its Spark, at ``master``.
+    ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.
+    ``options`` are those of its Spark, at ``master``.
     """
 
     slots: int
@@ -62,6 +73,21 @@ class ClusterSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     lease: float = 10.0
     heartbeat_timeout: float = 60.0
+    retention: Retention = Retention()
+
+
+@dataclass(slots=True)
+class _Pulse:
+    """When something last gave a sign of life, by this process's clock: that of the machine may be set at any time."""
+
+    sign: float = 0.0
+    heard: float = field(default_factory=time.monotonic)
+
+    def silent(self, sign: float) -> float:
+        """The seconds for which the sign, the time of a file, has been this one."""
+        if sign != self.sign:
+            self.sign, self.heard = sign, time.monotonic()
+        return time.monotonic() - self.heard
 
 
 @dataclass(slots=True)
@@ -72,6 +98,7 @@ class _Attempt:
     since: float
     seen: bool = False
     over: bool = False
+    pulse: _Pulse = field(default_factory=_Pulse)
 
 
 @dataclass(slots=True)
@@ -95,14 +122,20 @@ class _Backoff:
 class Dispatcher:
     """Leads a cluster, in a thread of its own, until it is closed or another one leads."""
 
-    def __init__(self, folder: ClusterFolder, jobs: Jobs, settings: ClusterSettings) -> None:
-        self.folder, self.jobs, self.settings = folder, jobs, settings
+    def __init__(
+        self, folder: ClusterFolder, jobs: Jobs, settings: ClusterSettings, gate: RegistryGate | None = None
+    ) -> None:
+        """``gate`` is what jobs have to pass, where not all may run."""
+        self.folder, self.jobs, self.settings, self.gate = folder, jobs, settings, gate
         self.lost = threading.Event()
         self._masters = Masters(folder)
         self._attempts: dict[str, _Attempt] = {}
         self._backoffs: dict[str, _Backoff] = {}
         self._spark: subprocess.Popen[bytes] | None = None
-        self._spark_backoff, self._spark_since = _Backoff(), 0.0
+        self._spark_backoff, self._spark_since, self._spark_pulse = _Backoff(), 0.0, _Pulse()
+        self._replaced: list[tuple[int, float]] = []
+        self._tidied = 0.0
+        self._stuck: dict[str, float] = {}
         self._asked: set[str] = set()
         self._askers = ThreadPoolExecutor(_MOST_ASKED, thread_name_prefix="asking")
         self._lock = threading.RLock()
@@ -116,13 +149,20 @@ class Dispatcher:
         self._thread.start()
 
     def submit(self, job_id: str, data: bytes, by: str) -> ClusterJob:
-        """Take a job; the same id again gives the job that it is. Raises SubmissionRefused, NotEnoughSlots, LeadershipLost."""
+        """Take a job; the same id again gives the job that it is.
+
+        Raises SubmissionRefused, NotEnoughSlots, GateClosed, LeadershipLost.
+        """
         submission = decoded(data)
         resources.refuse_too_wide(submission.slots, self.settings.slots)
+        if self.gate is not None and not self.jobs.with_id(job_id):
+            self.gate.admit(submission, self.jobs.unfinished())
         with self._lock:
             known = next((job for job in self.jobs.with_id(job_id)), None)
             if known is not None:
                 return known
+            if self.gate is not None:  # another one may have come while the registry was asked
+                refuse_twin(submission.name, self.jobs.unfinished())
             self.folder.keep(job_id, data)
             job = self.jobs.add(
                 job_id,
@@ -143,8 +183,20 @@ class Dispatcher:
         self._wake.set()
         return id
 
+    def discard(self, job_id: str) -> None:
+        """Remove a job that has ended, with its checkpoints; savepoints stay. Raises JobRuns, StoreError, LeadershipLost."""
+        with self._lock:
+            job = self.jobs.get(job_id)
+            if not job.status.terminal:
+                raise JobRuns(f"Job {job.id} runs: end it with compat stop or compat cancel first.")
+            self._remove(job, checkpoint=False)
+
     def close(self, *, stop_all: bool) -> int:
-        """Lead no more. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives how many."""
+        """Lead no more. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives how many.
+
+        One whose place another has ends nothing.
+        """
+        stop_all = stop_all and not self._led_by_another()
         self._closed.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -154,6 +206,14 @@ class Dispatcher:
         if stop_all and self._spark is not None:
             self._spark.terminate()
         return stop_processes(self.folder, self.jobs) if stop_all else 0
+
+    def _led_by_another(self) -> bool:
+        """True where it is known, or seen now, that another one leads."""
+        if not self.lost.is_set():
+            with suppress(SQLAlchemyError):
+                if not self.jobs.leads:
+                    self.lost.set()
+        return self.lost.is_set()
 
     def _run(self) -> None:
         renewed = 0.0
@@ -176,6 +236,7 @@ class Dispatcher:
             self._wake.clear()
 
     def _round(self) -> None:
+        self._end_replaced()
         self._keep_spark()
         self._masters.ready()
         for job in self.jobs.unfinished():
@@ -186,6 +247,9 @@ class Dispatcher:
             if request.id not in self._asked:
                 self._asked.add(request.id)
                 self._askers.submit(self._serve, request)
+        if time.monotonic() - self._tidied > _TIDYING:
+            self._tidy()
+            self._tidied = time.monotonic()
 
     def _schedule(self) -> None:
         for grant in resources.grants(self.jobs.unfinished(), self.settings.slots):
@@ -204,12 +268,12 @@ class Dispatcher:
             attempt = self._attempts[job.id] = _Attempt(job.attempt, time.monotonic() - _STARTING)
         entry = self.folder.store.entry(job.id)
         current = entry if entry is not None and entry.fence == job.attempt else None
-        lives = self.folder.store.driver(job.id) is not None
-        if lives:
+        process = self.folder.store.driver(job.id)
+        if process is not None:
             attempt.seen = True
-            silent = time.time() - self.folder.store.sign_of_life(job.id)
+            silent = attempt.pulse.silent(self.folder.store.sign_of_life(job.id))
             if silent > self.settings.heartbeat_timeout:
-                self._again(job, attempt, f"The JobMaster gave no sign of life for {silent:.0f} s.")
+                self._again(job, attempt, f"The JobMaster gave no sign of life for {silent:.0f} s.", process)
             elif current is not None and current.status != job.status.value and not JobStatus(current.status).terminal:
                 self.jobs.turned(job.id, JobStatus(current.status))
             return
@@ -223,16 +287,56 @@ class Dispatcher:
         backoff = self._backoffs.setdefault(job.id, _Backoff())
         if not attempt.over:
             attempt.over = True
+            if self._masters.waits_for(job.id, attempt.number) and not attempt.seen and code is None:
+                self._masters.replace()  # it was told to start, and did not
             backoff.died(time.monotonic() - attempt.since)
             self.jobs.failed(job.id, attempt.number, self._cause(job, code))
         if backoff.over:
             assert job.pool is not None
             self._begin(job, job.pool)
 
-    def _again(self, job: ClusterJob, attempt: _Attempt, cause: str) -> None:
+    def _again(self, job: ClusterJob, attempt: _Attempt, cause: str, process: int) -> None:
+        """Start a job again whose process hangs, and which is ended if it does not end by itself: it has lost the job."""
         self.jobs.failed(job.id, attempt.number, cause)
+        log("heartbeat", level="warning", job=job.id, attempt=attempt.number, pid=process, message=cause)
+        with suppress(OSError, AttributeError):
+            handle = os.pidfd_open(process)  # of this process, whoever has its number later
+            self._replaced.append((handle, time.monotonic() + self.settings.heartbeat_timeout))
         assert job.pool is not None
         self._begin(job, job.pool)
+
+    def _end_replaced(self) -> None:
+        """End processes whose job another one has, and which had their time to find that out."""
+        now, left = time.monotonic(), []
+        for handle, until in self._replaced:
+            if until > now:
+                left.append((handle, until))
+                continue
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            os.close(handle)
+        self._replaced = left
+
+    def _tidy(self) -> None:
+        """Remove jobs that ended long ago, or that are too many; a few at a time."""
+        keep, now = self.settings.retention, time.monotonic()
+        self._stuck = {id: until for id, until in self._stuck.items() if until > now}
+        for job in self.jobs.expired(time.time() - keep.seconds, keep.most):
+            if job.id in self._stuck:
+                continue
+            entry = self.folder.store.entry(job.id)
+            try:
+                self._remove(job, checkpoint=entry is not None and keeps_checkpoint(job.status, entry.retention))
+            except (StoreError, OSError) as error:
+                self._stuck[job.id] = now + _TIDYING_AGAIN
+                log("expired", level="warning", job=job.id, error=str(error))
+
+    def _remove(self, job: ClusterJob, *, checkpoint: bool) -> None:
+        """Remove a job: its files, and then what is known of it; so one that is killed in between begins again."""
+        self.jobs.renew()
+        self.folder.remove(job.id, checkpoint=checkpoint)
+        self.jobs.forget(job.id)
+        log("removed", job=job.id, checkpoint="kept" if checkpoint else "removed")
 
     def _ended(self, job: ClusterJob, entry: JobEntry) -> None:
         status = JobStatus(entry.status)
@@ -241,6 +345,7 @@ class Dispatcher:
         self.jobs.end(job.id, status, message=entry.message, stopped_with=entry.stopped_with)
         self._attempts.pop(job.id, None)
         self._backoffs.pop(job.id, None)
+        self._masters.forget(job.id)
         log("ended", job=job.id, status=status.value)
 
     def _cause(self, job: ClusterJob, code: int | None) -> str:
@@ -255,9 +360,10 @@ class Dispatcher:
 
     def _keep_spark(self) -> None:
         """Have Spark kept by somebody."""
-        if self._spark is not None and self._spark.poll() is None:
-            return
-        if self.folder.spark.kept:
+        keeper = self.folder.spark.keeper
+        if keeper:
+            self._end_hanging_spark(keeper)
+        if keeper is not None or (self._spark is not None and self._spark.poll() is None):
             return
         if self._spark is not None:
             self._spark_backoff.died(time.monotonic() - self._spark_since)
@@ -265,6 +371,23 @@ class Dispatcher:
             log("spark", level="warning", message="Spark ended and is started again")
         if self._spark_backoff.over:
             self._spark, self._spark_since = start_spark(self.folder, self.settings), time.monotonic()
+
+    def _end_hanging_spark(self, keeper: int) -> None:
+        """End Spark where it does not answer its keeper, or that gives no sign of life itself: another one is started."""
+        patience = self.settings.heartbeat_timeout
+        if self.folder.spark.find() is None:
+            patience = max(patience, _SPARK_STARTS)
+        silent = self._spark_pulse.silent(self.folder.spark.sign_of_life())
+        if silent > patience:
+            self.jobs.renew()
+            log(
+                "spark",
+                level="warning",
+                message=f"Spark gave no sign of life for {silent:.0f} s and is ended",
+                pid=keeper,
+            )
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(keeper, signal.SIGKILL)  # it leads a group, with its JVM
 
     def _serve(self, request: JobRequest) -> None:
         """Ask the JobMaster of a job, whichever attempt it is, until there is an outcome."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import sys
 import threading
 import time
 from base64 import b64encode
@@ -17,7 +19,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.driver.shared import AttachedSpark
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 _BEATS = 1.0
 """Seconds between two signs of life."""
+_HANGS = "The job stood still for longer than an epoch may take (execution.checkpointing.timeout); its log says where."
 
 
 class _AssignedExecutor(SparkExecutor):
@@ -63,10 +66,6 @@ class _AssignedExecutor(SparkExecutor):
             self._spark = AttachedSpark(self._folder.spark, self._pool)
         return SparkRunner(made, self._spark, self._worker_setup(), self.options.assigned)
 
-    def close(self) -> None:
-        super().close()
-        self.caches.close()
-
 
 class JobProcess:
     """The life of an attempt to run a job. ``pool`` is its fair pool in Spark."""
@@ -75,11 +74,15 @@ class JobProcess:
         self._folder, self._assigned, self._pool = folder, assigned, pool
         self._events = folder.events(assigned.job_id)
         self._over = threading.Event()
+        self._master: JobMaster | None = None
 
     def run(self) -> int:
         """Run the job; gives the exit code: 0 for one that ended as asked or is another's by now."""
         store, job_id, fence = self._folder.store, self._assigned.job_id, self._assigned.fence
-        lock = store.lock(job_id, fence)
+        try:
+            lock = store.lock(job_id, fence)
+        except Superseded:
+            return 0
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
         try:
             if self._ended_before():
@@ -105,6 +108,7 @@ class JobProcess:
         )
         try:
             client = executor.submit(job_of(submission))
+            self._master = client.master
             collecting = threading.Thread(target=self._collect, args=(client,), daemon=True)
             if client.collects:
                 collecting.start()
@@ -202,13 +206,13 @@ class JobProcess:
             self._events.add({"event": "collected", "value": b64encode(dump(value)).decode()})
 
     def _beat(self) -> None:
-        """Give signs of life as long as threads of this process get to run."""
-        driver = self._folder.job(self._assigned.job_id) / "driver"
+        """Give signs of life as long as threads of this process get to run; end it where the job's own thread hangs."""
         while not self._over.wait(_BEATS):
-            try:
-                os.utime(driver)
-            except OSError:
-                return
+            self._folder.store.beat(self._assigned.job_id)
+            if self._master is not None and self._master.hangs:
+                faulthandler.dump_traceback(2)
+                print(_HANGS, file=sys.__stderr__, flush=True)
+                os._exit(1)
 
 
 def _end_event(entry: JobEntry) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class Masters:
         self._folder = folder
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._running: set[tuple[str, int]] = set()
         self._ended: dict[tuple[str, int], int] = {}
 
     def ready(self) -> None:
@@ -35,6 +36,7 @@ class Masters:
         self.ready()
         start = Start(folder=str(self._folder.path), job=job, fence=fence, pool=f"pool-{pool}")
         with self._lock:
+            self._running.add((job, fence))
             assert self._process is not None
             assert self._process.stdin is not None
             self._process.stdin.write(msgspec.json.encode(start) + b"\n")
@@ -42,7 +44,27 @@ class Masters:
 
     def ended(self, job: str, fence: int) -> int | None:
         """The code that an attempt ended with, where this dispatcher started it; it is told once."""
-        return self._ended.pop((job, fence), None)
+        with self._lock:
+            return self._ended.pop((job, fence), None)
+
+    def waits_for(self, job: str, fence: int) -> bool:
+        """True for an attempt that the present template was told to start."""
+        with self._lock:
+            return (job, fence) in self._running
+
+    def forget(self, job: str) -> None:
+        """A job has ended: how its attempts do is nobody's concern."""
+        with self._lock:
+            self._running = {each for each in self._running if each[0] != job}
+            self._ended = {each: code for each, code in self._ended.items() if each[0] != job}
+
+    def replace(self) -> None:
+        """Have another template: this one does not start what it was told to. Attempts that it started go on."""
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
+            self._running.clear()
 
     def close(self) -> None:
         """End the template; what it forked goes on."""
@@ -73,7 +95,9 @@ class Masters:
         for line in process.stdout:
             with suppress(msgspec.DecodeError):
                 ended = msgspec.json.decode(line, type=Ended)
-                self._ended[(ended.job, ended.fence)] = ended.code
+                with self._lock:
+                    if (ended.job, ended.fence) in self._running:
+                        self._ended[(ended.job, ended.fence)] = ended.code
 
 
 def child_environment() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from compat.cluster.events import EventLog
@@ -58,6 +59,14 @@ class ClusterFolder:
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, folder / _SUBMISSION)
+
+    def remove(self, job_id: str, *, checkpoint: bool) -> None:
+        """Remove what is kept of a job that has ended; its last ``checkpoint`` stays where asked. Raises StoreError."""
+        shutil.rmtree(self.replicas / job_id, ignore_errors=True)
+        if checkpoint:
+            self.store.reduce(job_id)
+        else:
+            self.store.discard(job_id)
 
     def submission(self, job_id: str) -> Submission:
         """The submission that was kept. Raises OSError, SubmissionRefused."""

@@ -28,6 +28,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -203,6 +204,22 @@ class Jobs:
         with self._database.read() as connection:
             rows = connection.execute(select(_jobs).where(_jobs.c.status.not_in(_ENDED)).order_by(_jobs.c.number))
             return [_job_of(row) for row in rows]
+
+    def expired(self, before: float, beyond: int, *, most: int = 10) -> list[ClusterJob]:
+        """Jobs that ended before a time, and those but the last ``beyond`` to end; the first ones of them."""
+        ended = _jobs.c.status.in_(_ENDED)
+        latest = select(_jobs.c.id).where(ended).order_by(_jobs.c.ended_at.desc(), _jobs.c.number.desc()).limit(beyond)
+        gone = or_(_jobs.c.ended_at < before, _jobs.c.id.not_in(latest))
+        with self._database.read() as connection:
+            rows = connection.execute(select(_jobs).where(ended, gone).order_by(_jobs.c.ended_at).limit(most))
+            return [_job_of(row) for row in rows]
+
+    def forget(self, id: str) -> None:
+        """Know nothing more of a job that has ended."""
+        with self._leading() as connection:
+            connection.execute(delete(_requests).where(_requests.c.job == id))
+            connection.execute(delete(_failures).where(_failures.c.job == id))
+            connection.execute(delete(_jobs).where(_jobs.c.id == id, _jobs.c.status.in_(_ENDED)))
 
     def ended(self, *, limit: int, before: int | None = None) -> list[ClusterJob]:
         """Jobs that have ended, the newest first, from the one before a number on."""

@@ -30,7 +30,7 @@ def main(folder: str, master: str, options: str) -> None:
         _warm(spark)
         place.publish(gateway)
         while not stopping.wait(_SECONDS) and process.poll() is None and spark.alive:
-            pass
+            place.beat(held)  # the JVM has just answered, too
         if process.poll() is None:
             spark.stop()
     finally:

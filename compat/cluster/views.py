@@ -17,7 +17,7 @@ from compat.cluster.history import Checkpoint, History, SavepointWritten, Starte
 from compat.cluster.observation import ClusterSeen, Failure, VertexSeen, vertices_of
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.store import JobEntry, ListedJob
 
 Json = dict[str, Any]
 _NEVER = -1
@@ -172,6 +172,28 @@ def overview(seen: ClusterSeen) -> Json:
 def listed(jobs: Sequence[ClusterJob]) -> Json:
     """Flink: ``JobIdsWithStatusOverview``."""
     return {"jobs": [{"id": job.id, "status": job.status.value} for job in jobs]}
+
+
+def listed_job(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], slots: int) -> ListedJob:
+    """A job as those of a store are listed. What the cluster has decided counts before what the job's process wrote."""
+    known = entry if entry is not None else JobEntry(job_id=job.id, name=job.name, status="", pid=0)
+    return ListedJob.of(
+        known,
+        name=job.name,
+        status=job.status.value,
+        program=job.program,
+        savepoint=job.restored_from,
+        started=job.started_at or 0.0,
+        ended=job.ended_at,
+        message=job.message,
+        stopped_with=job.stopped_with,
+        fence=job.attempt,
+        alive=resources.has_slots(job),
+        interrupted=False,
+        slots=job.slots,
+        attempt=job.attempt,
+        waiting=resources.waiting_for(job, jobs, slots),
+    )
 
 
 def job_overview(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], slots: int) -> Json:

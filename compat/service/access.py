@@ -63,6 +63,21 @@ def require(request: Request, role: Role) -> Identity:
     raise HTTPException(403, f"The token has the role {identity.role.name.lower()}; this takes {role.name.lower()}.")
 
 
+def require_deploy(request: Request) -> Identity:
+    """The sender of a request that has programs run. Raises an HTTPException for whoever has not exactly that role.
+
+    An admin of a registry decides what may pass; where a cluster shares the registry's tokens, that alone runs no program.
+    """
+    identity = require(request, Role.DEPLOY)
+    if not identity.deploys:
+        raise HTTPException(
+            403,
+            f"The token has the role {identity.role.name.lower()}, which runs no programs; this takes a token with the role "
+            "deploy (compat token create NAME --role deploy).",
+        )
+    return identity
+
+
 class AccessControl:
     """ASGI middleware; see the module."""
 

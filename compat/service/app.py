@@ -79,7 +79,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     await parts.pools.start()
     parts.ready = True
     tasks = [asyncio.create_task(task(parts)) for task in (keep_scanning, keep_backing_up)]
-    log("ready", folders=[str(folder.path) for folder in parts.settings.folders])
+    log("ready", folders=[folder.path for folder in parts.settings.folders])
     try:
         yield
     finally:

@@ -22,12 +22,12 @@ from compat.cluster.pages.site import SITE
 from compat.cluster.records import Action
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.compiler.executiongraph.states import JobStatus
-from compat.service.access import COOKIE, require
+from compat.service.access import COOKIE, require_deploy
 from compat.service.body import read_body
 from compat.service.caches import Kept
 from compat.service.context import blocking, query_number
 from compat.service.pages.rendering import static_files
-from compat.service.records import Identity, Role
+from compat.service.records import Identity
 from compat.service.settings import ServiceSettings
 
 FORMS = "/ui/"
@@ -168,12 +168,12 @@ class Pages:
         return await self._ask(request, Action.CANCEL)
 
     async def _confirm(self, request: Request, action: Action) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         details = await self._details(request)
         return SITE.respond(request, "confirm.html", **self._head(request, details), action=action.value)
 
     async def _ask(self, request: Request, action: Action) -> Response:
-        require(request, Role.DEPLOY)
+        require_deploy(request)
         drain = "drain" in await self._fields(request)
         details = await self._details(request)
         if details.job.status.terminal:
@@ -199,7 +199,7 @@ class Pages:
             "job": details.job,
             "details": details,
             "tone": contents.tone,
-            "may": identity.role >= Role.DEPLOY,
+            "may": identity.deploys,
             "logged_in": COOKIE in request.cookies,
         }
 

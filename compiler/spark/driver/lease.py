@@ -18,6 +18,7 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -186,7 +187,9 @@ def take(directory: Place, store: Place, token: int = 0) -> Lease:
     if directory.local:
         if token:
             path = os.path.join(directory, _FOLDER)
-            file = _locked(directory, store, f"{_FOLDER}.{token}")
+            if _told(directory)[1] > token:  # it was chosen before the one that has the job, and comes late
+                raise LeaseLost(f"Another process drives the job of {directory}: it was chosen after this one.")
+            file = _locked(directory, store, f"{_FOLDER}.{token}", token)
             os.replace(f"{path}.{token}", path)
             return AssignedFile(file, path, token)
         return LockedFile(_locked(directory, store, _FOLDER))
@@ -233,7 +236,7 @@ def _driven(directory: Place) -> StoreError:
     )
 
 
-def _locked(directory: Place, store: Place, name: str) -> Any:
+def _locked(directory: Place, store: Place, name: str, token: int = 0) -> Any:
     try:
         os.makedirs(directory, exist_ok=True)
         file = open(os.path.join(directory, name), "w")  # noqa: SIM115 - held on purpose
@@ -242,7 +245,7 @@ def _locked(directory: Place, store: Place, name: str) -> Any:
     for _ in range(20):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.write(str(os.getpid()))
+            file.write(f"{os.getpid()} {token}")
             file.flush()
             return file
         except OSError:
@@ -258,11 +261,32 @@ def driver(directory: Place) -> int | None:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                text = file.read()
-                return int(text) if text.isdigit() else 0
+                return _parsed(file.read())[0]
     except OSError:
         pass
     return None
+
+
+def beat(directory: Place) -> None:
+    """Give a sign of life as the driver of a job of this machine: the time of its file. Another's file is left alone."""
+    path = os.path.join(directory, _FOLDER)
+    with suppress(OSError), open(path) as file:
+        if _parsed(file.read())[0] == os.getpid():
+            os.utime(file.fileno())
+
+
+def _told(directory: Place) -> tuple[int, int]:
+    """The process and the token of the last driver of a job of this machine, whether or not it lives; zeros for none."""
+    try:
+        with open(os.path.join(directory, _FOLDER)) as file:
+            return _parsed(file.read())
+    except OSError:
+        return 0, 0
+
+
+def _parsed(text: str) -> tuple[int, int]:
+    pid, _, token = text.partition(" ")
+    return int(pid) if pid.isdigit() else 0, int(token) if token.isdigit() else 0
 
 
 def _lives(folder: Place, seen: _Sign) -> bool:

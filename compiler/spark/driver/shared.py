@@ -128,6 +128,18 @@ class SparkPlace:
         self._file.unlink(missing_ok=True)
         return file
 
+    @staticmethod
+    def beat(held: Any) -> None:
+        """Give a sign of life as the keeper: the time of the file that it holds."""
+        os.utime(held.fileno())
+
+    def sign_of_life(self) -> float:
+        """When the keeper last gave one, in seconds since 1970; 0 where there was none."""
+        try:
+            return os.stat(self._held).st_mtime
+        except OSError:
+            return 0.0
+
     def publish(self, gateway: Gateway) -> None:
         """Let others find it. Only this user may read the file: it has the secret."""
         fresh = self._file.with_suffix(".new")

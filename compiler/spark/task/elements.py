@@ -16,9 +16,9 @@ MIN_TIMESTAMP = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
 """The watermark after all input."""
 
-BUFFER_RECORDS = 2048
+BUFFER_RECORDS = 512
 """So many records are handed over at once: enough that the calls between operators do not count, and few enough that
-the records are still in the processor's cache when the next operator looks at them."""
+the records are still in the processor's cache when the next operator looks at them, also where others share it."""
 
 Values = list[Any]
 Timestamps = list[int | None] | None
@@ -27,6 +27,14 @@ Timestamps = list[int | None] | None
 class Records(NamedTuple):
     """Records of one channel, in order."""
 
+    values: Values
+    timestamps: Timestamps
+
+
+class KeyedRecords(NamedTuple):
+    """Records with their keys, beside each other: a pair of each would cost as much as all else on their way."""
+
+    keys: Values
     values: Values
     timestamps: Timestamps
 
@@ -51,7 +59,15 @@ class LatencyMarker(NamedTuple):
     subtask: int
 
 
-Element = Records | Watermark | WatermarkStatus | LatencyMarker
+Element = Records | KeyedRecords | Watermark | WatermarkStatus | LatencyMarker
+
+
+class Stowed(NamedTuple):
+    """A payload that is in a file of this machine's, from byte ``start`` on."""
+
+    path: str
+    start: int
+    size: int
 
 
 class Buffer(NamedTuple):
@@ -63,7 +79,7 @@ class Buffer(NamedTuple):
     edge: int
     channel: int
     number: int
-    payload: bytes
+    payload: bytes | Stowed
 
 
 class Consumer(Protocol):
@@ -71,6 +87,9 @@ class Consumer(Protocol):
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         """Records in order; neither list may be changed."""
+
+    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        """The same with the key of each; who knows of no keys takes records for pairs (key, value)."""
 
     def watermark(self, timestamp: int) -> None:
         """A watermark."""
@@ -96,5 +115,5 @@ def _element(parts: tuple[Any, ...]) -> Element:
     if len(parts) == 2:
         return Records(*parts)
     if len(parts) == 3:
-        return LatencyMarker(*parts)
+        return KeyedRecords(*parts) if type(parts[0]) is list else LatencyMarker(*parts)
     return WatermarkStatus(parts[0]) if isinstance(parts[0], bool) else Watermark(parts[0])

@@ -24,12 +24,14 @@ from compat.compiler.spark.task.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
     Buffer,
+    KeyedRecords,
     LatencyMarker,
     Records,
     Watermark,
     decode_elements,
 )
 from compat.compiler.spark.task.published import Published
+from compat.compiler.spark.task.stowage import payloads
 from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
@@ -87,8 +89,7 @@ class TaskReport:
 
     ``sent`` are the records that left it, by the operator that they left from. ``replica`` is how it found its local state:
     ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed`` stands for ``published`` on the way through
-    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the same
-    epoch.
+    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the epoch.
     """
 
     vertex: int
@@ -211,14 +212,18 @@ class StreamTask:
                 elif isinstance(head, IterationHead) and isinstance(work, IterationWork):
                     head.run(work)
         inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
-        for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
+        in_order = sorted(buffers, key=lambda each: (each.number, each.channel, each.edge))
+        for buffer, payload in payloads(in_order):
             if not self._environment.batch:
                 self._advance_processing_time()
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
-            for element in decode_elements(buffer.payload):
+            for element in decode_elements(payload):
                 if isinstance(element, Records):
                     count += len(element.values)
                     self._input_head.process(input, element.values, element.timestamps)
+                elif isinstance(element, KeyedRecords):
+                    count += len(element.values)
+                    self._input_head.process_keyed(input, *element)
                 elif isinstance(element, Watermark):
                     self._watermark(input, self._valves[input].advance(channel, element.timestamp))
                 elif isinstance(element, LatencyMarker):

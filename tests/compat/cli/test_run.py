@@ -579,6 +579,27 @@ def test_a_job_that_does_not_run_can_be_removed(compat: Any, tmp_path: Path) -> 
     assert compat("discard", entry.job_id).exit_code == 2
 
 
+def test_a_job_that_is_removed_takes_its_checkpoints_along_wherever_they_are(compat: Any, tmp_path: Path) -> None:
+    job, there = program(tmp_path / "job.py"), tmp_path / "there"
+    assert compat("run", job, "--epochs", "1", "-D", f"execution.checkpointing.dir={there}").exit_code == 0
+    (entry,) = JobStore(".compat").jobs()
+    assert (there / entry.job_id / "state").exists()
+    assert compat("discard", entry.job_id).exit_code == 0
+    assert list(there.iterdir()) == []
+
+
+def test_of_a_job_that_is_forgotten_the_checkpoint_can_be_restored(compat: Any, tmp_path: Path) -> None:
+    entry = interrupted(compat, program(tmp_path / "job.py"))
+    assert compat("cancel", entry.job_id).exit_code == 0
+    store = JobStore(".compat")
+    store.reduce(entry.job_id)
+    assert sorted(path.name for path in Path(str(store.directory(entry.job_id))).iterdir()) == ["plan.json", "state"]
+    assert store.jobs() == []
+    again = compat("run", str(tmp_path / "job.py"), "-s", f".compat/jobs/{entry.job_id}")
+    assert again.exit_code == 0, again.stderr
+    assert counts(again.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
 @pytest.mark.parametrize(
     ("edit", "goes_on"),
     [

@@ -17,14 +17,15 @@ from compat.service.records import Role
 from tests.compat.cluster.served import DESCRIBED, VERTEX, Served, submission
 
 JSON = "application/json"
-PAGE, BUTTON, QUESTION = (401, 200, 200, 200, 200), (401, 403, 403, 303, 303), (401, 403, 403, 200, 200)
-LOOK, CHANGE = (401, 200, 200, 200, 200), (401, 403, 403, 202, 202)
+PAGE, BUTTON, QUESTION = (401, 200, 200, 200, 200), (401, 403, 403, 303, 403), (401, 403, 403, 200, 403)
+LOOK, CHANGE = (401, 200, 200, 200, 200), (401, 403, 403, 202, 403)
 
 STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "/livez"): (200, 200, 200, 200, 200),
     ("GET", "/overview"): LOOK,
     ("GET", "/jobs"): LOOK,
     ("GET", "/jobs/overview"): LOOK,
+    ("GET", "/jobs/entries"): LOOK,
     ("GET", "/jobs/{job}"): LOOK,
     ("GET", "/jobs/{job}/checkpoints"): LOOK,
     ("GET", "/jobs/{job}/events"): LOOK,
@@ -35,6 +36,7 @@ STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "/jobs/{job}/state/{operator:path}"): LOOK,
     ("PUT", "/jobs/{job}"): CHANGE,
     ("PATCH", "/jobs/{job}"): CHANGE,
+    ("DELETE", "/jobs/{job}"): (401, 403, 403, 409, 403),
     ("POST", "/jobs/{job}/savepoints"): CHANGE,
     ("POST", "/jobs/{job}/stop"): CHANGE,
     ("GET", "/"): PAGE,
@@ -54,7 +56,7 @@ STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "/static/service"): (200, 200, 200, 200, 200),
     ("GET", "/static/view"): (200, 200, 200, 200, 200),
 }
-"""What is answered to no token and to tokens of the roles read, push, deploy and admin. Folders stand for a file in them."""
+"""What is answered to no token and to tokens of the roles read, push, deploy and admin; the job has not ended."""
 FILES = {"/static/cluster": "/numbers.js", "/static/service": "/pages.css", "/static/view": "/base.css"}
 OWN = {"Origin": "http://localhost"}
 """What a browser says of what our own pages send."""
@@ -123,12 +125,12 @@ def test_a_role_may_do_what_the_table_says(cluster: Cluster, method: str, path: 
 @pytest.mark.parametrize(("method", "path"), CHANGES)
 def test_no_page_of_another_site_changes_anything(cluster: Cluster, method: str, path: str) -> None:
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        assert cluster.answer(method, path, Role.ADMIN, **headers).status_code == 403
+        assert cluster.answer(method, path, Role.DEPLOY, **headers).status_code == 403
 
 
 @pytest.mark.parametrize(("method", "path"), INTERFACE)
 def test_a_cookie_changes_nothing_over_the_interface(cluster: Cluster, method: str, path: str) -> None:
-    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.ADMIN]}", "Origin": "http://localhost"}
+    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.DEPLOY]}", "Origin": "http://localhost"}
     assert cluster.answer(method, path, **cookie).status_code == 401
 
 
@@ -140,7 +142,7 @@ def test_no_other_name_and_no_wrong_token_is_let_in(cluster: Cluster, method: st
 
 @pytest.mark.parametrize(("method", "path"), FORMS)
 def test_a_form_is_sent_with_the_cookie_and_only_by_a_page_of_ours(cluster: Cluster, method: str, path: str) -> None:
-    for role, status in ((Role.PUSH, 403), (Role.DEPLOY, 303)):
+    for role, status in ((Role.PUSH, 403), (Role.DEPLOY, 303), (Role.ADMIN, 403)):
         cookie = {"Cookie": f"{COOKIE}={cluster.tokens[role]}"}
         assert cluster.answer(method, path, **cookie).status_code == status
         for origin in ("http://evil.example", "null", "http://localhost:8080", "http://localhost.evil.example", ""):
@@ -153,9 +155,9 @@ def test_a_form_is_sent_with_the_cookie_and_only_by_a_page_of_ours(cluster: Clus
 @pytest.mark.parametrize(("method", "path"), FORMS)
 def test_a_form_of_which_nobody_says_where_it_is_from_is_refused(cluster: Cluster, method: str, path: str) -> None:
     address = path.replace("{job}", cluster.names["job"])
-    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.ADMIN]}"}
+    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.DEPLOY]}"}
     assert cluster.ask(method, address, headers=cookie).status_code == 403
-    assert cluster.ask(method, address, Role.ADMIN).status_code == 403
+    assert cluster.ask(method, address, Role.DEPLOY).status_code == 403
 
 
 def test_a_cookie_lets_look(cluster: Cluster) -> None:

@@ -1,0 +1,70 @@
+"""How long a cluster keeps jobs that have ended. Flink: ``FileExecutionGraphInfoStore``, ``CheckpointProperties``.
+
+A job that is forgotten goes with its files: what was submitted, what its processes said, its events. Savepoints stay. Of
+checkpoints those of a job that finished go, as in Flink; those of one that failed or was cancelled stay, unless the program
+says that they need not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compat.compiler.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from compat.compiler.executiongraph.states import JobStatus
+from compat.state.frozen import frozen
+
+EXPIRATION = "jobstore.expiration-time"
+CAPACITY = "jobstore.max-capacity"
+_LARGEST = 2**31 - 1
+
+
+class RetentionError(ValueError):
+    """An option that cannot be; the message says what can."""
+
+
+@frozen
+class Retention:
+    """Jobs are kept for ``seconds`` after their end, and ``most`` of them at a time, the last ones."""
+
+    seconds: int = 3600
+    most: int = _LARGEST
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Retention:
+        """Read the options in Flink's spelling. Raises RetentionError."""
+        for name in options:
+            if name not in (EXPIRATION, CAPACITY):
+                raise RetentionError(
+                    f"{name} is no option of a cluster. Those for ended jobs are {EXPIRATION} and {CAPACITY}."
+                )
+        return cls(
+            seconds=_number(options, EXPIRATION, "seconds, such as 3600", cls.seconds),
+            most=_number(options, CAPACITY, "a number of jobs", cls.most),
+        )
+
+
+def keeps_checkpoint(status: JobStatus, asked: str) -> bool:
+    """Whether the last checkpoint of a job that ended so stays when the job is forgotten.
+
+    ``asked`` is what its program says (``execution.checkpointing.externalized-checkpoint-retention``), empty for nothing.
+    """
+    if status is JobStatus.FINISHED:
+        return False
+    try:
+        mode = ExternalizedCheckpointRetention[asked.strip().upper().replace("-", "_")]
+    except KeyError:
+        return True
+    match mode:
+        case ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS:
+            return False
+        case ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION:
+            return status is not JobStatus.CANCELED
+        case ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION:
+            return True
+
+
+def _number(options: Mapping[str, str], name: str, what: str, default: int) -> int:
+    text = options.get(name, str(default)).strip()
+    if not text.isascii() or not text.isdigit() or int(text) > 2**63 - 1:
+        raise RetentionError(f"{name}={text} is not {what}.")
+    return int(text)
