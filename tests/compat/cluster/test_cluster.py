@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from compat.compiler.spark.driver.shared import SparkPlace
@@ -38,6 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster
 def test_a_job_is_run_saved_stopped_and_restored(cluster: RunningCluster) -> None:
     job = cluster.submit(5_000, "saved", *SLOWLY)
     cluster.at(job, 2)
+    _is_to_be_seen(cluster, job)
     waiting = cluster.submit(100, "waiting")
     assert cluster.client.find(waiting).waiting == "waiting for 2 slots, 0 free"
     listed = cluster.run("list").stdout
@@ -59,6 +62,30 @@ def test_a_job_is_run_saved_stopped_and_restored(cluster: RunningCluster) -> Non
     assert (done.returncode, events[-1]["event"]) == (0, "finished"), done.stderr
     assert events[0]["restored"]["path"] == stopped.stdout.strip()
     verify_job(str(cluster.folder / "saved"), 5_000, cluster.place.store, events[0]["job_id"])
+
+
+def _is_to_be_seen(cluster: RunningCluster, job: str) -> None:
+    """The interface and the pages tell of a job what it really does."""
+    with httpx.Client(base_url=cluster.url, timeout=60) as client:
+        told = client.get(f"/jobs/{job}/checkpoints").json()
+        last = told["latest"]["completed"]
+        assert last["id"] >= 2
+        assert told["counts"]["completed"] >= last["id"]
+        assert min(last["state_size"], last["checkpointed_size"], last["end_to_end_duration"], last["records"]) > 0
+        first, *_, end = client.get(f"/jobs/{job}").json()["vertices"]
+        assert first["metrics"]["read-records"] == first["metrics"]["write-records"] > 0
+        assert end["metrics"]["write-records"] is None
+        vertex = client.get(f"/jobs/{job}/vertices/{end['id']}").json()
+        assert (vertex["status"], vertex["metrics"]["read-records"] > 0) == ("RUNNING", True)
+        assert client.get(f"/jobs/{job}/exceptions").json()["exceptionHistory"]["entries"] == []
+        page = client.get(f"/ui/jobs/{job}").text
+        assert "Write a savepoint" in page
+        assert "Duration of an epoch" in page
+        graph = client.get(f"/ui/jobs/{job}/graph").text
+        ids = re.findall(r'data-vertex="(\w+)"', graph)
+        data = graph[graph.index('id="view-data"') :]
+        assert first["id"] in ids
+        assert all(f'"id": "{id}"' in data for id in ids)
 
 
 def test_what_cannot_run_is_refused(cluster: RunningCluster) -> None:
