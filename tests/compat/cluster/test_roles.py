@@ -70,12 +70,14 @@ BODIES = {"PUT": (SUBMISSION, submission(slots=4)), "POST": (JSON, b"{}")}
 """A job that needs all slots waits: no process is started for it."""
 CASES = [(*address, role, status) for address, row in STATUSES.items() for role, status in zip(Role, row, strict=True)]
 CHANGES = [(method, path) for method, path in STATUSES if method != "GET"]
-FORMS = [(method, path) for method, path in CHANGES if path.startswith("/ui/")]
-INTERFACE = [(method, path) for method, path in CHANGES if path.startswith("/jobs/")]
 
 
 def _is_form(path: str) -> bool:
     return path.startswith("/ui/") or path in ("/login", "/logout")
+
+
+FORMS = [(method, path) for method, path in CHANGES if path.startswith("/ui/")]
+INTERFACE = [(method, path) for method, path in CHANGES if not _is_form(path)]
 
 
 class Cluster(Served):
