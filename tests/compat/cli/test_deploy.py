@@ -1,4 +1,4 @@
-"""``compat deploy``: what is refused before any cluster is asked."""
+"""``compat deploy`` and the gate of ``compat cluster start``: what is refused before anything is asked or started."""
 
 from __future__ import annotations
 
@@ -31,3 +31,10 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], said: str, tmp_pat
     )
     assert found.exit_code == 2
     assert said in found.output
+
+
+def test_a_cluster_with_an_odd_registry_does_not_start(tmp_path: Path) -> None:
+    found = CliRunner().invoke(main, ["cluster", "start", "--dir", str(tmp_path / "cluster"), "--registry", "there"])
+    assert found.exit_code == 2
+    assert "Invalid value for '--registry': 'there' is no address" in found.output
+    assert not (tmp_path / "cluster").exists()
