@@ -92,3 +92,14 @@ def test_the_driver_runs_in_the_cluster_and_is_started_again(yarn: hadoop.MiniHa
     assert ended.status == "FINISHED", ended
     assert ended.fence > entry.fence
     verify_job(place, END, store, job)
+
+
+def test_the_driver_runs_in_the_command(yarn: hadoop.MiniHadoop, tmp_path: Path) -> None:
+    commands, place = Commands(yarn, tmp_path), f"{yarn.address}/client"
+    program = write_program(tmp_path, END, place=place)
+    store = f"{place}/.compat"
+    arguments = ["--master", "yarn", "--epoch-records", "2000", "--store", store]
+    done = commands.call("run", str(program), *arguments, *commands.settings)
+    assert done.returncode == 0, done.stderr
+    (job,) = JobStore(store).jobs()
+    verify_job(place, END, JobStore(store), job.job_id)
