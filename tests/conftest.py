@@ -25,6 +25,16 @@ def s3() -> Iterator[str]:
     forget_buckets()
 
 
+@pytest.fixture(scope="session")
+def hadoop_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an HDFS on this machine."""
+    pytest.importorskip("hdfs_native")
+    from tests import hadoop
+
+    with hadoop.running(tmp_path_factory.mktemp("hadoop")) as found:
+        yield found.address
+
+
 def forget_buckets() -> None:
     """Have buckets be looked for where the environment says now."""
     from compat.state.stores.objects import bucket_at

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from compat.cli.answers import AcceptedAnswers, WithdrawnAnswers
 from compat.cli.options import server_options
 from compat.cli.remote import ServerError, job_path, server_of
 from compat.escaping import visible
+from compat.service.answers import AcceptedAnswers, WithdrawnAnswers
 
 UNDECIDED = 2
 

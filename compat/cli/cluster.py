@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.options import local_path, parse_definitions
+from compat.cli.options import local_path, parse_definitions, token_option
 
 if TYPE_CHECKING:
     from compat.cluster.dispatcher import ClusterSettings, Dispatcher
@@ -48,6 +48,13 @@ def cluster() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name the cluster goes by; repeatable.")
 @click.option("--database", metavar="URL", help="Where jobs and tokens are registered (default: a file in --dir).")
+@click.option(
+    "--registry",
+    metavar="URL",
+    envvar="COMPAT_REGISTRY",
+    help="A service (see compat serve): only versions that it lets replace what runs are taken.",
+)
+@token_option
 @click.option("--anonymous/--no-anonymous", default=None, help="Whether anybody on this machine may run jobs.")
 @click.option(
     "-D",
@@ -71,7 +78,8 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
     """Start the dispatcher; it runs until it is interrupted, and then ends the cluster.
 
     When it is killed, jobs go on, and the next start takes them over. On this machine's own address anybody who can reach it
-    may run programs; elsewhere, only who has a token with the role deploy.
+    may run programs; elsewhere, only who has a token with the role deploy. With --registry, a job has to be one that the
+    registry lets replace what runs; for that, the cluster needs a token of the registry's with the role push.
 
     Example: compat cluster start --slots 4 --port 8081
     """
@@ -122,14 +130,18 @@ def _serve(
     anonymous: bool,
     database: str | None,
     standby: bool,
+    registry: str | None,
+    token_file: str | None,
     max_body: int,
     **_: Any,
 ) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
+    from compat.cli.remote import server_of
     from compat.cli.serve import listening
     from compat.cluster.app import create_app
     from compat.cluster.dispatcher import Dispatcher
+    from compat.cluster.gate import RegistryGate
     from compat.cluster.leadership import Led, become_leader
     from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
@@ -142,15 +154,17 @@ def _serve(
     from compat.service.server import serve
     from compat.service.settings import LOOPBACK, ServiceSettings
 
+    gate = None if registry is None else RegistryGate(server_of(registry, token_file, "--registry"))
+    os.environ.pop("COMPAT_TOKEN", None)  # jobs get the environment, and the token is not theirs
     place = ClusterFolder(folder)
     try:
         find_java()
         refuse_unsafe(settings.options, settings.master)
         refuse_unreachable(settings.master)
         place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        registry = Registry(Database(database or place.database))
-        registry.database.migrate()
-        jobs = Jobs(registry.database)
+        tokens = Registry(Database(database or place.database))
+        tokens.database.migrate()
+        jobs = Jobs(tokens.database)
         jobs.migrate()
     except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, MissingJava) as error:
         click.echo(f"The cluster cannot start: {error}", err=True)
@@ -163,11 +177,11 @@ def _serve(
             click.echo(str(error), err=True)
             sys.exit(REFUSED)
         telemetry.log_to_stderr()
-        dispatcher = Dispatcher(place, jobs, settings)
+        dispatcher = Dispatcher(place, jobs, settings, gate)
         given = ServiceSettings(allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous)
-        app = create_app(dispatcher, given, registry, Role.DEPLOY if anonymous else Role.NONE)
+        app = create_app(dispatcher, given, tokens, Role.DEPLOY if anonymous else Role.NONE)
         signal.signal(signal.SIGTERM, lambda *_: _terminated(dispatcher))
-        telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder)
+        telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder, registry=registry)
         serve(app, listener, given.head_timeout, given.write_timeout)
         held.close()
 

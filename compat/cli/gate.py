@@ -18,12 +18,12 @@ import click
 
 from compat.check.findings import Finding, Report
 from compat.check.ignores import NO_REASON
-from compat.cli.answers import CheckedAnswer, PlanAnswer, VersionAnswer
 from compat.cli.remote import Server, ServerError, job_path
 from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
 from compat.loader.inputs import Input, InputKind
 from compat.loader.lines import carrying_from
+from compat.service.answers import CheckedAnswer, PlanAnswer, VersionAnswer
 
 FORBIDDEN = 403
 
@@ -111,6 +111,6 @@ def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> int:
         click.echo("Not recorded: there is no token (COMPAT_TOKEN or --token-file).", err=True)
     else:
         click.echo(f"Recorded as check {check.id}: {server.page('/checks/')}{check.id}", err=True)
-    if verdict in (outcome.verdict.value, "compatible", "compatible-with-migration"):
+    if verdict == outcome.verdict.value or answer.report.passed:
         return 0
     return UNDECIDED if verdict == "unknown" else FOUND

@@ -6,13 +6,12 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
-from msgspec import to_builtins
 
 from compat.cli.convert import convert
 from compat.cli.options import cluster_options, place, store_option
@@ -20,7 +19,7 @@ from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
     from compat.cluster.client import Cluster
-    from compat.compiler.spark.driver.store import JobEntry, JobStore
+    from compat.compiler.spark.driver.store import JobEntry, JobStore, ListedJob
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAILED, REFUSED = 1, 2
@@ -56,7 +55,7 @@ def list_jobs(everything: bool, form: str, store: str, cluster: str | None, toke
         with _cluster(cluster, token_file) as reached:
             _list_cluster(reached, everything, form)
         return
-    from compat.compiler.spark.driver.store import JobStore
+    from compat.compiler.spark.driver.store import JobStore, ListedJob
 
     jobs = JobStore(store)
     entries = [(entry, jobs.alive(entry)) for entry in jobs.jobs()]
@@ -66,8 +65,7 @@ def list_jobs(everything: bool, form: str, store: str, cluster: str | None, toke
         if everything or not entry.ended
     ]
     if form == "json":
-        told = [{**asdict(entry), "alive": alive, "interrupted": jobs.interrupted(entry)} for entry, alive in entries]
-        click.echo(json.dumps(told, indent=2))
+        _print_listed(ListedJob.of(entry, alive=alive, interrupted=jobs.interrupted(entry)) for entry, alive in entries)
         return
     if not entries:
         click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
@@ -210,16 +208,21 @@ def _cluster(url: str, token_file: str | None) -> Iterator[Cluster]:
 
 
 def _list_cluster(cluster: Cluster, everything: bool, form: str) -> None:
-    jobs = [job for job in cluster.jobs() if everything or not job.over]
     if form == "json":
-        click.echo(json.dumps([to_builtins(job) for job in jobs], indent=2))
+        _print_listed(job for job in cluster.entries() if everything or not job.ended)
         return
+    jobs = [job for job in cluster.jobs() if everything or not job.over]
     if not jobs:
         click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
     for job in jobs:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.start_time / 1000))
         how = job.waiting or f"checkpoint {job.checkpoint}"
         click.echo(f"{started} : {job.jid} : {job.name} ({job.state}, {how})")
+
+
+def _print_listed(jobs: Iterable[ListedJob]) -> None:
+    """Jobs as JSON, of one shape wherever they run."""
+    click.echo(json.dumps([asdict(job) for job in jobs], indent=2))
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:

@@ -179,16 +179,17 @@ store_option = click.option(
     callback=place,
     show_default=True,
     envvar="COMPAT_STORE",
-    help="The folder where jobs keep their state; also s3://BUCKET/FOLDER, gs://… and abfss://….",
+    help="The folder where jobs keep their state; also s3://BUCKET/FOLDER, gs://…, abfss://… and hdfs://….",
 )
 """The option of commands for jobs that run."""
 
 
-_token_option = click.option(
+token_option = click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False),
     help="A file with the token (default: the variable COMPAT_TOKEN).",
 )
+"""The option of what a command shows to a server."""
 
 
 def cluster_options(function: F) -> F:
@@ -196,7 +197,7 @@ def cluster_options(function: F) -> F:
     named = click.option(
         "--cluster", metavar="URL", envvar="COMPAT_CLUSTER", help="A cluster that runs jobs, see compat cluster."
     )
-    return named(_token_option(function))
+    return named(token_option(function))
 
 
 def server_options(required: bool) -> Callable[[F], F]:
@@ -204,7 +205,7 @@ def server_options(required: bool) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         for option in (
-            _token_option,
+            token_option,
             click.option(
                 "--server",
                 metavar="URL",

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import msgspec
 
-from compat.cli.answers import PromotedAnswer, RefusedPromotion
 from compat.cli.options import server_options
 from compat.cli.remote import Server, ServerError, job_path, server_of
 from compat.escaping import visible
+from compat.service.answers import PromotedAnswer, RefusedPromotion
 
 REFUSED, UNDECIDED = 1, 2
 CONFLICT = 409
@@ -56,10 +56,7 @@ def _refused(server: Server, error: ServerError) -> int:
     except msgspec.ValidationError as wrong:
         click.echo(f"Its answer is not that of a compat service: {visible(str(wrong))}.", err=True)
         return UNDECIDED
-    report = refused.report
-    lines = [f"  {one.rule} {one.level}: {one.title}" for one in report.findings if one.level in ("error", "unknown")]
-    lines += [f"  {one.rule}: {one.message}" for one in report.failures]
-    for line in lines:
-        click.echo(visible(line), err=True)
+    for line in refused.report.against:
+        click.echo(visible(f"  {line}"), err=True)
     click.echo(f"The whole report: {server.page('/checks/')}{refused.check.id}", err=True)
     return REFUSED

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.answers import VersionAnswer
 from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
 from compat.cli.remote import ServerError, job_path, origin, server_of
 from compat.escaping import visible
 from compat.loader.inputs import InputError, load, opened
 from compat.loader.lines import carrying
+from compat.service.answers import VersionAnswer
 
 if TYPE_CHECKING:
     from compat.plan.model import Plan, Refused

@@ -1,63 +1,33 @@
-"""The service as the command line talks to it, with nothing but the standard library."""
+"""The servers that a command line names: the service, clusters."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
-from urllib.parse import quote
 
 import click
 
-from compat.plan.writing import encoded
+from compat.service.client import Server
 from compat.state.regular import open_regular
-from compat.transport import ServerError, call, is_address
+from compat.transport import ServerError, is_address
 
 __all__ = ["Server", "ServerError", "cluster_of", "job_path", "origin", "server_of"]
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A service at an address. Every call raises ServerError."""
-
-    url: str
-    token: str | None = None
-
-    def get(self, path: str, kind: type[T]) -> T:
-        """What is at an address below ``/api/v1``."""
-        return self._call(path, None, kind)
-
-    def post(self, path: str, value: Mapping[str, Any], kind: type[T]) -> T:
-        """The server's answer to a JSON value."""
-        return self._call(path, encoded(value), kind)
-
-    def page(self, path: str) -> str:
-        """The address of a page for people."""
-        return self.url.rstrip("/") + path
-
-    def _call(self, path: str, body: bytes | None, kind: type[T]) -> T:
-        return call(self.url, "/api/v1" + path, kind, body=body, token=self.token)
 
 
 def job_path(job: str) -> str:
     """The address of a job, below ``/api/v1``. Raises a usage error for what no job is called."""
-    from compat.service.requests import job_name
+    from compat.service import client
     from compat.service.untrusted import RefusedBody
 
     try:
-        job_name(job)
+        return client.job_path(job)
     except RefusedBody as error:
         raise click.BadParameter(str(error), param_hint="'--job'") from error
-    return f"/jobs/{quote(job, safe='')}"
 
 
-def server_of(url: str, token_file: str | None) -> Server:
+def server_of(url: str, token_file: str | None, option: str = "--server") -> Server:
     """The server that the options name. Raises a usage error for what is no address or token."""
-    return Server(_address(url, "'--server'"), _token(token_file))
+    return Server(_address(url, f"'{option}'"), _token(token_file))
 
 
 def cluster_of(url: str, token_file: str | None) -> Server:

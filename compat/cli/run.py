@@ -55,7 +55,11 @@ _DETACHED = {"execution.attached": "false"}
     callback=local_path,
     help="Where each machine keeps its copy of local state (default: its folder for temporary files).",
 )
-@click.option("--fresh", is_flag=True, help="Start anew, also where this job failed or was interrupted before.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Start anew: also what failed or was interrupted before, or a cluster's gate knows.",
+)
 @click.option("--epoch-records", type=click.IntRange(1), help="Records that a source gives in an epoch, at most.")
 def run(job: str, **options: Any) -> None:
     """Run a program on Spark; its state is kept in Delta.
@@ -125,7 +129,7 @@ def _submit(given: Run, as_json: bool) -> int:
 
 def _refuse_with_a_cluster(options: dict[str, Any]) -> None:
     """Raise a usage error for options of a run in this process."""
-    for name in ("master", "replicas", "fresh"):
+    for name in ("master", "replicas"):
         if options[name]:
             raise click.UsageError(
                 f"--{name} goes with a run of its own, not with --cluster: it is the cluster's to say."

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from compat.cluster.submission import Submission
+from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
 
 T = TypeVar("T")
@@ -51,6 +52,10 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 class _Jobs(msgspec.Struct, frozen=True):
     jobs: list[JobSummary]
+
+
+class _Entries(msgspec.Struct, frozen=True):
+    jobs: list[ListedJob]
 
 
 class _Submitted(msgspec.Struct, frozen=True):
@@ -104,6 +109,10 @@ class Cluster:
     def jobs(self) -> list[JobSummary]:
         """The last jobs, the newest first."""
         return self._call("/jobs/overview", _Jobs).jobs
+
+    def entries(self) -> list[ListedJob]:
+        """The last jobs, the newest first, with all that is known of each, as those of a store are listed."""
+        return self._call("/jobs/entries", _Entries).jobs
 
     def find(self, job: str) -> JobSummary:
         """A job by its id or the beginning of it. Raises ServerError."""

@@ -23,6 +23,7 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
+from compat.cluster.gate import RegistryGate, refuse_twin
 from compat.cluster.masters import Masters, child_environment
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
@@ -123,8 +124,11 @@ class _Backoff:
 class Dispatcher:
     """Leads a cluster, in a thread of its own, until it is closed or another one leads."""
 
-    def __init__(self, folder: ClusterFolder, jobs: Jobs, settings: ClusterSettings) -> None:
-        self.folder, self.jobs, self.settings = folder, jobs, settings
+    def __init__(
+        self, folder: ClusterFolder, jobs: Jobs, settings: ClusterSettings, gate: RegistryGate | None = None
+    ) -> None:
+        """``gate`` is what jobs have to pass, where not all may run."""
+        self.folder, self.jobs, self.settings, self.gate = folder, jobs, settings, gate
         self.lost = threading.Event()
         self._masters = Masters(folder)
         self._attempts: dict[str, _Attempt] = {}
@@ -147,13 +151,20 @@ class Dispatcher:
         self._thread.start()
 
     def submit(self, job_id: str, data: bytes, by: str) -> ClusterJob:
-        """Take a job; the same id again gives the job that it is. Raises SubmissionRefused, NotEnoughSlots, LeadershipLost."""
+        """Take a job; the same id again gives the job that it is.
+
+        Raises SubmissionRefused, NotEnoughSlots, GateClosed, LeadershipLost.
+        """
         submission = decoded(data)
         resources.refuse_too_wide(submission.slots, self.settings.slots)
+        if self.gate is not None and not self.jobs.with_id(job_id):
+            self.gate.admit(submission, self.jobs.unfinished())
         with self._lock:
             known = next((job for job in self.jobs.with_id(job_id)), None)
             if known is not None:
                 return known
+            if self.gate is not None:  # another one may have come while the registry was asked
+                refuse_twin(submission.name, self.jobs.unfinished())
             self.folder.keep(job_id, data)
             job = self.jobs.add(
                 job_id,

@@ -1,6 +1,7 @@
 """The events of a job, as its processes write them one after the other, and others read on from where they were.
 
-An event is a line of JSON in a file; when a file is large, the next one is begun, and the one before the last removed.
+An event is a line of JSON in a file, whose first field says what happened and whose last one, ``at``, when: in milliseconds
+since 1970. When a file is large, the next one is begun, and the one before the last removed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ PORTION = 1024 * 1024
 """Bytes of events that are read at once."""
 
 Event = dict[str, Any]
+_BEGINNING = b'{"event": "'
 
 
 class Cursor(NamedTuple):
@@ -45,7 +48,8 @@ class EventLog:
 
     def add(self, event: Event) -> None:
         """Write an event. Of two processes, each line is one's."""
-        line = (json.dumps(event, ensure_ascii=False, default=str) + "\n").encode("utf-8", "surrogatepass")
+        told = {**event, "at": int(time.time() * 1000)}
+        line = (json.dumps(told, ensure_ascii=False, default=str) + "\n").encode("utf-8", "surrogatepass")
         with self._lock:
             number = max(self._numbers(), default=0)
             path = self._path(number)
@@ -62,6 +66,11 @@ class EventLog:
 
     def read(self, after: Cursor) -> tuple[list[Event], Cursor]:
         """The events behind a cursor, a portion of them, and where the next ones are."""
+        lines, cursor = self.lines(after)
+        return [json.loads(line) for line in lines], cursor
+
+    def lines(self, after: Cursor) -> tuple[list[bytes], Cursor]:
+        """The same as they are written: what nobody wants of them need not be parsed (:func:`kind_of`)."""
         numbers = sorted(self._numbers())
         if not numbers:
             return [], after
@@ -73,11 +82,17 @@ class EventLog:
             data = opened.read(PORTION)
         whole = data[: data.rfind(b"\n") + 1]
         if not whole and file < numbers[-1]:
-            return self.read(Cursor(file + 1, 0))
-        return [json.loads(line) for line in whole.splitlines()], Cursor(file, at + len(whole))
+            return self.lines(Cursor(file + 1, 0))
+        return whole.splitlines(), Cursor(file, at + len(whole))
 
     def _path(self, number: int) -> Path:
         return self._folder / f"events.{number}"
 
     def _numbers(self) -> list[int]:
         return [int(path.suffix[1:]) for path in self._folder.glob("events.*") if path.suffix[1:].isdigit()]
+
+
+def kind_of(line: bytes) -> str:
+    """What happened, as a line says it; nothing for a line that does not."""
+    start = len(_BEGINNING)
+    return line[start : line.find(b'"', start)].decode("ascii", "replace") if line.startswith(_BEGINNING) else ""

@@ -17,19 +17,19 @@ from compat.compiler.datastream.common.job_client import JobClient
 from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
 from compat.compiler.datastream.common.job_id import JobID
 from compat.compiler.datastream.common.job_status import JobStatus as ClientStatus
-from compat.compiler.driver import compile_job
+from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
-from compat.compiler.spark.driver.options import PlanOf
 from compat.compiler.spark.driver.session import refuse_unsafe
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import TaskFailure
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
+from compat.execution.snapshots import Plans
 from compat.state.serializers import load
 from compat.state.stores.places import place_of
 from compat.transport import ServerError
@@ -167,13 +167,13 @@ class ClusterExecutor:
         cluster: Cluster,
         how: dict[str, Any],
         setup_of: Callable[[], Callable[[], None]],
-        plan_of: PlanOf,
+        plans_of: Callable[[Compilation], Plans],
         listener: Listener,
         flink: str | None = None,
     ) -> None:
         self.clients: list[RemoteJob] = []
         self.cluster = cluster
-        self._how, self._setup_of, self._plan_of = how, setup_of, plan_of
+        self._how, self._setup_of, self._plans_of = how, setup_of, plans_of
         self._listener, self._flink = listener, flink
 
     def submit(self, job: Job) -> RemoteJob:
@@ -193,13 +193,15 @@ class ClusterExecutor:
         refuse_unsafe(made.options, None)
         _refuse_options_of_spark(made)
         shipped, files = _shipped(made, job)
+        plans = self._plans_of(compilation)
         return Submission(
             name=made.job_name,
             slots=max(task.slots.stop for task in made.tasks),
             flink=self._flink or LATEST_FLINK,
             job=pickled(job),
             setup=pickled(self._setup_of()),
-            plan=json.dumps(self._plan_of(compilation)).encode(),
+            plan=json.dumps(plans.as_run).encode(),
+            registered=plans.registered,
             shipped=shipped,
             files=files,
             **self._how,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -220,6 +221,20 @@ class Jobs:
             connection.execute(delete(_failures).where(_failures.c.job == id))
             connection.execute(delete(_jobs).where(_jobs.c.id == id, _jobs.c.status.in_(_ENDED)))
 
+    def ended(self, *, limit: int, before: int | None = None) -> list[ClusterJob]:
+        """Jobs that have ended, the newest first, from the one before a number on."""
+        query = select(_jobs).where(_jobs.c.status.in_(_ENDED)).order_by(_jobs.c.number.desc()).limit(limit)
+        if before is not None:
+            query = query.where(_jobs.c.number < before)
+        with self._database.read() as connection:
+            return [_job_of(row) for row in connection.execute(query)]
+
+    def counts(self) -> Counter[JobStatus]:
+        """How many jobs have each status."""
+        query = select(_jobs.c.status, func.count()).group_by(_jobs.c.status)
+        with self._database.read() as connection:
+            return Counter({JobStatus(status): count for status, count in connection.execute(query)})
+
     def begin(self, id: str, pool: int) -> int | None:
         """A new attempt to run a job; gives its fencing token, None for a job that has ended."""
         with self._leading() as connection:
@@ -295,6 +310,12 @@ class Jobs:
         with self._database.read() as connection:
             row = connection.execute(select(_requests).where(_requests.c.id == id, _requests.c.job == job)).first()
         return None if row is None else _request_of(row)
+
+    def requests(self, job: str, *, limit: int) -> list[JobRequest]:
+        """The last requests to a job, the newest first."""
+        query = select(_requests).where(_requests.c.job == job).order_by(_requests.c.at.desc()).limit(limit)
+        with self._database.read() as connection:
+            return [_request_of(row) for row in connection.execute(query)]
 
     def open_requests(self) -> list[JobRequest]:
         """The requests without an outcome, the oldest first."""

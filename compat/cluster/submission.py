@@ -34,6 +34,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A job to run.
 
     ``name`` is what the job is called, ``program`` the file that it came from, as its user named it, in the folder ``folder``.
+    ``registered`` is the plan as ``compat push`` sends it to a registry. ``fresh`` says that the job is to start without state.
     ``job``, ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what
     travels in ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
     processes. The rest is as with ``compat run``.
@@ -47,12 +48,14 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     job: bytes
     setup: bytes
     plan: bytes
+    registered: bytes = b""
     shipped: bytes | None = None
     files: bytes = b""
     environment: dict[str, str] = {}
     savepoint: str | None = None
     allow_non_restored: bool = False
     claim: bool = False
+    fresh: bool = False
     epochs: int | None = None
     epoch_records: int | None = None
     format: int = FORMAT

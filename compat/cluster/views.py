@@ -2,34 +2,168 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import msgspec
+
 from compat import __version__
 from compat.cluster import resources
+from compat.cluster.history import Checkpoint, History, SavepointWritten, Started
+from compat.cluster.observation import ClusterSeen, Failure, VertexSeen, vertices_of
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.store import JobEntry, ListedJob
 
 Json = dict[str, Any]
 _NEVER = -1
+MOST = 100
+"""Checkpoints that are listed."""
+MOST_EXCEPTIONS = 20
+"""Failures that are listed where nobody says how many."""
 
 
-def overview(jobs: Sequence[ClusterJob], slots: int) -> Json:
+class CheckpointCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``CheckpointingStatistics.Counts``. Epochs that fail are tried again and count as failures of the job."""
+
+    restored: int
+    total: int
+    completed: int
+    in_progress: int = 0
+    failed: int = 0
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``StatsSummaryDto``."""
+
+    min: int = 0
+    max: int = 0
+    avg: int = 0
+    p50: float = 0.0
+    p90: float = 0.0
+    p95: float = 0.0
+    p99: float = 0.0
+    p999: float = 0.0
+
+
+class CheckpointSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``CheckpointingStatistics.Summary``: of the checkpoints that are listed, in milliseconds and bytes."""
+
+    end_to_end_duration: Spread
+    state_size: Spread
+    checkpointed_size: Spread
+
+
+class CompletedCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``CompletedCheckpointStatistics``; ``state_size`` are all bytes of state, ``checkpointed_size`` those written."""
+
+    is_savepoint: bool
+    trigger_timestamp: int
+    latest_ack_timestamp: int
+    external_path: str
+    id: int | None = None
+    status: str = "COMPLETED"
+    end_to_end_duration: int | None = None
+    state_size: int | None = None
+    checkpointed_size: int | None = None
+    records: int | None = None
+
+
+class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``RestoredCheckpointStatistics``."""
+
+    id: int
+    restore_timestamp: int
+    is_savepoint: bool
+    external_path: str
+
+
+class LatestCheckpoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``CheckpointingStatistics.LatestCheckpoints``."""
+
+    completed: CompletedCheckpoint | None
+    savepoint: CompletedCheckpoint | None
+    restored: RestoredCheckpoint | None
+    failed: None = None
+
+
+class CheckpointingStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``CheckpointingStatistics``; an epoch is a checkpoint. The newest is first."""
+
+    counts: CheckpointCounts
+    summary: CheckpointSummary
+    latest: LatestCheckpoints
+    history: list[CompletedCheckpoint]
+
+
+class ExceptionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Flink: ``JobExceptionsInfoWithHistory.RootExceptionInfo``. ``attempt`` is the number of the process."""
+
+    exception_name: str
+    stacktrace: str
+    timestamp: int
+    task_name: str | None
+    attempt: int
+
+
+class ExceptionEntries(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``JobExceptionsInfoWithHistory.JobExceptionHistory``."""
+
+    entries: list[ExceptionEntry]
+    truncated: bool
+
+
+class ExceptionHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``JobExceptionsInfoWithHistory``."""
+
+    history: ExceptionEntries = msgspec.field(name="exceptionHistory")
+
+
+class IOMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """Flink: ``IOMetricsInfo``: None for what is not counted, as the records that a sink writes."""
+
+    read_records: int | None
+    write_records: int | None
+
+
+class OperatorMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator has measured since the job's process started."""
+
+    operator_id: str
+    name: str
+    metrics: Json
+
+
+class VertexDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """Flink: ``JobVertexDetailsInfo``, its subtasks counted by state."""
+
+    id: str
+    name: str
+    parallelism: int
+    status: str
+    attempt: int
+    since: int
+    tasks: dict[str, int]
+    failure: str | None
+    metrics: IOMetrics
+    operators: list[OperatorMetrics]
+    now: int
+
+
+def overview(seen: ClusterSeen) -> Json:
     """Flink: ``ClusterOverviewWithVersion``."""
-    by_status = Counter(job.status for job in jobs)
-    ended = (JobStatus.FINISHED, JobStatus.CANCELED, JobStatus.FAILED)
     return {
         "taskmanagers": 1,
-        "slots-total": slots,
-        "slots-available": resources.free_slots(jobs, slots),
-        "jobs-running": sum(count for status, count in by_status.items() if not status.terminal),
-        "jobs-finished": by_status[ended[0]],
-        "jobs-cancelled": by_status[ended[1]],
-        "jobs-failed": by_status[ended[2]],
+        "slots-total": seen.slots,
+        "slots-available": seen.free,
+        "jobs-running": len(seen.unfinished),
+        "jobs-finished": seen.counts.get(JobStatus.FINISHED, 0),
+        "jobs-cancelled": seen.counts.get(JobStatus.CANCELED, 0),
+        "jobs-failed": seen.counts.get(JobStatus.FAILED, 0),
         "flink-version": f"compat {__version__}",
         "flink-commit": "",
     }
@@ -38,6 +172,28 @@ def overview(jobs: Sequence[ClusterJob], slots: int) -> Json:
 def listed(jobs: Sequence[ClusterJob]) -> Json:
     """Flink: ``JobIdsWithStatusOverview``."""
     return {"jobs": [{"id": job.id, "status": job.status.value} for job in jobs]}
+
+
+def listed_job(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], slots: int) -> ListedJob:
+    """A job as those of a store are listed. What the cluster has decided counts before what the job's process wrote."""
+    known = entry if entry is not None else JobEntry(job_id=job.id, name=job.name, status="", pid=0)
+    return ListedJob.of(
+        known,
+        name=job.name,
+        status=job.status.value,
+        program=job.program,
+        savepoint=job.restored_from,
+        started=job.started_at or 0.0,
+        ended=job.ended_at,
+        message=job.message,
+        stopped_with=job.stopped_with,
+        fence=job.attempt,
+        alive=resources.has_slots(job),
+        interrupted=False,
+        slots=job.slots,
+        attempt=job.attempt,
+        waiting=resources.waiting_for(job, jobs, slots),
+    )
 
 
 def job_overview(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], slots: int) -> Json:
@@ -68,7 +224,6 @@ def job_details(
 ) -> Json:
     """Flink: ``JobDetailsInfo``; with the failures and their causes."""
     seen = job_overview(job, entry, jobs, slots)
-    vertices = [] if entry is None else entry.vertices
     return {
         **seen,
         "isStoppable": not job.status.terminal and job.status is not JobStatus.CREATED,
@@ -76,14 +231,15 @@ def job_details(
         "status-counts": seen["tasks"],
         "vertices": [
             {
-                "id": vertex.id,
-                "name": vertex.name,
-                "parallelism": vertex.parallelism,
-                "status": vertex.status,
-                "tasks": {state.value: vertex.tasks.get(state.value, 0) for state in ExecutionState},
-                "failure": vertex.failure,
+                "id": each.status.id,
+                "name": each.status.name,
+                "parallelism": each.status.parallelism,
+                "status": each.status.status,
+                "tasks": {state.value: each.status.tasks.get(state.value, 0) for state in ExecutionState},
+                "failure": each.status.failure,
+                "metrics": {"read-records": each.read, "write-records": each.written},
             }
-            for vertex in vertices
+            for each in vertices_of(entry)
         ],
         "restored-from": job.restored_from,
         "stopped-with": job.stopped_with,
@@ -94,31 +250,114 @@ def job_details(
     }
 
 
-def checkpoints(found: Sequence[Json], directory: str) -> Json:
-    """Flink: ``CheckpointingStatistics``; an epoch is a checkpoint."""
-    history = [
-        {
-            "id": each["epoch"],
-            "status": "COMPLETED",
-            "is_savepoint": False,
-            "trigger_timestamp": each["time"],
-            "latest_ack_timestamp": each["time"],
-            "records": each.get("records"),
-            "external_path": f"{directory}@{each['epoch']}",
-        }
-        for each in found
+def checkpoints(history: History, directory: str) -> CheckpointingStatistics:
+    """The checkpoints and savepoints of a job. Those that are retained are below ``directory``."""
+    completed = [_checkpoint(each, directory) for each in history.checkpoints[:MOST]]
+    savepoints = [_savepoint(each) for each in history.savepoints]
+    restored = [each for each in history.starts if each.restored is not None or each.checkpoint]
+    total = history.committed + len(savepoints)
+    return CheckpointingStatistics(
+        counts=CheckpointCounts(restored=len(restored), total=total, completed=total),
+        summary=_summary(history.checkpoints[:MOST]),
+        latest=LatestCheckpoints(
+            completed=completed[0] if completed else None,
+            savepoint=savepoints[0] if savepoints else None,
+            restored=_restored(restored[0], directory) if restored else None,
+        ),
+        history=sorted([*completed, *savepoints], key=lambda each: -each.latest_ack_timestamp),
+    )
+
+
+def _checkpoint(found: Checkpoint, directory: str) -> CompletedCheckpoint:
+    took = round(1000 * found.seconds)
+    return CompletedCheckpoint(
+        id=found.epoch,
+        is_savepoint=False,
+        trigger_timestamp=found.at - took,
+        latest_ack_timestamp=found.at,
+        end_to_end_duration=took,
+        state_size=found.state_bytes,
+        checkpointed_size=found.added_bytes,
+        records=found.records,
+        external_path=f"{directory}@{found.epoch}",
+    )
+
+
+def _savepoint(found: SavepointWritten) -> CompletedCheckpoint:
+    return CompletedCheckpoint(
+        is_savepoint=True,
+        trigger_timestamp=found.at,
+        latest_ack_timestamp=found.at,
+        external_path=found.path,
+    )
+
+
+def _restored(found: Started, directory: str) -> RestoredCheckpoint:
+    path = f"{directory}@{found.checkpoint}" if found.restored is None else found.restored.path
+    return RestoredCheckpoint(
+        id=found.checkpoint, restore_timestamp=found.at, is_savepoint=found.restored is not None, external_path=path
+    )
+
+
+def _summary(found: Sequence[Checkpoint]) -> CheckpointSummary:
+    return CheckpointSummary(
+        end_to_end_duration=_spread([round(1000 * each.seconds) for each in found]),
+        state_size=_spread([each.state_bytes for each in found]),
+        checkpointed_size=_spread([each.added_bytes for each in found if each.added_bytes is not None]),
+    )
+
+
+def _spread(values: Sequence[int]) -> Spread:
+    if not values:
+        return Spread()
+    ordered = sorted(values)
+
+    def below(share: float) -> float:
+        return float(ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)])
+
+    return Spread(
+        min=ordered[0],
+        max=ordered[-1],
+        avg=sum(ordered) // len(ordered),
+        p50=below(0.5),
+        p90=below(0.9),
+        p95=below(0.95),
+        p99=below(0.99),
+        p999=below(0.999),
+    )
+
+
+def exceptions(failures: Sequence[Failure], most: int) -> ExceptionHistory:
+    """The last failures of a job."""
+    entries = [
+        ExceptionEntry(
+            exception_name=each.exception,
+            stacktrace=each.cause,
+            timestamp=_millis(each.at),
+            task_name=each.task,
+            attempt=each.attempt,
+        )
+        for each in failures[:most]
     ]
-    return {
-        "counts": {
-            "restored": 0,
-            "total": len(history),
-            "in_progress": 0,
-            "completed": len(history),
-            "failed": 0,
-        },
-        "latest": {"completed": history[0] if history else None, "savepoint": None, "failed": None, "restored": None},
-        "history": history,
-    }
+    return ExceptionHistory(history=ExceptionEntries(entries=entries, truncated=len(failures) > most))
+
+
+def vertex(found: VertexSeen) -> VertexDetails:
+    """A vertex of a job."""
+    status = found.status
+    return VertexDetails(
+        id=status.id,
+        name=status.name,
+        parallelism=status.parallelism,
+        status=status.status,
+        attempt=status.attempt,
+        since=_millis(status.since),
+        tasks={state.value: status.tasks.get(state.value, 0) for state in ExecutionState},
+        failure=status.failure,
+        metrics=IOMetrics(read_records=found.read, write_records=found.written),
+        operators=[OperatorMetrics(**each) for each in found.metrics],
+        now=_millis(time.time()),
+    )
 
 
 def operation(request: JobRequest) -> Json:

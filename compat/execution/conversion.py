@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.compiler.versions import LATEST_FLINK
-from compat.execution.failures import Refused
+from compat.execution.failures import NO_JOB, Refused
 
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.restored import Restored
@@ -52,6 +52,8 @@ def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
         if error.code not in (None, 0):
             raise Refused(f"The program called sys.exit({error.code!r}).") from error
     if converter.made is None:
+        if not converter.submitted:
+            raise Refused(NO_JOB)
         raise Refused(f"The program submits {converter.submitted} jobs, and none of number {wanted.job}.")
     return converter.made
 

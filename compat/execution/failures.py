@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NO_JOB = "The program submits no job: call env.execute()."
+
 
 class Refused(Exception):
     """Nothing was started. ``detail`` is all there is to say, the message one line of it."""

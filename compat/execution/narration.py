@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from compat.compiler.spark.operators.metrics import RECORDS_IN
+from compat.compiler.spark.operators.metrics import RECORD_COUNTS
 from compat.report.metrics import metric_text
 
 Event = dict[str, Any]
@@ -117,7 +117,7 @@ class Narrator:
     def _measured(self, operators: list[Event]) -> None:
         """The metrics of operators, a line each, without the numbers of records."""
         for operator in operators:
-            metrics = {name: value for name, value in operator["metrics"].items() if name != RECORDS_IN}
+            metrics = {name: value for name, value in operator["metrics"].items() if name not in RECORD_COUNTS}
             if metrics:
                 told = ", ".join(f"{name} {metric_text(value)}" for name, value in metrics.items())
                 self.say(f"{operator['name']}: {told}")

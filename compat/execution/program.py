@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.ours import is_machinery, namesake
 from compat.compiler.versions import LATEST_FLINK
-from compat.execution.failures import Refused
+from compat.execution.failures import NO_JOB, Refused
 from compat.execution.narration import Narrator, last_line
 from compat.loader.main_module import layout_of, prepare, run_as_main
 
@@ -93,7 +93,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
                 client.wait()
         _tell_what_it_passed_over(executor, narrator)
         if not executor.clients:
-            raise Refused("The program submits no job: call env.execute().")
+            raise Refused(NO_JOB)
     except Refused as error:
         narrator.failed(None, str(error), detail=error.detail)
         code = REFUSED
@@ -169,7 +169,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
     """The executor that has a cluster run the jobs of a program."""
     from compat.cluster.client import Cluster
     from compat.cluster.execution import ClusterExecutor, absolute
-    from compat.execution.snapshots import plan_of
+    from compat.execution.snapshots import plans_of
     from compat.loader.imports import worker_setup
 
     assert run.cluster is not None
@@ -190,6 +190,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
             "savepoint": absolute(run.savepoint),
             "allow_non_restored": run.allow_non_restored,
             "claim": run.claim,
+            "fresh": run.fresh,
             "epochs": run.epochs,
             "epoch_records": run.epoch_records,
         },
@@ -200,7 +201,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
             travelling=True,
             flink=run.flink or LATEST_FLINK,
         ),
-        plan_of(run.program),
+        plans_of(run.program),
         tell,
         run.flink,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compat.execution.failures import Refused
@@ -14,19 +15,37 @@ if TYPE_CHECKING:
     from compat.sides import Savepoint
 
 
-def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
-    """A function that gives the plan of a compiled job of ``program`` (as the user named it), as Spark runs it, as JSON."""
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """The plan of a job as Spark runs it, as JSON gives it, and as ``compat push`` sends it to a registry."""
+
+    as_run: dict[str, Any]
+    registered: bytes
+
+
+def plans_of(program: str) -> Callable[[Compilation], Plans]:
+    """A function that gives the plans of a compiled job of ``program`` (as the user named it)."""
     from compat.loader.lines import carrying_from
     from compat.plan.as_run import as_run
     from compat.plan.encode import Encoding, encode
-    from compat.plan.writing import plain
+    from compat.plan.writing import encoded, plain
 
     own, here = os.path.abspath(program), os.getcwd() + os.sep
 
     def show(path: str) -> str:
         return program if path == own else path.removeprefix(here)
 
-    return lambda compilation: plain(carrying_from(as_run(encode(compilation, Encoding(show_path=show))), {}))
+    def plans(compilation: Compilation) -> Plans:
+        plan = carrying_from(encode(compilation, Encoding(show_path=show)), {})
+        return Plans(plain(as_run(plan)), encoded(plan))
+
+    return plans
+
+
+def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
+    """A function that gives the plan of a compiled job of ``program``, as Spark runs it, as JSON."""
+    plans = plans_of(program)
+    return lambda compilation: plans(compilation).as_run
 
 
 def checker(program: str, note: Callable[[str], None]) -> Check:

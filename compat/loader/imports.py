@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _TABLE = (
     "{name} is a part of the Table API: its operators are made by Flink's planner, which only a JVM has. compat check and "
-    "compat plan build such programs by PyFlink itself: write pip install 'stream-compat[pyflink]'."
+    "compat plan build such programs by PyFlink itself."
 )
 _AT_START = frozenset(map(os.path.abspath, sys.path))
 """What this process searched before the program began."""

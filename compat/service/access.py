@@ -61,6 +61,21 @@ def require(request: Request, role: Role) -> Identity:
     raise HTTPException(403, f"The token has the role {identity.role.name.lower()}; this takes {role.name.lower()}.")
 
 
+def require_deploy(request: Request) -> Identity:
+    """The sender of a request that has programs run. Raises an HTTPException for whoever has not exactly that role.
+
+    An admin of a registry decides what may pass; where a cluster shares the registry's tokens, that alone runs no program.
+    """
+    identity = require(request, Role.DEPLOY)
+    if identity.role is not Role.DEPLOY:
+        raise HTTPException(
+            403,
+            f"The token has the role {identity.role.name.lower()}, which runs no programs; this takes a token with the role "
+            "deploy (compat token create NAME --role deploy).",
+        )
+    return identity
+
+
 class AccessControl:
     """ASGI middleware; see the module."""
 
@@ -71,7 +86,7 @@ class AccessControl:
         self._app = app
         self._registry = registry
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
-        role = anonymous or (Role.READ if settings.anonymous_read else Role.NONE)
+        role = anonymous if anonymous is not None else Role.READ if settings.anonymous_read else Role.NONE
         self._anonymous = Identity(_ANONYMOUS, role, known=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

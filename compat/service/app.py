@@ -10,8 +10,6 @@ from importlib.util import find_spec
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,7 +22,7 @@ from compat.service.context import Service
 from compat.service.database import Database
 from compat.service.decisions import Decisions
 from compat.service.pool import Pools
-from compat.service.problems import HANDLED, on_error, problem
+from compat.service.problems import HANDLED, on_error, on_mistake
 from compat.service.registry import Registry
 from compat.service.revalidation import Revalidation
 from compat.service.scan import keep_scanning
@@ -55,7 +53,7 @@ def create_app(settings: ServiceSettings) -> Starlette:
             Middleware(Revalidation, database=registry.database),
             Middleware(BodyLimit, most=BODIES * settings.max_body, largest=settings.max_body),
         ],
-        exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: _mistake},
+        exception_handlers={**dict.fromkeys(HANDLED, on_error), Exception: on_mistake},
         lifespan=_lifespan,
     )
     app.router.redirect_slashes = False
@@ -77,7 +75,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     await parts.pools.start()
     parts.ready = True
     tasks = [asyncio.create_task(task(parts)) for task in (keep_scanning, keep_backing_up)]
-    log("ready", folders=[str(folder.path) for folder in parts.settings.folders])
+    log("ready", folders=[folder.path for folder in parts.settings.folders])
     try:
         yield
     finally:
@@ -103,8 +101,3 @@ def _named(route: BaseRoute) -> BaseRoute:
 
         route.app = app
     return route
-
-
-async def _mistake(request: Request, error: Exception) -> Response:
-    log("mistake", level="error", path=request.url.path[:500], error=f"{type(error).__name__}: {error}")
-    return problem(500, "The server made a mistake; its log says which.")

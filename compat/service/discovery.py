@@ -1,7 +1,8 @@
 """Finding savepoints, checkpoints and jobs' state tables below a folder, and reading their descriptions.
 
 A folder may be written by jobs that the operator does not trust. So no symbolic link is followed, and nothing outside of it
-is opened; the readers hold that line for the files that metadata names. No bytes are unpickled.
+is opened; the readers hold that line for the files that metadata names. No bytes are unpickled. The folder may be one of an
+object store: there are no links there, and a name that ends in another's is below it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from compat.compiler.garbage import collection_paused
 from compat.escaping import visible
@@ -21,6 +21,9 @@ from compat.service.registry.savepoints import SeenSavepoint
 from compat.service.settings import Folder
 from compat.service.untrusted import MOST_VALUES, most_values, nesting
 from compat.state.regular import open_regular
+from compat.state.stores.places import Place as StoredPlace
+from compat.state.stores.places import place_of
+from compat.state.stores.schemes import is_remote
 
 FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"
 FLINK_FILE, DELTA_FILE, DELTA_LOG = "_metadata", "_savepoint.json", "_delta_log"
@@ -45,7 +48,9 @@ class Place:
 
 def places(folder: Folder) -> list[Place]:
     """The snapshots below a folder, at most six levels down."""
-    return list(_below(str(folder.path), folder.job, DEEPEST, [MOST_ENTRIES]))
+    if is_remote(folder.path):
+        return list(_below_place(place_of(folder.path), folder.job, DEEPEST, [MOST_ENTRIES]))
+    return list(_below(folder.path, folder.job, DEEPEST, [MOST_ENTRIES]))
 
 
 def _below(path: str, job: str | None, depth: int, left: list[int]) -> Iterator[Place]:
@@ -69,6 +74,33 @@ def _below(path: str, job: str | None, depth: int, left: list[int]) -> Iterator[
     for entry in entries:
         if depth and entry.is_dir(follow_symlinks=False) and entry.name != DELTA_LOG:
             yield from _below(entry.path, job, depth - 1, left)
+
+
+def _below_place(folder: StoredPlace, job: str | None, depth: int, left: list[int]) -> Iterator[Place]:
+    """The same in a bucket."""
+    entries = folder.list()
+    left[0] -= len(entries)
+    if left[0] < 0:
+        return
+    names = {entry.name: entry for entry in entries}
+    for name, kind in ((FLINK_FILE, FLINK), (DELTA_FILE, DELTA_SAVEPOINT), (JOB_FILE, DELTA_JOB)):
+        entry = names.get(name)
+        if entry is not None and entry.size is not None:
+            yield Place(
+                id=sha256(folder.path.encode("utf-8", "replace")).hexdigest()[:32],
+                path=folder.path,
+                kind=kind,
+                job=job,
+                modified_at=entry.modified,
+                fingerprint=f"{entry.modified}:{entry.size}",
+            )
+            break
+    else:
+        if DELTA_LOG in names:
+            return
+    for entry in entries:
+        if depth and entry.size is None and entry.name != DELTA_LOG:
+            yield from _below_place(folder / entry.name, job, depth - 1, left)
 
 
 def _fits(path: str, kind: str) -> bool:
@@ -123,10 +155,11 @@ def _seen(place: Place, **fields: Any) -> SeenSavepoint:
 
 
 def _flink(place: Place) -> SeenSavepoint:
-    from compat.state.flink import SavepointError, inspect
+    from compat.state.flink import SavepointError, inspect_savepoint
+    from compat.state.flink.remote import read_savepoint
 
     try:
-        found = inspect(place.path)
+        found = inspect_savepoint(read_savepoint(place.path))
     except SavepointError as error:
         return unreadable(place, str(error))
     return _seen(
@@ -140,7 +173,7 @@ def _flink(place: Place) -> SeenSavepoint:
 
 def _delta_savepoint(place: Place) -> SeenSavepoint:
     try:
-        found = _description(Path(place.path) / DELTA_FILE)
+        found = _description(place, DELTA_FILE)
     except (OSError, ValueError) as error:
         return unreadable(place, f"{DELTA_FILE} cannot be read: {error}")
     return _described(place, found)
@@ -148,7 +181,7 @@ def _delta_savepoint(place: Place) -> SeenSavepoint:
 
 def _delta_job(place: Place) -> SeenSavepoint:
     try:
-        found = _description(Path(place.path) / JOB_FILE)
+        found = _description(place, JOB_FILE)
     except (OSError, ValueError) as error:
         return unreadable(place, f"{JOB_FILE} cannot be read: {error}")
     checkpoints, problem = _checkpoints(os.path.join(place.path, "state"))
@@ -157,7 +190,7 @@ def _delta_job(place: Place) -> SeenSavepoint:
 
 def _described(place: Place, found: dict[str, Any]) -> SeenSavepoint:
     try:
-        plan = _description(Path(place.path) / PLAN_FILE)
+        plan = _description(place, PLAN_FILE)
     except FileNotFoundError:
         plan = None
     except (OSError, ValueError) as error:
@@ -179,8 +212,8 @@ def _checkpoint(number: Any) -> int | None:
     return number if type(number) is int and 0 <= number < 2**63 else None
 
 
-def _description(path: Path) -> dict[str, Any]:
-    with open_regular(path, links=False) as file:
+def _description(place: Place, name: str) -> dict[str, Any]:
+    with _opened(place, name) as file:
         text = file.read(LARGEST_DESCRIPTION + 1)
     if len(text) > LARGEST_DESCRIPTION:
         raise ValueError(f"it has more than {LARGEST_DESCRIPTION} bytes")
@@ -193,6 +226,12 @@ def _description(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError("it holds no JSON object")
     return found
+
+
+def _opened(place: Place, name: str) -> BinaryIO:
+    if is_remote(place.path):
+        return (place_of(place.path) / name).open()
+    return open_regular(os.path.join(place.path, name), links=False)
 
 
 def _checkpoints(path: str) -> tuple[list[dict[str, Any]], str | None]:
@@ -209,6 +248,8 @@ def _checkpoints(path: str) -> tuple[list[dict[str, Any]], str | None]:
 
 
 def _size(path: str) -> int:
+    if is_remote(path):
+        return _size_of(place_of(path), [MOST_ENTRIES])
     total = 0
     for folder, _, names in os.walk(path, followlinks=False):
         for name in names:
@@ -217,6 +258,15 @@ def _size(path: str) -> int:
             except OSError:
                 continue
     return total
+
+
+def _size_of(folder: StoredPlace, left: list[int]) -> int:
+    """The bytes below a folder of a bucket; of one with very many files, those of the first ones."""
+    entries = folder.list()
+    left[0] -= len(entries)
+    if left[0] < 0:
+        return 0
+    return sum(_size_of(folder / entry.name, left) if entry.size is None else entry.size for entry in entries)
 
 
 def _clean(value: Any) -> Any:

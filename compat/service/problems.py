@@ -73,6 +73,12 @@ async def on_error(request: Request, error: Exception) -> Response:
     raise error
 
 
+async def on_mistake(request: Request, error: Exception) -> Response:
+    """The answer to what no handler of ours expected; the log has it."""
+    log("mistake", level="error", path=request.url.path[:500], error=f"{type(error).__name__}: {error}")
+    return problem(500, "The server made a mistake; its log says which.")
+
+
 def database_problem(error: SQLAlchemyError) -> Response:
     """The answer when the database is locked, full or not there; the log has the reason."""
     log("database", level="error", error=str(getattr(error, "orig", None) or error))

@@ -6,24 +6,39 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat.state.delta.errors import StoreError
+from compat.state.stores.places import place_of
+from compat.state.stores.schemes import is_remote
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder in which savepoints and checkpoints are looked for; ``job`` is whose they are, None if they say it."""
+    """A folder in which savepoints and checkpoints are looked for, on this machine or on an object store (``s3://…``).
 
-    path: Path
+    ``job`` is whose they are, None if they say it.
+    """
+
+    path: str
     job: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Folder:
-        """A folder as ``PATH`` or ``JOB=PATH``. Raises ValueError for what is no folder."""
+        """A folder as ``PATH`` or ``JOB=PATH``. Raises ValueError for what is no folder.
+
+        One on an object store is there once something is in it: only whether it can be reached by its name is asked.
+        """
         job, equals, path = text.partition("=")
+        if is_remote(path if equals else text):
+            try:
+                return cls(str(place_of(path if equals else text)), job if equals else None)
+            except StoreError as error:
+                raise ValueError(str(error)) from error
         found = Path(path if equals else text)
         if not found.is_dir():
             raise ValueError(f"{str(found)!r} is no folder.")
-        return cls(Path(os.path.realpath(found)), job if equals else None)
+        return cls(os.path.realpath(found), job if equals else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

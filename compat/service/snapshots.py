@@ -10,6 +10,7 @@ from compat.plan.reading import PlanError, from_plain
 from compat.service.discovery import FLINK
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound, Registry
+from compat.state.stores.schemes import is_remote
 
 
 def snapshot_program(registry: Registry, savepoint: Savepoint, label: str, new: Program) -> Program:
@@ -44,7 +45,7 @@ def _flink(registry: Registry, savepoint: Savepoint, label: str, new: Program) -
     from compat.savepoint.recorded import read
     from compat.state.flink import SavepointError
 
-    if os.path.realpath(savepoint.path) != savepoint.path:
+    if not is_remote(savepoint.path) and os.path.realpath(savepoint.path) != savepoint.path:
         raise PlanError(f"The savepoint {savepoint.path} lies behind a symbolic link now; it is not followed.")
     plan = _current_plan(registry, savepoint.job)
     names = Names() if plan is None else of_program(facts_of(plan, name=label, kind="plan"))

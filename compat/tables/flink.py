@@ -12,9 +12,9 @@ from compat.state.flink import (
     StoredState,
     Undecoded,
     entries,
-    read_metadata,
     stored_states,
 )
+from compat.state.flink.remote import read_savepoint
 from compat.state.types import ListTypeInfo, OpaqueTypeInfo, TypeInformation
 from compat.tables.model import TableEntry, TableState, Window
 
@@ -29,7 +29,7 @@ class FlinkSnapshot:
     """A savepoint or checkpoint that Flink wrote. Raises SavepointError where it cannot be read."""
 
     def __init__(self, path: str) -> None:
-        self._savepoint = read_metadata(path)
+        self._savepoint = read_savepoint(path)
         self._stored = {_table_state(each): each for each in stored_states(self._savepoint)}
 
     @property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import pyarrow as pa
 
+from compat.compiler.spark.driver.restore import is_of_flink
 from compat.compiler.spark.state.inspection import UnknownOperator
 from compat.tables.columns import layout_of
 from compat.tables.model import StateSnapshot, TableState
@@ -22,8 +22,7 @@ def open_snapshot(path: str, checkpoint: int | None = None) -> StateSnapshot:
 
     Raises StoreError, or SavepointError for one of Flink's.
     """
-    metadata = path if os.path.basename(path) == "_metadata" else os.path.join(path, "_metadata")
-    if os.path.exists(metadata):
+    if is_of_flink(path):
         from compat.tables.flink import FlinkSnapshot
 
         return FlinkSnapshot(path)

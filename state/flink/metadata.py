@@ -54,7 +54,7 @@ def parse_reader(reader: ByteReader, storage: Storage = LOCAL_FILES) -> Savepoin
     contents = _reader_of(version, path)(reader)
     return Savepoint(
         path=path,
-        folder=os.path.dirname(os.path.abspath(path)),
+        folder=os.path.dirname(os.path.abspath(path) if storage is LOCAL_FILES else path),
         format_version=version,
         metadata_bytes=len(data),
         checkpoint_id=contents.checkpoint_id,

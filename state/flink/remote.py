@@ -7,9 +7,10 @@ reach it (:mod:`compat.state.stores`).
 from __future__ import annotations
 
 import posixpath
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compat.state.flink import (
@@ -25,6 +26,11 @@ from compat.state.flink import (
 )
 from compat.state.stores.schemes import is_remote as is_place
 from compat.state.stores.system import FileSystem
+
+READ_AHEAD = 1 << 18
+"""The bytes that are fetched at least."""
+MOST_AHEAD = 256
+"""The files of which such bytes are kept: so many of RocksDB's are read at once."""
 
 _EXTRA = "pip install 'stream-compat[remote]'"
 
@@ -177,9 +183,15 @@ class _OwnStorage:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFiles:
-    """The files of an fsspec file system; implements :class:`compat.state.flink.storage.Storage`."""
+    """The files of an fsspec file system; implements :class:`compat.state.flink.storage.Storage`.
+
+    What was written of a savepoint stays as it is: sizes are asked for once, and what is read in small pieces one behind the
+    other, such as the blocks of RocksDB's files, is fetched in larger ones.
+    """
 
     system: Any
+    _sizes: dict[str, int | None] = field(default_factory=dict, compare=False, repr=False)
+    _ahead: OrderedDict[str, tuple[int, bytes]] = field(default_factory=OrderedDict, compare=False, repr=False)
 
     def resolve(self, path: str) -> str:
         """The path without ``..``; object storage has no links."""
@@ -187,8 +199,11 @@ class RemoteFiles:
 
     def size(self, path: str) -> int | None:
         """The size of a file, None for a folder."""
-        found = self._call("info", path)
-        return int(found["size"]) if found.get("type") == "file" and found.get("size") is not None else None
+        if path not in self._sizes:
+            found = self._call("info", path)
+            is_file = found.get("type") == "file" and found.get("size") is not None
+            self._sizes[path] = int(found["size"]) if is_file else None
+        return self._sizes[path]
 
     def read(self, path: str, start: int, length: int) -> bytes:
         """A piece of a file."""
@@ -196,6 +211,17 @@ class RemoteFiles:
         end = min(size, start + length)
         if start >= end:
             return b""
+        if end - start >= READ_AHEAD:
+            return self._fetch(path, start, end)
+        begin, data = self._ahead.pop(path, (0, b""))
+        if not begin <= start <= end <= begin + len(data):
+            begin, data = start, self._fetch(path, start, min(size, start + READ_AHEAD))
+        self._ahead[path] = begin, data
+        if len(self._ahead) > MOST_AHEAD:
+            self._ahead.popitem(last=False)
+        return data[start - begin : end - begin]
+
+    def _fetch(self, path: str, start: int, end: int) -> bytes:
         return bytes(self._call("cat_file", path, start=start, end=end))
 
     def _call(self, method: str, *arguments: Any, **options: Any) -> Any:

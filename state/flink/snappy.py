@@ -1,8 +1,7 @@
 """Snappy in frames, as `SnappyStreamCompressionDecorator` writes it where snapshots are compressed.
 
 The two formats are described by Google's Snappy: a stream of chunks, each behind a byte that tells its kind and three that tell
-its length; and inside a chunk literals and copies of what came before. Checksums are not looked at: what is damaged does not
-have the lengths that it tells, and a copy of damaged state is refused for that.
+its length; and inside a chunk the checksum of its plain bytes, and literals and copies of what came before.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.checksums import masked_crc32c
 
 _COMPRESSED, _PLAIN = 0x00, 0x01
 _FIRST_SKIPPED = 0x80
@@ -26,8 +26,11 @@ def read_frames(reader: ByteReader, at_end: bool = False) -> Iterator[bytes]:
         if kind in (_COMPRESSED, _PLAIN):
             if length < _CHECKSUM:
                 reader.damaged(f"a chunk of {length} bytes", "it has no room for its checksum")
-            data = reader.raw(length, "a chunk")[_CHECKSUM:]
-            yield data if kind == _PLAIN else _plain(reader, data)
+            data = reader.raw(length, "a chunk")
+            plain = data[_CHECKSUM:] if kind == _PLAIN else _plain(reader, data[_CHECKSUM:])
+            if masked_crc32c(plain) != int.from_bytes(data[:_CHECKSUM], "little"):
+                reader.damaged("a chunk that does not have its checksum", "its bytes are not those that were written")
+            yield plain
         elif kind >= _FIRST_SKIPPED:
             reader.raw(length, "a chunk")  # the name of the format, or padding
         else:

@@ -2,7 +2,8 @@
 
 The layout is that of block-based tables (``BlockBasedTable``, footers of versions 1 to 5): blocks of entries whose keys
 leave out what they share with the one before, an index of the blocks, and properties that name the column family. A key ends in
-eight bytes: a number that grows with each write, and the kind of the write.
+eight bytes: a number that grows with each write, and the kind of the write. Each block has a checksum behind it, which is held
+against its bytes: a file that was damaged is refused, whatever it could be read as.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from operator import attrgetter
 from typing import NoReturn
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.checksums import masked_crc32c, xxh3
 from compat.state.flink.errors import UnreadableTable
 from compat.state.flink.handles import Stream
 from compat.state.flink.model import Savepoint
@@ -28,6 +30,10 @@ _VERSIONS = range(1, 6)
 _TRAILER = 5
 _NO_COMPRESSION, _SNAPPY = 0, 1
 _COMPRESSIONS = {2: "zlib", 3: "bzip2", 4: "LZ4", 5: "LZ4HC", 6: "xpress", 7: "Zstandard"}
+_CHECKSUMS = {0: "none", 2: "xxHash", 3: "xxHash64"}
+_CRC32C, _XXH3 = 1, 4
+_LAST_BYTE = 0x6B9083D9
+"""What the last byte of a block goes into its XXH3 checksum with (``ModifyChecksumForLastByte``)."""
 LARGEST_BLOCK = 1 << 30
 _PARTITIONED = 2
 _SUM_BITS = 0x7FFFFFFF
@@ -69,6 +75,10 @@ class TableFile:
         version = int.from_bytes(footer[41:45], "little")
         if version not in _VERSIONS:
             self.refuse(f"it is a table of version {version}, and 1 to 5 are known")
+        self._checksum = footer[0]
+        if self._checksum not in (_CRC32C, _XXH3):
+            kind = _CHECKSUMS.get(self._checksum, f"method {self._checksum}")
+            self.refuse(f"the checksums of its blocks are {kind}, and CRC-32C and XXH3 are known")
         reader = ByteReader(footer, name, start=1)
         meta, self._index = _handle(reader), _handle(reader)
         entries = {entry.key: ByteReader(entry.value, name) for entry in self._entries(meta)}
@@ -83,6 +93,7 @@ class TableFile:
 
     def writes(self) -> Iterator[Written]:
         """All writes, by key and from the latest on."""
+        count = 0
         for block in self._blocks(
             self._index, partitioned=self._number("block.based.table.index.type") == _PARTITIONED
         ):
@@ -90,7 +101,11 @@ class TableFile:
                 if len(entry.key) < 8:
                     self.refuse("a key has no number")
                 packed = int.from_bytes(entry.key[-8:], "little")
+                count += 1
                 yield Written(entry.key[:-8], packed >> 8, packed & 0xFF, entry.value)
+        told = self._number("num.entries")
+        if count not in (told, told - self._number("num.range-deletions")):
+            self.refuse(f"it has {count:,} entries, and its properties tell of {told:,}")
 
     def deleted_ranges(self) -> Iterator[tuple[bytes, bytes]]:
         """First key and end of each range of keys that was deleted at once."""
@@ -141,6 +156,8 @@ class TableFile:
         data = self._read(handle.offset, handle.size + _TRAILER)
         if len(data) < handle.size + _TRAILER:
             self.refuse("a block ends behind the file")
+        if not self._is_whole(data):
+            self.refuse(f"the block at byte {handle.offset:,} does not have its checksum: its bytes are damaged")
         kind, data = data[handle.size], data[: handle.size]
         if kind == _NO_COMPRESSION:
             return data
@@ -150,6 +167,13 @@ class TableFile:
             return decompress(data, LARGEST_BLOCK)
         except (ValueError, IndexError) as error:
             self.refuse(f"a compressed block cannot be read: {error}")
+
+    def _is_whole(self, block: bytes) -> bool:
+        """Whether a block with the kind of its compression has the checksum behind it."""
+        data, kept = block[:-4], int.from_bytes(block[-4:], "little")
+        if self._checksum == _CRC32C:
+            return masked_crc32c(data) == kept
+        return (xxh3(data[:-1]) ^ data[-1] * _LAST_BYTE) & 0xFFFFFFFF == kept
 
     def _read(self, start: int, length: int) -> bytes:
         return read_window(self._savepoint, self._stream, start, length)

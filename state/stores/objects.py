@@ -6,7 +6,6 @@ An object appears whole or not at all, a put can be made to fail where the name 
 from __future__ import annotations
 
 import functools
-import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +13,9 @@ from typing import Any, BinaryIO
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores.options import RETRIES, bucket_options, client_options, credentials_advice
+from compat.state.stores.ranges import opened
 from compat.state.stores.schemes import split_remote
 from compat.state.stores.system import Entry, FileSystem
-
-_READ_AHEAD = 4 * 1024 * 1024
 
 
 class ObjectFiles(FileSystem):
@@ -38,7 +36,7 @@ class ObjectFiles(FileSystem):
         size = self.size(path)
         if size is None:
             raise FileNotFoundError(f"{path} is not there")
-        return io.BufferedReader(_Ranges(self, path, size), _READ_AHEAD)
+        return opened(functools.partial(self.part, path), size)
 
     def part(self, path: str, start: int, length: int) -> bytes:
         """Bytes of an object."""
@@ -133,38 +131,6 @@ class ObjectFiles(FileSystem):
             raise FileNotFoundError(f"{path} is not there") from None
         except BaseError as error:
             raise OSError(_told(str(error), self._bucket)) from None
-
-
-class _Ranges(io.RawIOBase):
-    """An object as a file: each read is a request for a range."""
-
-    def __init__(self, files: ObjectFiles, path: str, size: int) -> None:
-        super().__init__()
-        self._files, self._path, self._size = files, path, size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, start + offset)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        length = min(len(buffer), self._size - self._at)
-        if length <= 0:
-            return 0
-        data = self._files.part(self._path, self._at, length)
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
 
 
 @functools.lru_cache(maxsize=64)

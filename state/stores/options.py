@@ -38,6 +38,8 @@ def table_options(path: str) -> dict[str, str] | None:
     """The storage options of a Delta table; None for one on this machine's file system."""
     if "://" not in path:
         return None
+    if path.startswith("hdfs://"):
+        return {}
     return {
         **bucket_options(path),
         **{key: str(value).lower() for key, value in client_options(path).items()},

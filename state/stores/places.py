@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores.local import LocalFiles
-from compat.state.stores.schemes import is_remote, split_remote, why_no_place, without_scheme
+from compat.state.stores.schemes import HDFS, is_remote, split_remote, why_no_place, without_scheme
 from compat.state.stores.system import Entry, FileSystem
 
 LOCAL = LocalFiles()
@@ -122,7 +122,15 @@ def place_of(path: str | Path | Place, what: str = "") -> Place:
         raise StoreError(f"{what}: {problem}." if what else f"{problem}.")
     if not is_remote(text):
         return Place(LOCAL, str(Path(without_scheme(text))))
+    bucket, key = split_remote(text)
+    return Place(_system_at(bucket), f"{bucket}/{key}" if key else bucket)
+
+
+def _system_at(address: str) -> FileSystem:
+    if address.startswith(f"{HDFS}://"):
+        from compat.state.stores.hdfs import hadoop_at
+
+        return hadoop_at(address)
     from compat.state.stores.objects import bucket_at
 
-    bucket, key = split_remote(text)
-    return Place(bucket_at(bucket), f"{bucket}/{key}" if key else bucket)
+    return bucket_at(address)

@@ -6,12 +6,19 @@ import re
 from pathlib import Path
 
 from compat.state.delta.errors import StoreError
+from compat.state.stores.name_nodes import CONFIGURED_BY, name_node
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<host>[^/]*))?(?=/|$)")
 """As Flink reads a path; a single letter is a drive."""
-_SAME = {"s3": "s3", "s3a": "s3", "s3p": "s3", "s3n": "s3", "gs": "gs", "abfss": "abfss", "abfs": "abfss"}
-"""The schemes of object stores, by those that Flink, Hadoop and Spark call them by."""
-REMOTE = ("s3", "gs", "abfss")
+_SAME = {
+    **dict.fromkeys(("s3", "s3a", "s3p", "s3n"), "s3"),
+    "gs": "gs",
+    **dict.fromkeys(("abfss", "abfs"), "abfss"),
+    "hdfs": "hdfs",
+}
+"""The schemes of other storage, by those that Flink, Hadoop and Spark call them by."""
+HDFS = "hdfs"
+REMOTE = ("s3", "gs", "abfss", HDFS)
 """The schemes of other storage that jobs on Spark write and read."""
 
 
@@ -32,6 +39,8 @@ def why_no_place(path: str) -> str | None:
         found = _SCHEME.match(path)
         assert found is not None
         host = found["host"] or ""
+        if _SAME[found["scheme"].lower()] == HDFS:
+            return _why_no_name_node(path, host)
         if not host:
             return f"{path} names no bucket: write {found['scheme']}://BUCKET/FOLDER"
         if ":" in host or ("@" in host and _SAME[found["scheme"].lower()] != "abfss"):
@@ -46,6 +55,17 @@ def why_no_place(path: str) -> str | None:
     )
 
 
+def _why_no_name_node(path: str, host: str) -> str | None:
+    if "@" in host:
+        return f"{path} names a user: give the name by HADOOP_USER_NAME, and write hdfs://HOST:PORT/FOLDER"
+    if not name_node(host):
+        return (
+            f"{path} names no name node, and there is no fs.defaultFS for it: write hdfs://HOST:PORT/FOLDER, or have "
+            f"{CONFIGURED_BY} name the folder with core-site.xml"
+        )
+    return None
+
+
 def is_remote(path: str) -> bool:
     """True for a path on another storage that we know."""
     found = _SCHEME.match(path)
@@ -53,10 +73,11 @@ def is_remote(path: str) -> bool:
 
 
 def split_remote(path: str) -> tuple[str, str]:
-    """The address of a remote path's bucket, and the key in it."""
+    """The address of a remote path's bucket, or of its name node, and the key in it."""
     found = _SCHEME.match(path)
     assert found is not None
-    return f"{_SAME[found['scheme'].lower()]}://{found['host']}", path[found.end() :].strip("/")
+    scheme, host = _SAME[found["scheme"].lower()], found["host"] or ""
+    return f"{scheme}://{name_node(host) if scheme == HDFS else host}", path[found.end() :].strip("/")
 
 
 def without_scheme(path: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.service.pages.charts import LineChart, line_chart, round_time
 from compat.service.pages.rendering import count, duration, size
+from compat.state.stores.schemes import is_remote
 
 if TYPE_CHECKING:
     from compat.state.delta.history import Epoch
@@ -58,7 +59,7 @@ def look_into(path: str, is_job: bool) -> tuple[History | None, list[dict[str, A
     except ModuleNotFoundError as error:
         return History(problem=f"{error.name} is not installed: pip install 'stream-compat[spark]'"), []
     table = os.path.join(path, "state") if is_job else path
-    if os.path.realpath(table) != table:
+    if not is_remote(path) and os.path.realpath(table) != table:
         return History(problem="The state table lies behind a symbolic link; it is not followed."), []
     try:
         log = SnapshotLog.open(table)
@@ -73,6 +74,8 @@ def look_into(path: str, is_job: bool) -> tuple[History | None, list[dict[str, A
 
 def _is_below(table: str, name: str) -> bool:
     path = os.path.join(table, name)
+    if is_remote(table):
+        return path.startswith(f"{table}/") and ".." not in name.split("/")
     return path.startswith(table + os.sep) and os.path.realpath(path) == path
 
 

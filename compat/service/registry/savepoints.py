@@ -16,6 +16,7 @@ from compat.service.database.tables import savepoints
 from compat.service.records import Savepoint
 from compat.service.registry.errors import NotFound
 from compat.service.registry.packing import unpack
+from compat.state.stores.schemes import is_remote, split_remote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +62,13 @@ class Savepoints:
         return _savepoint(row)
 
     def at(self, path: str) -> Savepoint | None:
-        """The savepoint of a path, None if there is none; ``file:`` in front of it is Flink's way to write it."""
-        plain = re.sub("^file:(?://)?(?=/)", "", path).rstrip("/")
+        """The savepoint of a path, None if there is none.
+
+        Flink writes ``file:`` in front of a path, knows S3 by several names (``s3a://``) and takes the file for the folder.
+        """
+        plain = re.sub("^file:(?://)?(?=/)", "", path).rstrip("/").removesuffix("/_metadata").rstrip("/")
+        if is_remote(plain):
+            plain = "/".join(split_remote(plain)).rstrip("/")
         query = select(*_COLUMNS).where(savepoints.c.path == plain, savepoints.c.status == "ok")
         with self._database.read() as connection:
             row = connection.execute(query.limit(1)).first()

@@ -43,7 +43,10 @@ class Pending:
 
 
 class CheckpointCoordinator:
-    """Holds the operators' small state and makes an epoch's one commit."""
+    """Holds the operators' small state and makes an epoch's one commit.
+
+    ``bytes`` are those of all files of the state, ``added`` those of the last epoch's.
+    """
 
     def __init__(self, plan: PhysicalPlan, log: SnapshotLog, job_id: str) -> None:
         self.plan = plan
@@ -63,6 +66,7 @@ class CheckpointCoordinator:
         self._runs: dict[str, str] = {}
         self.files = len(log.files())
         self.bytes = sum(file.size for file in log.files())
+        self.added = 0
         self._written: dict[tuple[str, str, str, bytes], bytes | None] = {}
 
     @property
@@ -165,7 +169,8 @@ class CheckpointCoordinator:
             )
         self.position, self._runs = Position(epoch, token), runs
         self.files += len(files)
-        self.bytes += sum(file.size for file in files)
+        self.added = sum(file.size for file in files)
+        self.bytes += self.added
         self.feedback = feedback
         self.pending = [Pending(id, self._transaction(id), data) for id, data in pending.items() if data]
         for source in self.sources.values():

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from compat.compiler.spark.operators.metrics import RECORDS_IN
+from compat.compiler.spark.operators.metrics import RECORD_COUNTS, RECORDS_IN, RECORDS_OUT
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.epochs import lasting_vertices
 from compat.compiler.spark.task.stream_task import TaskReport
@@ -24,6 +24,7 @@ class Measured:
         self._heads = {task.vertex: task.operators[0].id for task in plan.tasks}
         self._of_subtasks: dict[tuple[str, int], Measures] = {}
         self._records: Counter[str] = Counter()
+        self._sent: Counter[str] = Counter()
 
     def take(self, reports: Iterable[TaskReport]) -> None:
         """Take over what the subtasks of a committed epoch report."""
@@ -33,19 +34,23 @@ class Measured:
                 before = {} if report.vertex in self._lasting else self._of_subtasks.get(place, {})
                 self._of_subtasks[place] = _added(before, measures)
             self._records[self._heads[report.vertex]] += report.records
+            for id, count in report.sent.items():
+                self._sent[id] += count
 
     def accumulators(self) -> dict[str, Any]:
         """What the program's functions measured, by the names that they gave; of one name, together."""
         found: Measures = {}
         for measures in tuple(self._of_subtasks.values()):
-            found = _added(found, {name: value for name, value in measures.items() if name != RECORDS_IN})
+            found = _added(found, {name: value for name, value in measures.items() if name not in RECORD_COUNTS})
         return found
 
     def all(self) -> list[dict[str, Any]]:
         """The operators that measured something, with ``operator_id``, ``name`` and ``metrics``, as JSON."""
         found: dict[str, Measures] = {id: {RECORDS_IN: count} for id, count in self._records.items()}
+        for id, count in self._sent.items():
+            found.setdefault(id, {})[RECORDS_OUT] = count
         for (id, _), measures in sorted(self._of_subtasks.items()):
-            own = {name: value for name, value in measures.items() if name != RECORDS_IN}
+            own = {name: value for name, value in measures.items() if name not in RECORD_COUNTS}
             found[id] = _added(found.get(id, {}), own)
         return [
             {"operator_id": id, "name": name, "metrics": dict(sorted(found[id].items()))}

@@ -598,6 +598,7 @@ class JobMaster:
             watermark=known,
             watermark_lag=None if known is None else self._now() - known,
             state_bytes=self.coordinator.bytes,
+            added_bytes=self.coordinator.added,
             replicas=dict(replicas),
         )
         if time.monotonic() - self._written > _ENTRY_SECONDS:

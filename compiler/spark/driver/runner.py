@@ -6,8 +6,8 @@ import pickle
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.compiler.datastream.served import served
@@ -32,6 +32,7 @@ from compat.compiler.spark.task.epochs import (
     sealed,
 )
 from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
+from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_buffers
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, PackedPlan] = {}
@@ -71,10 +72,11 @@ class SparkRunner:
             raise EpochLost(f"Spark does not start: {_reason(error)} (Spark's log: {self._spark.log})") from error
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        try:
-            parcels = self._job(spec).collect()
-        except Exception as error:
-            raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
+        with folder_for_buffers(spec.folder) if self._spark.local else nullcontext("") as stowage:
+            try:
+                parcels = self._job(replace(spec, stowage=stowage)).collect()
+            except Exception as error:
+                raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
         return reports_of(self._outline, parcels)
 
     def _job(self, spec: EpochSpec) -> Any:
@@ -87,6 +89,8 @@ class SparkRunner:
             self._plan = context.broadcast(self._packed)
             self._cores = context.defaultParallelism if self._spark.local else None
             self._outline = self._whole.for_cores(self._cores)
+            if self._spark.local:
+                remove_left_buffers(spec.folder)
             self._places = None if self._spark.local else Places(context, _same)
             if self._places is not None:
                 first = self._outline.stages[0].partitions

@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,26 @@ class JobEntry:
         for vertex in self.vertices:
             found.update(vertex.tasks)
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedJob(JobEntry):
+    """A job as it is listed, be it of a store or of a cluster.
+
+    ``alive`` tells whether a driver of it runs, ``interrupted`` whether it goes on when its program is run again. A cluster
+    also says how many ``slots`` a job takes (0 where there are none), which ``attempt`` it is, and what it is ``waiting`` for.
+    """
+
+    alive: bool
+    interrupted: bool
+    slots: int = 0
+    attempt: int = 0
+    waiting: str = ""
+
+    @classmethod
+    def of(cls, entry: JobEntry, **known: Any) -> ListedJob:
+        """An entry, with what is known besides."""
+        return cls(**{**{each.name: getattr(entry, each.name) for each in fields(entry)}, **known})
 
 
 _POINTER = "state.at"

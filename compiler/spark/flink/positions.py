@@ -2,7 +2,8 @@
 
 Flink keeps the splits that readers have in ``SourceReaderState`` and what is still to be given out in the coordinator's bytes:
 ``NumberSequenceSource`` and the data generator write ranges of numbers (``NumberSequenceSplitSerializer``), Kafka's source
-partitions and offsets (``KafkaPartitionSplitSerializer``).
+partitions and offsets (``KafkaPartitionSplitSerializer``), the file source files
+(:mod:`compat.compiler.spark.flink.file_positions`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 from compat.compiler.spark.connectors.kafka.source import split_id
 from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.flink.errors import Untranslatable
+from compat.compiler.spark.flink.file_positions import Pending, positions, read_pending, read_split
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.model import OperatorState
 
 _VERSION = 1
 _NUMBERS = frozenset({"number-sequence", "data-generator"})
+_EARLIEST = -2
 _OFFSETS = {-1: "the end", -2: "the beginning", -3: "the group's offset"}
 _NO_END = -(1 << 63)
 _READ = "read before"
@@ -36,7 +39,9 @@ def splits_of(source: Any, operator: OperatorState, elements: Iterable[bytes]) -
         if connector in _NUMBERS:
             found = _numbers(operator, list(elements))
         elif connector == "kafka":
-            found = _partitions(list(elements))
+            found = _partitions(source, list(elements))
+        elif connector == "filesystem":
+            found = _files(source, operator, elements)
         elif operator.fully_finished:
             found = []
         else:
@@ -72,25 +77,52 @@ def _range(reader: ByteReader) -> Split:
 
 def _unassigned(operator: OperatorState) -> Iterator[Split]:
     """The ranges that no reader has yet (`SourceCoordinator`, `IteratorSourceEnumerator`)."""
-    if operator.coordinator is None:
+    body = _pending(operator)
+    if body is None:
         return
+    for _ in range(body.count("ranges", 18)):
+        yield {"id": body.utf(), "next": body.long(), "end": body.long()}
+
+
+def _pending(operator: OperatorState) -> ByteReader | None:
+    """What the enumerator of a source wrote; None where it is not in the savepoint."""
+    if operator.coordinator is None:
+        return None
     reader = ByteReader(operator.coordinator.data, "a coordinator")
     versions = reader.integer(), reader.integer()
     body = reader.window(reader.integer(), "what is still to be read")
     if versions != (1, _VERSION) or reader.remaining:
         reader.damaged(f"a coordinator of the versions {versions}")
-    for _ in range(body.count("ranges", 18)):
-        yield {"id": body.utf(), "next": body.long(), "end": body.long()}
+    return body
 
 
-def _partitions(elements: Sequence[bytes]) -> list[tuple[Split, bool]]:
-    found = []
+def _files(source: Any, operator: OperatorState, elements: Iterable[bytes]) -> list[tuple[Split, bool]]:
+    pending = _pending(operator)
+    if pending is None and not operator.fully_finished:
+        raise Untranslatable(
+            "what its enumerator knew is not in the savepoint, so that nothing tells which files were read"
+        )
+    reading = [read_split(_body(element)) for element in elements]
+    return list(positions(source, reading, Pending() if pending is None else read_pending(pending)))
+
+
+def _partitions(source: Any, elements: Sequence[bytes]) -> list[tuple[Split, bool]]:
+    """The partitions at their offsets.
+
+    One that stands at its beginning, as an empty one does for good, is left out: it is found anew, and what is found beside
+    partitions that are known is read from its beginning.
+    """
+    found: list[tuple[Split, bool]] = []
+    unread = []
     for element in elements:
         reader = _body(element)
         partition = (reader.utf(), reader.integer())
         start, end = reader.long(), reader.long()
         if reader.remaining:
             reader.damaged("bytes behind a partition")
+        if start == _EARLIEST and end == _NO_END:
+            unread.append(split_id(partition))
+            continue
         if start < 0:
             raise Untranslatable(
                 f"partition {split_id(partition)} stands at {_OFFSETS.get(start, start)}, as nothing of it was read yet: take "
@@ -106,4 +138,9 @@ def _partitions(elements: Sequence[bytes]) -> list[tuple[Split, bool]]:
         found.append((split, end >= 0 and start >= end))
     if not elements:
         raise Untranslatable("it has no partitions, so that nothing tells which were read")
+    if not found and source.settings["starting_offsets"].name != "earliest":
+        raise Untranslatable(
+            f"it has read nothing yet, and stands at the beginning of {', '.join(sorted(unread))}, where the program does not "
+            "start: start it without its state, under another uid, or take a savepoint once it has read something"
+        )
     return found

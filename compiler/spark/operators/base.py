@@ -92,6 +92,15 @@ class Output:
         if values:
             _give(self.main, values, timestamps)
 
+    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        """Emit records with their keys to the main stream."""
+        if not values:
+            return
+        for consumer in self.main[:-1]:
+            consumer.keyed(*_twins(keys, values), timestamps)
+        for consumer in self.main[-1:]:
+            consumer.keyed(keys, values, timestamps)
+
     def to_side(self, tag: str, values: Values, timestamps: Timestamps) -> None:
         """Emit records under a tag; nothing happens where nobody reads it."""
         if values and tag in self.side:
@@ -123,6 +132,12 @@ def _give(consumers: list[Consumer], values: Values, timestamps: Timestamps) -> 
         consumer.records(values if last or all(map(_immutable, values)) else pickle.loads(dump(values)), timestamps)
 
 
+def _twins(keys: Values, values: Values) -> tuple[Values, Values]:
+    if all(map(_immutable, keys)) and all(map(_immutable, values)):
+        return keys, values
+    return pickle.loads(dump((keys, values)))  # type: ignore[no-any-return]
+
+
 def _immutable(value: Any) -> bool:
     return isinstance(value, _IMMUTABLE) or (type(value) is tuple and all(map(_immutable, value)))
 
@@ -147,6 +162,10 @@ class StreamOperator:
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         """Records of an input."""
         raise NotImplementedError
+
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        """Records of an input with their keys."""
+        self.process(input, list(zip(keys, values, strict=True)), timestamps)
 
     def process_watermark(self, timestamp: int) -> None:
         """The watermark over all inputs grew."""

@@ -189,7 +189,7 @@ class KeyedBroadcastProcess(KeyedProcess):
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         if input == 0:
-            super().process(input, values, timestamps)
+            super().process(input, values, timestamps)  # pairs (key, value)
             return
         value: Any = NO_RECORD
         try:

@@ -135,6 +135,9 @@ class _Link:
     def records(self, values: Values, timestamps: Timestamps) -> None:
         self.operator.process(self.input, values, timestamps)
 
+    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        self.operator.process_keyed(self.input, keys, values, timestamps)
+
     def watermark(self, timestamp: int) -> None:
         self.operator.process_watermark(timestamp)
 
@@ -154,6 +157,9 @@ class _Converting:
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         self._output.records(self._convert(values), timestamps)
+
+    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        self.records(list(zip(keys, values, strict=True)), timestamps)
 
     def watermark(self, timestamp: int) -> None:
         self._output.watermark(timestamp)

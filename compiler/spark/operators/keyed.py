@@ -29,15 +29,15 @@ from compat.state.names import PYTHON_REDUCE
 from compat.state.serializers import key_codec_of
 from compat.state.types import TupleTypeInfo
 
-_KEY = itemgetter(0)
+_KEY, _VALUE = itemgetter(0), itemgetter(1)
 _PLAIN_KEYS = frozenset({str, int, bytes, bool, float, NoneType})
 """Keys that can be hashed."""
 
 
-def distinct_keys(values: Values) -> set[Any] | None:
-    """The keys of records that are (key, value); None if one of them cannot be hashed."""
+def distinct(keys: Values) -> set[Any] | None:
+    """The keys that differ; None if one of them cannot be hashed."""
     try:
-        return set(map(_KEY, values))
+        return set(keys)
     except TypeError:
         return None
 
@@ -46,7 +46,7 @@ Keyed = TypeVar("Keyed", bound=ops.Operator)
 
 
 class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
-    """The base of operators on keyed streams: a backend, timers, and records that are (key, value)."""
+    """The base of operators on keyed streams: a backend, timers, and records with keys."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: Keyed) -> None:
         super().__init__(context, output, operator)
@@ -73,12 +73,15 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
             self.fail(NO_RECORD, error)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        self.process_keyed(input, list(map(_KEY, values)), list(map(_VALUE, values)), timestamps)
+
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         backend, handle = self.backend, self.handler(input)
         value: Any = NO_RECORD
-        hashable = distinct_keys(values) is not None
+        hashable = distinct(keys) is not None
         timers = self.timers.processing
         try:
-            for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
                 if timers.soonest < MAX_WATERMARK and not self.context.batch:
                     self.advance_processing_time(self.context.clock())
                 if hashable:
@@ -164,16 +167,16 @@ class KeyedReduce(KeyedOperator[ops.KeyedReduce]):
         self.state = self.backend.cells(ReducingStateDescriptor(PYTHON_REDUCE, combine, value_type))
         self._combine = combine
 
-    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        touched = None if self.context.batch else distinct_keys(values)
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        touched = None if self.context.batch else distinct(keys)
         if touched is None:
-            super().process(input, values, timestamps)
+            super().process_keyed(input, keys, values, timestamps)
             return
         cells, combine = self.state.many(touched), self._combine
         made: Values = []
         value: Any = NO_RECORD
         try:
-            for key, value in values:
+            for key, value in zip(keys, values, strict=True):
                 present = cells[key]
                 cells[key] = value = value if present is None else combine(present, value)
                 made.append(value)
@@ -324,10 +327,10 @@ class KeyedProcess(KeyedOperator[ProcessKind]):
         super().__init__(context, output, operator)
         self.ctx = KeyedContext(self)
 
-    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         call = self._call_of(input)
-        if call is None or self.output.tagged or not _PLAIN_KEYS.issuperset(map(type, map(_KEY, values))):
-            super().process(input, values, timestamps)
+        if call is None or self.output.tagged or not _PLAIN_KEYS.issuperset(map(type, keys)):
+            super().process_keyed(input, keys, values, timestamps)
             return
         backend, context, timers, batch = self.backend, self.ctx, self.timers.processing, self.context.batch
         made: Values = []
@@ -335,7 +338,7 @@ class KeyedProcess(KeyedOperator[ProcessKind]):
         value: Any = NO_RECORD
         backend.namespace = VOID
         try:
-            for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
                 if timers.soonest != MAX_WATERMARK and not batch:
                     self.output.records(made, times)
                     made, times = [], None if timestamps is None else []

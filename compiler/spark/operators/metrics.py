@@ -11,6 +11,10 @@ from typing import Any
 
 RECORDS_IN = "numRecordsIn"
 """The records that a chain read: a metric of its first operator."""
+RECORDS_OUT = "numRecordsOut"
+"""The records that left a chain for other tasks, each once: a metric of the operator that they left from."""
+RECORD_COUNTS = frozenset({RECORDS_IN, RECORDS_OUT})
+"""What is counted of itself, whatever a program measures under these names."""
 
 
 class Counter:

@@ -159,7 +159,7 @@ class ProcessOperator(FunctionOperator[ops.Process]):
 
 
 class KeyByMap(FunctionOperator[ops.KeyByMap]):
-    """Puts the key before the record."""
+    """Gives each record its key."""
 
     method = "get_key"
 
@@ -170,16 +170,16 @@ class KeyByMap(FunctionOperator[ops.KeyByMap]):
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         call, rest = self.call, iter(values)
         try:
-            made = [(call(value), value) for value in rest]
+            keys = [call(value) for value in rest]
         except Exception as error:
             self.fail(values[len(values) - length_hint(rest) - 1], error)
-        if self._in_range is not None:
-            for key, value in made if not self._in_range.have_it([key for key, _ in made]) else ():
+        if self._in_range is not None and not self._in_range.have_it(keys):
+            for key, value in zip(keys, values, strict=True):
                 try:
                     self._in_range.convert(key)
                 except Exception as error:
                     self.fail(value, error)
-        self.output.records(made, timestamps)
+        self.output.keyed(keys, values, timestamps)
 
 
 class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):

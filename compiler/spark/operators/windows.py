@@ -26,7 +26,7 @@ from compat.compiler.spark.operators.base import (
     Output,
     TaskRuntimeContext,
 )
-from compat.compiler.spark.operators.keyed import KeyedOperator, distinct_keys
+from compat.compiler.spark.operators.keyed import KeyedOperator, distinct
 from compat.compiler.spark.operators.metrics import MetricGroup
 from compat.compiler.spark.state.backend import Unhashable
 from compat.compiler.spark.state.changes import Changes
@@ -106,18 +106,18 @@ class WindowOperator(KeyedOperator[Window]):
             self._encoded[place] = found
         return found
 
-    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         if self._panes is not None:
             try:
-                self._fold(self._panes, values, timestamps)
+                self._fold(self._panes, keys, values, timestamps)
             finally:
                 self.emitter.flush()
             return
-        if self._windows_at is None or not self._in_time(values, timestamps):
-            super().process(input, values, timestamps)
+        if self._windows_at is None or not self._in_time(keys, timestamps):
+            super().process_keyed(input, keys, values, timestamps)
             return
         windows_at, groups = self._windows_at, defaultdict[Any, Values](list)
-        for (key, value), time in zip(values, timestamps or (), strict=True):
+        for key, value, time in zip(keys, values, timestamps or (), strict=True):
             for place in windows_at(time):
                 groups[key, place].append(value)
         many: Any = NO_RECORD
@@ -131,15 +131,15 @@ class WindowOperator(KeyedOperator[Window]):
         except Exception as error:
             self.fail(many, error)
 
-    def _fold(self, panes: Panes, values: Values, timestamps: Timestamps) -> None:
+    def _fold(self, panes: Panes, keys: Values, values: Values, timestamps: Timestamps) -> None:
         """Put records into their windows; those that have ended are gone."""
         assert self._windows_at is not None
         windows_at, watermark, fold = self._windows_at, self.timers.watermark, self._folder()
-        hashable = distinct_keys(values) is not None
+        hashable = distinct(keys) is not None
         known: dict[int, Pane] = {}
         value: Any = NO_RECORD
         try:
-            for (key, value), time in zip(values, timestamps or repeat(None), strict=False):
+            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
                 if time is None or time == MIN_TIMESTAMP:
                     self._assigner.assign_windows(value, MIN_TIMESTAMP, self._assigning)  # it says what is wrong
                 if not hashable:
@@ -217,9 +217,9 @@ class WindowOperator(KeyedOperator[Window]):
             self._panes.snapshot(changes)
         return super().snapshot_state(changes)
 
-    def _in_time(self, values: Values, timestamps: Timestamps) -> bool:
+    def _in_time(self, keys: Values, timestamps: Timestamps) -> bool:
         """True when nothing fires before the next watermark: no window of these records has ended."""
-        if timestamps is None or not values or None in timestamps or distinct_keys(values) is None:
+        if timestamps is None or not keys or None in timestamps or distinct(keys) is None:
             return False
         assert self._windows_at is not None
         earliest: int = min(timestamps)  # type: ignore[type-var, assignment]

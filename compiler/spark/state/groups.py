@@ -101,28 +101,29 @@ class SubtaskOfKey:
             cls._made[place] = cls(max_parallelism, parallelism)
         return cls._made[place]
 
-    def all(self, keys: list[Any]) -> list[int]:
-        """The subtask of each key."""
+    def all(self, keys: list[Any]) -> Any:
+        """The subtask of each key, as an array of numpy's."""
         if self._too_many:
             return self._subtasks(keys)
         known = self._known
         try:
-            found = list(map(known.get, keys))
+            return self._remembered(keys)
+        except TypeError:  # there are others, or one cannot be hashed
+            pass
+        try:
+            unknown = list(set(keys).difference(known))
         except TypeError:
             return self._subtasks(keys)
-        if None in found:
-            if len(known) >= _KNOWN_KEYS:
-                self._too_many = found.count(None) > len(found) // 4
-                return self._subtasks(keys)
-            unknown = list({key for key, subtask in zip(keys, found, strict=True) if subtask is None})
-            known.update(zip(unknown, self._subtasks(unknown), strict=True))
-            found = list(map(known.get, keys))
-        return found  # type: ignore[return-value]
+        if len(known) >= _KNOWN_KEYS:
+            self._too_many = len(unknown) > len(keys) // 4
+            return self._subtasks(keys)
+        known.update(zip(unknown, self._subtasks(unknown).tolist(), strict=True))
+        return self._remembered(keys)
 
-    def _subtasks(self, keys: list[Any]) -> list[int]:
-        if len(keys) < _FEW:
-            groups = key_groups_of(keys, self._max_parallelism)
-            return [group * self._parallelism // self._max_parallelism for group in groups]
-        array = key_group_array(keys, self._max_parallelism).astype(np.int64)
-        subtasks: list[int] = (array * self._parallelism // self._max_parallelism).tolist()
-        return subtasks
+    def _remembered(self, keys: list[Any]) -> Any:
+        return np.fromiter(map(self._known.get, keys), np.int64, len(keys))
+
+    def _subtasks(self, keys: list[Any]) -> Any:
+        groups_of = key_groups_of if len(keys) < _FEW else key_group_array
+        groups = np.asarray(groups_of(keys, self._max_parallelism), np.int64)
+        return groups * self._parallelism // self._max_parallelism

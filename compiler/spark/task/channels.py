@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from compat.compiler.spark.plan import OutputSpec
 from compat.compiler.spark.state.groups import SubtaskOfKey
@@ -12,6 +16,7 @@ from compat.compiler.spark.task.elements import (
     BUFFER_RECORDS,
     Buffer,
     Element,
+    KeyedRecords,
     LatencyMarker,
     Records,
     Timestamps,
@@ -28,12 +33,17 @@ class _Channel:
 
     def __init__(self, elements: Iterable[Element] = ()) -> None:
         self.elements = list(elements)
+        self.keys: Values = []
         self.values: Values = []
         self.timestamps: list[int | None] = []
         self.timed = False
         self.count = 0
 
-    def add(self, values: Values, timestamps: Timestamps) -> None:
+    def add(self, keys: Sequence[Any] | None, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        if (keys is not None) is not bool(self.keys):
+            self.cut()
+        if keys is not None:
+            self.keys += keys
         if timestamps is not None and not self.timed:
             self.timestamps = [None] * len(self.values)
             self.timed = True
@@ -44,8 +54,11 @@ class _Channel:
 
     def cut(self) -> None:
         if self.values:
-            self.elements.append(Records(self.values, self.timestamps if self.timed else None))
-            self.values, self.timestamps, self.timed = [], [], False
+            times = self.timestamps if self.timed else None
+            self.elements.append(
+                KeyedRecords(self.keys, self.values, times) if self.keys else Records(self.values, times)
+            )
+            self.keys, self.values, self.timestamps, self.timed = [], [], [], False
 
 
 class RecordWriter:
@@ -65,12 +78,25 @@ class RecordWriter:
         self._channels: dict[int, _Channel] = {}
         self._common: list[Element] = []
         self.next_channel = subtask
+        self.sent = 0
         ship = output.partitioner.ship
+        self._by_key = ship is Ship.HASH
         self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
+        self._target_of = SubtaskOfKey.shared(output.max_parallelism, output.parallelism)
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         """Write records."""
+        self.sent += len(values)
         self._spread(values, timestamps)
+
+    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        """Write records that have keys."""
+        if len(self.targets) == 1:
+            self._add(self.targets[0], keys, values, timestamps)
+        elif self._by_key:
+            self._part(self._target_of.all(keys), keys, values, timestamps)
+        else:
+            self._spread(list(zip(keys, values, strict=True)), timestamps)
 
     def watermark(self, timestamp: int) -> None:
         """Write a watermark to every channel."""
@@ -111,9 +137,15 @@ class RecordWriter:
             channel.cut()
             channel.elements.append(element)
 
-    def _add(self, target: int, values: Values, timestamps: Timestamps) -> None:
+    def _add(
+        self,
+        target: int,
+        keys: Sequence[Any] | None,
+        values: Sequence[Any],
+        timestamps: Sequence[int | None] | None,
+    ) -> None:
         channel = self._channel(target)
-        channel.add(values, timestamps)
+        channel.add(keys, values, timestamps)
         if channel.count >= BUFFER_RECORDS:
             self._send(target)
 
@@ -133,7 +165,7 @@ class RecordWriter:
         return Buffer(self._level, output.vertex, target, output.edge, self._subtask, number, payload)
 
     def _to_only(self, values: Values, timestamps: Timestamps) -> None:
-        self._add(self.targets[0], values, timestamps)
+        self._add(self.targets[0], None, values, timestamps)
 
     def in_turn(self) -> Callable[[Values, Timestamps], None]:
         """Records in turn to all channels."""
@@ -142,7 +174,8 @@ class RecordWriter:
             count = len(self.targets)
             for offset in range(min(count, len(values))):
                 target = self.targets[(self.next_channel + offset) % count]
-                self._add(target, values[offset::count], None if timestamps is None else timestamps[offset::count])
+                times = None if timestamps is None else timestamps[offset::count]
+                self._add(target, None, values[offset::count], times)
             self.next_channel = (self.next_channel + len(values)) % count
 
         return spread
@@ -151,55 +184,51 @@ class RecordWriter:
         """Records to random channels; the same ones when an epoch is run again."""
         chosen = random.Random(f"{self._output.edge}/{self._subtask}/{self._epoch}")
         count = len(self.targets)
-        return self._to(lambda values: [self.targets[chosen.randrange(count)] for _ in values])
+        return self._to(lambda values: np.array([self.targets[chosen.randrange(count)] for _ in values]))
 
     def by_key(self) -> Callable[[Values, Timestamps], None]:
         """Records to the subtask of their key's key group; a record is (key, value)."""
-        target_of = SubtaskOfKey.shared(self._output.max_parallelism, self._output.parallelism)
-        return self._to(lambda values: target_of.all([value[0] for value in values]))
+        return self._to(lambda values: self._target_of.all([value[0] for value in values]))
 
     def by_number(self) -> Callable[[Values, Timestamps], None]:
         """Records to the subtask that the custom partitioner named; a record is (subtask, value)."""
-        return self._to(lambda values: [value[0] for value in values])
+        return self._to(lambda values: np.array([value[0] for value in values]))
 
     def to_first(self) -> Callable[[Values, Timestamps], None]:
         """All records to the first subtask."""
-        return lambda values, timestamps: self._add(0, values, timestamps)
+        return lambda values, timestamps: self._add(0, None, values, timestamps)
 
     def to_all(self) -> Callable[[Values, Timestamps], None]:
         """All records to every subtask."""
 
         def spread(values: Values, timestamps: Timestamps) -> None:
             for target in self.targets:
-                self._add(target, values, timestamps)
+                self._add(target, None, values, timestamps)
 
         return spread
 
-    def _to(self, targets_of: Callable[[Values], list[int]]) -> Callable[[Values, Timestamps], None]:
-        def spread(values: Values, timestamps: Timestamps) -> None:
-            buckets, times = _Buckets(), _Buckets()
-            chosen = targets_of(values)
-            for target, value in zip(chosen, values, strict=True):
-                buckets[target](value)
-            if timestamps is not None:
-                for target, timestamp in zip(chosen, timestamps, strict=True):
-                    times[target](timestamp)
-            for target, own in buckets.lists.items():
-                self._add(target, own, None if timestamps is None else times.lists[target])
+    def _to(self, targets_of: Callable[[Values], Any]) -> Callable[[Values, Timestamps], None]:
+        return lambda values, timestamps: self._part(targets_of(values), None, values, timestamps)
 
-        return spread
-
-
-class _Buckets(dict[int, Callable[[Any], None]]):
-    """A list for each target that something is put in for; gives the function that puts it there."""
-
-    def __init__(self) -> None:
-        self.lists: dict[int, list[Any]] = {}
-
-    def __missing__(self, target: int) -> Callable[[Any], None]:
-        own = self.lists[target] = []
-        self[target] = own.append
-        return own.append
+    def _part(self, chosen: Any, keys: Values | None, values: Values, timestamps: Timestamps) -> None:
+        """Write each record to its target, of an array of them: sorted by these, all else is done by slices."""
+        if not values:
+            return
+        if (chosen == chosen[0]).all():
+            self._add(chosen[0].item(), keys, values, timestamps)
+            return
+        order = chosen.argsort(kind="stable")
+        pick = itemgetter(*order.tolist())
+        places = [0, *(np.flatnonzero(np.diff(chosen[order])) + 1).tolist(), len(values)]
+        keys_by_target = None if keys is None else pick(keys)
+        values_by_target, times = pick(values), None if timestamps is None else pick(timestamps)
+        for start, end in pairwise(places):
+            self._add(
+                chosen[order[start]].item(),
+                None if keys_by_target is None else keys_by_target[start:end],
+                values_by_target[start:end],
+                None if times is None else times[start:end],
+            )
 
 
 _SPREAD: dict[Ship, Callable[[RecordWriter], Callable[[Values, Timestamps], None]]] = {

@@ -31,6 +31,14 @@ class Records(NamedTuple):
     timestamps: Timestamps
 
 
+class KeyedRecords(NamedTuple):
+    """Records with their keys, beside each other: a pair of each would cost as much as all else on their way."""
+
+    keys: Values
+    values: Values
+    timestamps: Timestamps
+
+
 class Watermark(NamedTuple):
     """No record of this timestamp or an earlier one will follow."""
 
@@ -51,7 +59,15 @@ class LatencyMarker(NamedTuple):
     subtask: int
 
 
-Element = Records | Watermark | WatermarkStatus | LatencyMarker
+Element = Records | KeyedRecords | Watermark | WatermarkStatus | LatencyMarker
+
+
+class Stowed(NamedTuple):
+    """A payload that is in a file of this machine's, from byte ``start`` on."""
+
+    path: str
+    start: int
+    size: int
 
 
 class Buffer(NamedTuple):
@@ -63,7 +79,7 @@ class Buffer(NamedTuple):
     edge: int
     channel: int
     number: int
-    payload: bytes
+    payload: bytes | Stowed
 
 
 class Consumer(Protocol):
@@ -71,6 +87,9 @@ class Consumer(Protocol):
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         """Records in order; neither list may be changed."""
+
+    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        """The same with the key of each; who knows of no keys takes records for pairs (key, value)."""
 
     def watermark(self, timestamp: int) -> None:
         """A watermark."""
@@ -96,5 +115,5 @@ def _element(parts: tuple[Any, ...]) -> Element:
     if len(parts) == 2:
         return Records(*parts)
     if len(parts) == 3:
-        return LatencyMarker(*parts)
+        return KeyedRecords(*parts) if type(parts[0]) is list else LatencyMarker(*parts)
     return WatermarkStatus(parts[0]) if isinstance(parts[0], bool) else Watermark(parts[0])

@@ -26,6 +26,7 @@ from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory, budget_of
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.exchange import Account, Shipment, why_not_whole
+from compat.compiler.spark.task.stowage import BuffersLost, stow
 from compat.compiler.spark.task.stream_task import (
     OpenTask,
     StreamTask,
@@ -81,7 +82,7 @@ class EpochSpec:
     A task is told what is common to all, and the shares of its own subtasks. ``runs`` are the runs of subtasks that the
     committed epoch is made of, ``version`` is that of the log as of then.
     ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
-    Work is sealed on its way (:func:`sealed`).
+    Work is sealed on its way (:func:`sealed`). ``stowage`` is the folder for buffers where all tasks are on one machine.
     """
 
     job_id: str
@@ -100,6 +101,7 @@ class EpochSpec:
     clock: Callable[[], int] | None = None
     runs: Mapping[tuple[int, int], str] = field(default_factory=dict)
     version: int | None = None
+    stowage: str = ""
 
     @property
     def folder(self) -> str:
@@ -437,6 +439,7 @@ class Subtasks:
                 {each.node: pickle.loads(self._plan.payloads[each.node]) for each in task.operators}
             )
             report = self._run(spec, task, subtask, open_task, buffers, made)
+            made = stow(spec.stowage, made)
         except Exception as error:
             if open_task is not None:
                 with suppress(Exception):  # why it failed is known already
@@ -599,6 +602,8 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
         return TaskFailure(name, None, None, str(error), task.vertex, subtask, cache=error.cache)
     if isinstance(error, StoreError):  # it says all there is to say
         return TaskFailure(name, None, None, str(error), task.vertex, subtask)
+    if isinstance(error, BuffersLost):
+        return TaskFailure(name, None, None, str(error), task.vertex, subtask, lost=True)
     cause = "".join(traceback.format_exception(error)).rstrip()
     return TaskFailure(name, None, None, cause, task.vertex, subtask)
 

@@ -24,12 +24,14 @@ from compat.compiler.spark.task.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
     Buffer,
+    KeyedRecords,
     LatencyMarker,
     Records,
     Watermark,
     decode_elements,
 )
 from compat.compiler.spark.task.published import Published
+from compat.compiler.spark.task.stowage import payloads
 from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
@@ -85,9 +87,9 @@ class TaskEnvironment:
 class TaskReport:
     """The report of a subtask at the barrier.
 
-    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
-    stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
-    of the subtask from others in the same epoch.
+    ``sent`` are the records that left it, by the operator that they left from. ``replica`` is how it found its local state:
+    ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed`` stands for ``published`` on the way through
+    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the epoch.
     """
 
     vertex: int
@@ -105,6 +107,7 @@ class TaskReport:
     rows: DataFile | list[Row] = field(default_factory=list)
     replica: str | None = None
     changed: int = 0
+    sent: dict[str, int] = field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     sealed: bytes = b""
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -131,6 +134,7 @@ class StreamTask:
         self._open_task = open_task
         self._levels: dict[int, int] = {}
         self._writers: list[RecordWriter] = []
+        self._streams: dict[tuple[str, str | None], RecordWriter] = {}
         self._nodes: dict[int, list[StreamOperator]] = {}
         self._emit = emit
         self.ended = False
@@ -155,6 +159,7 @@ class StreamTask:
                         self._emit,
                     )
                     self._writers.append(consumer)
+                    self._streams.setdefault((spec.id, edge.side_output), consumer)
                 if edge.side_output is None:
                     output.main.append(consumer)
                 else:
@@ -207,14 +212,18 @@ class StreamTask:
                 elif isinstance(head, IterationHead) and isinstance(work, IterationWork):
                     head.run(work)
         inputs = {gate.edge: input for input, gates in self.spec.gates.items() for gate in gates}
-        for buffer in sorted(buffers, key=lambda each: (each.number, each.channel, each.edge)):
+        in_order = sorted(buffers, key=lambda each: (each.number, each.channel, each.edge))
+        for buffer, payload in payloads(in_order):
             if not self._environment.batch:
                 self._advance_processing_time()
             input, channel = inputs[buffer.edge], (buffer.edge, buffer.channel)
-            for element in decode_elements(buffer.payload):
+            for element in decode_elements(payload):
                 if isinstance(element, Records):
                     count += len(element.values)
                     self._input_head.process(input, element.values, element.timestamps)
+                elif isinstance(element, KeyedRecords):
+                    count += len(element.values)
+                    self._input_head.process_keyed(input, *element)
                 elif isinstance(element, Watermark):
                     self._watermark(input, self._valves[input].advance(channel, element.timestamp))
                 elif isinstance(element, LatencyMarker):
@@ -279,12 +288,20 @@ class StreamTask:
             },
             next_timer=min(timers, default=None),
             source=sources[0].context.spec.id if sources else None,
+            sent=self._sent(),
             metrics={
                 spec.id: measured
                 for spec in self.spec.operators
                 if (measured := self._nodes[spec.node][0].context.metrics.report())
             },
         )
+
+    def _sent(self) -> dict[str, int]:
+        """The records of each stream that leaves the task, once, however many read it."""
+        found: dict[str, int] = {}
+        for (id, _), writer in self._streams.items():
+            found[id] = found.get(id, 0) + writer.sent
+        return found
 
     def _context(self, spec: OperatorSpec, restored: Any, watermark: int) -> OperatorContext:
         environment = self._environment

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -41,3 +44,24 @@ def test_what_is_not_given_is_asked_for(arguments, word):
     found = run("convert", *arguments)
     assert found.exit_code == 2
     assert word in found.output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "The program submits no job: call env.execute()."),
+        (
+            "from pyflink.datastream import StreamExecutionEnvironment as E\n"
+            "env = E.get_execution_environment()\nenv.from_collection([1]).print()\nenv.execute()\n",
+            "The program submits 1 jobs, and none of number 3.",
+        ),
+    ],
+    ids=["no job", "one job"],
+)
+def test_a_program_without_the_job_is_told_as_when_it_is_run(text, said, tmp_path):
+    (tmp_path / "job.py").write_text(text)
+    arguments = ["savepoint", "convert", "missing", "out", "--program", "job.py", "--job", "3"]
+    found = subprocess.run(
+        [sys.executable, "-m", "compat", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stderr.strip()) == (2, said)

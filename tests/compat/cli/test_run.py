@@ -125,6 +125,7 @@ def test_events_as_json(compat: Any, tmp_path: Path) -> None:
     assert events[-1]["path"] == events[-2]["path"]
     assert {each["name"]: each["metrics"] for each in events[-1]["metrics"]} == {
         "Source: numbers": {"numRecordsIn": 60},
+        "_stream_key_by_map_operator": {"numRecordsOut": 60},
         "count": {"numRecordsIn": 60, "seen": 60},
     }
     assert Path(events[-1]["path"]).is_dir()

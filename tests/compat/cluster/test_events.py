@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from compat.cluster import events
-from compat.cluster.events import Cursor, EventLog
+from compat.cluster.events import Cursor, EventLog, kind_of
 
 
 def test_events_are_read_on_from_a_cursor(tmp_path: Path) -> None:
@@ -18,7 +19,24 @@ def test_events_are_read_on_from_a_cursor(tmp_path: Path) -> None:
     assert [event["event"] for event in found] == ["started"]
     assert log.read(cursor) == ([], cursor)
     log.add({"event": "finished"})
-    assert log.read(Cursor.parse(str(cursor)))[0] == [{"event": "finished"}]
+    (finished,), _ = log.read(Cursor.parse(str(cursor)))
+    assert finished["event"] == "finished"
+    assert 0 <= time.time() * 1000 - finished["at"] < 60_000
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        ({"event": "checkpoint", "epoch": 1}, "checkpoint"),
+        ({"event": "printed", "line": '{"event": "checkpoint"'}, "printed"),
+        ({"line": "1", "event": "printed"}, ""),
+    ],
+)
+def test_a_line_tells_what_happened_before_it_is_parsed(tmp_path: Path, event: events.Event, kind: str) -> None:
+    log = EventLog(tmp_path)
+    log.add(event)
+    (line,), _ = log.lines(Cursor())
+    assert kind_of(line) == kind
 
 
 def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:

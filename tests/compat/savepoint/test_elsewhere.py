@@ -1,4 +1,4 @@
-"""Savepoints on S3, of Flink and of jobs on Spark, checked and shown without a copy, and without fsspec's package for it."""
+"""Savepoints on S3, of Flink and of jobs on Spark: checked, shown and read in place, without fsspec's package for it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from compat.loader.inputs import opened, read_plan
 from compat.plan.model import Plan
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind, Row, write_rows
-from compat.state.flink import inspect, inspect_savepoint
+from compat.state.flink import SavepointError, inspect, inspect_savepoint
 from compat.state.flink.remote import read_savepoint
 from compat.state.stores.places import Place, place_of
-from tests.compat.savepoint.conftest import saved
+from compat.tables import read_table
+from tests.compat.savepoint.golden import SAVEPOINTS, saved
 
 EXAMPLES = Path(__file__).parents[3] / "compat" / "examples" / "word_count"
 
@@ -65,3 +66,34 @@ def test_of_a_job_on_spark(bucket: Place) -> None:
     assert "CMP103" in result.output
     shown = json.loads(run("inspect", savepoint, "--format", "json").stdout)
     assert (shown["job_id"], shown["checkpoint_id"]) == ("1a2b", 1)
+
+
+def put(bucket: Place, name: str) -> tuple[Path, str]:
+    """A savepoint with the files beside it, here and in the bucket."""
+    folder = saved(name)["path"]
+    for file in SAVEPOINTS.joinpath(name).rglob("*"):
+        if file.is_file():
+            (bucket / str(file.relative_to(SAVEPOINTS))).write(file.read_bytes())
+    return folder, str(bucket / str(folder.relative_to(SAVEPOINTS)))
+
+
+@pytest.mark.parametrize(
+    "name", ["small_uid_p2_canonical", "broadcast_p2_native_files", "small_rocksdb_incremental_checkpoint"]
+)
+def test_state_of_flink_as_tables(bucket: Place, name: str) -> None:
+    folder, there = put(bucket, name)
+    here = read_table(str(folder))
+    assert here.num_rows > 0
+    assert read_table(there).equals(here)
+    assert read_table(f"{there}/_metadata").equals(here)
+    result = run("state", there, "--format", "json", "--store", bucket / "store")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == run("state", folder, "--format", "json", "--store", bucket / "store").stdout
+
+
+def test_files_are_looked_for_in_the_savepoints_own_folder_alone(bucket: Place) -> None:
+    """Metadata without its files: those beside it in the bucket are another savepoint's, whatever the metadata says."""
+    folder, _ = put(bucket, "broadcast_p2_native_files")
+    (bucket / "other" / "_metadata").write((folder / "_metadata").read_bytes())
+    with pytest.raises(SavepointError, match="no local file"):
+        read_table(str(bucket / "other"))

@@ -204,7 +204,7 @@ def test_a_file_that_nobody_writes_holds_up_nothing(settings, tmp_path):
     [commit] = (store / "state" / "_delta_log").glob("*1.json")
     commit.unlink()
     os.mkfifo(commit)
-    [place] = discovery.places(Folder(Path(os.path.realpath(tmp_path / "folder"))))
+    [place] = discovery.places(Folder(os.path.realpath(tmp_path / "folder")))
 
     async def story(pools):
         reading = asyncio.create_task(pools.run(discovery.read, place, size=Size.FILES, timeout=3.0))

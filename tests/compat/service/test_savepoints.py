@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from compat.service import discovery
+from compat.service.admission.judgement import Outcome, judge
+from compat.service.admission.reviews import read_review
 from compat.service.database import Database
 from compat.service.database.tables import savepoints
 from compat.service.pages import contents
@@ -24,6 +26,8 @@ from compat.service.records import savepoint_json
 from compat.service.registry import Registry
 from compat.service.registry.packing import unpack
 from compat.service.settings import Folder
+from compat.state.stores.places import place_of
+from tests.compat.service.reviews import deployment, encoded, review
 from tests.compat.service.running import OLD, RENUMBERED, plan, serve
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "savepoints"
@@ -42,7 +46,7 @@ def write_snapshot(folder: Path, *names: str, description: object = None, job: b
 
 
 def found(folder: Path, job: str | None = None) -> dict[str, discovery.Place]:
-    real = Path(os.path.realpath(folder))
+    real = os.path.realpath(folder)
     return {os.path.relpath(place.path, real): place for place in discovery.places(Folder(real, job))}
 
 
@@ -202,7 +206,7 @@ def registry(tmp_path_factory):
 @pytest.mark.parametrize("at", [1e12, -1e12, 1e300, float("inf"), 253402300800.0])
 def test_times_that_no_calendar_has_break_no_page(watched, at):
     running, _ = watched
-    [place, *_] = discovery.places(Folder(watched[1]))
+    [place, *_] = discovery.places(Folder(str(watched[1])))
     seen = discovery.unreadable(replace(place, id="f" * 32, path="/far/off", modified_at=at), "odd")
     running.registry.savepoints.put(seen)
     try:
@@ -318,3 +322,34 @@ def test_a_savepoint_that_became_a_link_is_not_followed(watched, tmp_path):
     assert "symbolic link" in report["failures"][0]["message"]
     (folder / "swapped").unlink()
     running.client().post("/savepoints/scan")
+
+
+def test_savepoints_on_an_object_store_are_found_checked_and_judged(s3, tmp_path_factory):
+    """The webhook answers for a resource that starts from one, by whichever name Flink has for S3."""
+    bucket = place_of(s3) / "watched"
+    for file in FLINK.iterdir():
+        (bucket / "flink" / "savepoint-1" / file.name).write(file.read_bytes())
+    local = write_snapshot(tmp_path_factory.mktemp("written") / "delta", *OLD)
+    for name in ("plan.json", "_savepoint.json"):
+        (bucket / "delta" / name).write((local / name).read_bytes())
+    running = serve(tmp_path_factory.mktemp("watched"), "--folder", f"{bucket}", "--scan-interval", "3600")
+    try:
+        assert running.client().post("/savepoints/scan").json() == {"savepoints": 2}
+        listed = ids(running)
+        assert {name: (one["kind"], one["status"]) for name, one in listed.items()} == {
+            "savepoint-1": ("flink", "ok"),
+            "delta": ("delta-savepoint", "ok"),
+        }
+        assert httpx.get(f"{running.url}/savepoints/{listed['savepoint-1']['id']}").status_code == 200
+        assert httpx.get(f"{running.url}/savepoints/{listed['delta']['id']}").status_code == 200
+        running.push("counts", *OLD)
+        for name, ending, outcome in (("savepoint-1", "/_metadata", Outcome.DENIED), ("delta", "/", Outcome.ALLOWED)):
+            sides = {"old": {"savepoint": listed[name]["id"]}, "new": {"job": "counts", "version": 1}}
+            asked = {**sides, "options": {"flink": plan(*OLD)["flink"]}}
+            assert running.client("push").post("/checks", json=asked).status_code == 201
+            for spelling in ("s3", "s3a", "s3p"):
+                path = listed[name]["path"].replace("s3:", f"{spelling}:") + ending
+                new = deployment(job="counts", version="1", initialSavepointPath=path)
+                assert judge(running.registry, read_review(encoded(review(new)))).outcome is outcome
+    finally:
+        running.stop()

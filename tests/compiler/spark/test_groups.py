@@ -27,5 +27,5 @@ def test_key_groups(keys: list[Any], maximum: int) -> None:
 def test_subtasks(keys: list[Any], parallelism: int) -> None:
     finder = SubtaskOfKey(128, parallelism)
     expected = [subtask_of_key(key, 128, parallelism) for key in keys]
-    assert finder.all(keys) == expected
-    assert finder.all(keys) == expected
+    assert finder.all(keys).tolist() == expected
+    assert finder.all(keys).tolist() == expected

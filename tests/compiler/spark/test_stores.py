@@ -1,4 +1,6 @@
-"""Jobs whose state, savepoints, sources and sinks are on S3: a server on this machine, with conditional puts and without."""
+"""Jobs whose state, savepoints, sources and sinks are on S3, or on HDFS: servers on this machine; S3 with conditional puts and
+without.
+"""
 
 from __future__ import annotations
 
@@ -68,12 +70,12 @@ class Count(KeyedProcessFunction):
         yield value % KEYS, count
 
 
-@pytest.fixture
-def bucket(s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    """A folder of the test's own in a bucket; nothing may be written to a local folder of its name."""
+@pytest.fixture(params=["s3", pytest.param("hadoop_files", marks=pytest.mark.slow, id="hdfs")])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """A folder of the test's own in a bucket or on HDFS; nothing may be written to a local folder of its name."""
     monkeypatch.chdir(tmp_path)
-    yield place_of(s3) / tmp_path.name
-    assert not list(tmp_path.glob("s3*"))
+    yield place_of(request.getfixturevalue(request.param)) / tmp_path.name
+    assert not [*tmp_path.glob("s3*"), *tmp_path.glob("hdfs*")]
 
 
 @pytest.fixture

@@ -243,6 +243,7 @@ def test_metrics_and_latency_are_reported(cluster: Any) -> None:
         "mine.x.rate": 2,
         "mine.x.seen": 2,
         "mine.x.sizes": {"sum": 6, "count": 2, "min": 1, "max": 5},
+        "numRecordsOut": 2,
     }
     (latency,) = [metrics["latency"] for metrics in found.values() if "latency" in metrics]
     assert latency["count"] == 2  # of a subtask that keeps nothing open, one in each epoch
@@ -270,10 +271,26 @@ def test_a_job_adds_up_what_its_subtasks_measure(cluster: Any) -> None:
     assert measured["metrics"] == {
         "broken": ["ZeroDivisionError: integer division or modulo by zero"] * 2,
         "numRecordsIn": 10,
+        "numRecordsOut": 10,
         "seen": 10,
         "sizes": {"sum": 45, "count": 10, "min": 0, "max": 9},
         "subtask": [0, 1],
     }
+
+
+def test_records_that_leave_a_task_are_counted_once_however_many_read_them(cluster: Any) -> None:
+    env = cluster.environment(2, epoch_records=3)
+    numbers = env.from_collection(list(range(10)), Types.INT())
+    shared = numbers.rebalance().flat_map(lambda n: [n, n], Types.INT()).name("twice")
+    odd = shared.rebalance().filter(lambda n: n % 2 == 1).name("odd")
+    together = shared.broadcast().map(lambda n: n, Types.INT()).name("all").union(odd)
+    assert len(list(together.execute_and_collect())) == 20 * 2 + 10
+    records = {
+        each["name"]: (each["metrics"].get("numRecordsIn"), each["metrics"].get("numRecordsOut"))
+        for each in cluster.last.master.measured.all()
+    }
+    assert records["twice"] == (10, 20)
+    assert (records["odd"], records["all"][0]) == ((20, 10), 40)
 
 
 def test_late_records_are_counted_over_all_epochs(cluster: Any) -> None:

@@ -51,8 +51,9 @@ def test_only_the_standard_library_and_no_deserialization(module: Path) -> None:
         elif isinstance(node, ast.ImportFrom):
             imported.add(node.module or "")
     roots = {name.split(".")[0] for name in imported if not name.startswith("compat.state")}
-    # Other storage than the file system, and a faster reader of compressed state where it is installed.
-    door = {"remote": {"fsspec"}, "snappy": {"pyarrow"}}.get(module.stem, set())
+    # Other storage than the file system, and faster readers of compressed state and checksums where they are installed.
+    doors = {"remote": {"fsspec"}, "snappy": {"pyarrow"}, "checksums": {"google_crc32c", "xxhash"}}
+    door = doors.get(module.stem, set())
     assert roots <= set(sys.stdlib_module_names) | door
     assert not roots & {"pickle", "marshal", "shelve", "socket", "subprocess", "http", "ctypes"}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from compat.state.flink import SavepointError, UnreadableTable, entries, read_metadata, stored_states
+from compat.state.flink.checksums import xxh3
 from compat.state.flink.handles import InlineBytes
 from compat.state.flink.sst_files import TableFile, merged
 
@@ -21,8 +22,20 @@ def table(data, name="000001.sst"):
     return TableFile(SAVEPOINT, InlineBytes(name, data), name)
 
 
+FOLDERS = ["plain", "partitioned", "6.20.3/plain", "6.20.3/partitioned"]
+"""Tables of RocksDB 8.10.0 in Flink 2.3, whose blocks have XXH3 checksums, and of 6.20.3 in Flink 1.20, which has CRC-32C."""
+
+
 def tables(folder):
     return [table(file.read_bytes(), file.name) for file in sorted((TABLES / folder).glob("*.sst"))]
+
+
+def with_block(data, handle, block, kind=0):
+    """The table with another block in the place of one, which has its checksum."""
+    hashed = (xxh3(block) ^ kind * 0x6B9083D9) & 0xFFFFFFFF
+    assert len(block) == handle.size
+    whole = block + bytes([kind]) + hashed.to_bytes(4, "little")
+    return data[: handle.offset] + whole + data[handle.offset + len(whole) :]
 
 
 def written_by_the_recorder():
@@ -41,7 +54,7 @@ def written_by_the_recorder():
     return found
 
 
-@pytest.mark.parametrize("folder", ["plain", "partitioned"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_a_database_of_several_files_holds_what_was_written(folder):
     files = tables(folder)
     assert len(files) == 3
@@ -58,6 +71,44 @@ def test_files_that_are_cut_off_are_refused(at):
         list(table(whole[:at]).writes())
     with pytest.raises(SavepointError):
         list(table(whole[at:]).writes()) if at else list(table(b"").writes())
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_bit_that_turned_is_never_read_wrongly(folder):
+    """Wherever it is in a file: in a block, in what is behind it, or in the footer."""
+    whole = sorted((TABLES / folder).glob("*.sst"))[0].read_bytes()
+    expected = list(table(whole).writes())
+    blocks = list(table(whole)._blocks(table(whole)._index, partitioned="partitioned" in folder))
+    refused = 0
+    of_blocks = range(blocks[0].offset, blocks[1].offset + blocks[1].size + 5)
+    for place in (*of_blocks[:: 23 if len(of_blocks) > 500 else 5], *range(of_blocks.stop, len(whole), 41)):
+        damaged = whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :]
+        try:
+            assert list(table(damaged).writes()) == expected, place
+        except SavepointError:
+            refused += 1
+            continue
+        assert place not in of_blocks
+    assert refused
+
+
+def test_a_table_that_lacks_entries_is_refused():
+    """An index that leads to one block twice, with a checksum that fits."""
+    data = sorted((TABLES / "plain").glob("*.sst"))[0].read_bytes()
+    blocks = list(table(data)._blocks(table(data)._index, partitioned=False))
+    assert blocks
+    shorter = table(data)
+    shorter._properties[b"rocksdb.num.entries"] = b"\x07"
+    with pytest.raises(UnreadableTable, match=r"it has 1,200 entries, and its properties tell of 7"):
+        list(shorter.writes())
+
+
+@pytest.mark.parametrize(("kind", "word"), [(0, "are none"), (3, "are xxHash64"), (9, "are method 9")])
+def test_checksums_that_are_not_known_are_named(kind, word):
+    data = bytearray(sorted((TABLES / "plain").glob("*.sst"))[0].read_bytes())
+    data[-53] = kind
+    with pytest.raises(UnreadableTable, match=word):
+        table(bytes(data))
 
 
 def test_damage_never_leaves_as_another_error():
@@ -78,9 +129,9 @@ def test_what_is_not_known_is_named(place, value, word):
 
 
 def test_another_compression_is_named():
-    data = bytearray(sorted((TABLES / "plain").glob("*.sst"))[0].read_bytes())
-    first = next(iter(table(bytes(data))._handles(table(bytes(data))._index)))
-    data[first.offset + first.size] = 7
+    data = sorted((TABLES / "plain").glob("*.sst"))[0].read_bytes()
+    first = next(iter(table(data)._handles(table(data)._index)))
+    data = with_block(data, first, data[first.offset : first.offset + first.size], kind=7)
     with pytest.raises(UnreadableTable, match="Zstandard"):
         list(table(bytes(data)).writes())
 

@@ -1,4 +1,4 @@
-"""Places: what paths are on which storage; files here, in memory, and on an S3 server give the same."""
+"""Places: what paths are on which storage; files here, in memory, on an S3 server and on HDFS give the same."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ import pytest
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores import objects
+from compat.state.stores.hdfs import HadoopFiles, hadoop_at
 from compat.state.stores.objects import ObjectFiles, bucket_at
 from compat.state.stores.places import LOCAL, Place, place_of
 from compat.state.stores.schemes import is_remote, split_remote, why_no_place
 from compat.state.stores.system import Entry
+from tests.hadoop.double import NameNode
 
 
-@pytest.fixture(params=["here", "in memory", "s3"])
+@pytest.fixture(params=["here", "in memory", "s3", "hdfs double", pytest.param("hdfs", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "here":
         return place_of(tmp_path / "x")
     if request.param == "s3":
         return place_of(f"{request.getfixturevalue('s3')}/{tmp_path.name}")
+    if request.param == "hdfs":
+        return place_of(f"{request.getfixturevalue('hadoop_files')}/{tmp_path.name}")
+    if request.param == "hdfs double":
+        return Place(HadoopFiles("hdfs://double:8020", NameNode), "hdfs://double:8020/x")
     memory = pytest.importorskip("obstore.store").MemoryStore()
     return Place(ObjectFiles("s3://memory", memory), "s3://memory/x")
 
@@ -119,11 +125,14 @@ def test_addresses(given: str, bucket: str, key: str) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("ftp://host/x", "nor on a storage that is known.* s3://, gs://, abfss://"),
+        ("ftp://host/x", "nor on a storage that is known.* s3://, gs://, abfss://, hdfs://"),
         ("s3:///x", "names no bucket"),
         ("s3:/x", "names no bucket"),
         ("s3://id:key@bucket/x", "It has a key or password in it"),
         ("abfss://c:secret@account/x", "It has a key or password in it"),
+        ("hdfs:///x", r"names no name node.* write hdfs://HOST:PORT/FOLDER, or have HADOOP_CONF_DIR"),
+        ("hdfs:/x", "names no name node"),
+        ("hdfs://me@host:8020/x", "names a user: give the name by HADOOP_USER_NAME"),
     ],
 )
 def test_addresses_of_nothing(given: str, told: str) -> None:
@@ -169,3 +178,83 @@ def test_errors_are_one_line_without_secrets(said: str, told: str) -> None:
     assert objects._told(said, "s3://b").startswith(told)
     assert "\n" not in objects._told(said, "s3://b")
     assert "abc" not in objects._told(said, "s3://b")
+
+
+def configure(folder: Path, **properties: str) -> None:
+    """Hadoop's configuration: a file for each word before an underscore."""
+    for name, value in properties.items():
+        file, _, key = name.partition("_")
+        text = f"<property><name>{key.replace('_', '.')}</name><value>{value}</value></property>"
+        (folder / f"{file}-site.xml").write_text(f"<configuration>{text}</configuration>")
+
+
+@pytest.mark.parametrize(
+    ("given", "properties", "found"),
+    [
+        ("hdfs://nn:9000/a/b/", {}, "hdfs://nn:9000/a/b"),
+        ("HDFS://nn/a", {}, "hdfs://nn:8020/a"),
+        ("hdfs:///a", {"core_fs_defaultFS": "hdfs://nn:9000/"}, "hdfs://nn:9000/a"),
+        ("hdfs:/a", {"core_fs_defaultFS": "hdfs://nn"}, "hdfs://nn:8020/a"),
+        ("hdfs://ha/a", {"hdfs_dfs_nameservices": "other, ha"}, "hdfs://ha/a"),
+        ("hdfs:///a", {"core_fs_defaultFS": "hdfs://ha", "hdfs_dfs_nameservices": "ha"}, "hdfs://ha/a"),
+    ],
+)
+def test_addresses_of_hdfs(
+    given: str, properties: dict[str, str], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    configure(tmp_path, **properties)
+    assert (why_no_place(given), is_remote(given)) == (None, True)
+    bucket, key = split_remote(given)
+    assert f"{bucket}/{key}" == found
+
+
+@pytest.mark.parametrize("content", ["<configuration/>", "<configuration", "", None])
+def test_a_configuration_without_a_name_node(
+    content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    (tmp_path / "etc" / "hadoop").mkdir(parents=True)
+    if content is not None:
+        (tmp_path / "etc" / "hadoop" / "core-site.xml").write_text(content)
+    assert "names no name node" in str(why_no_place("hdfs:///a"))
+    configure(tmp_path / "etc" / "hadoop", core_fs_defaultFS="s3a://bucket")
+    assert "names no name node" in str(why_no_place("hdfs:///a"))
+    configure(tmp_path / "etc" / "hadoop", core_fs_defaultFS="hdfs://nn:1")
+    assert split_remote("hdfs:///a") == ("hdfs://nn:1", "a")
+
+
+def test_hdfs_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    hadoop_at.cache_clear()
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)
+    with pytest.raises(StoreError, match=r"hdfs://nn:1 is not on .* needs hdfs_native.*'stream-compat\[stores\]'"):
+        place_of("hdfs://nn:1/x")
+    hadoop_at.cache_clear()
+
+
+def test_a_name_node_that_is_not_there() -> None:
+    pytest.importorskip("hdfs_native")
+    with pytest.raises(OSError, match=r"Connection refused \(hdfs://127.0.0.1:9\)"):
+        place_of("hdfs://127.0.0.1:9/x").list()
+
+
+def test_a_file_on_hdfs_is_whole_or_not_there() -> None:
+    files = HadoopFiles("hdfs://double:8020", NameNode)
+    place = Place(files, "hdfs://double:8020/x")
+    (place / "file").write(b"old")
+    files._client.full = True
+    for write in (Place.write, Place.create):
+        with pytest.raises(
+            OSError, match=r"^could only be written to 0 of the 1 minReplication nodes\. \(hdfs://double"
+        ):
+            write(place / "file", b"new and longer")
+    assert ([entry.name for entry in place.list()], (place / "file").read()) == (["file"], b"old")
+
+
+def test_each_process_has_a_client_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = HadoopFiles("hdfs://double:8020", NameNode)
+    own = files._client
+    assert files._client is own
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    assert files._client is not own

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.compiler.datastream.connectors.kafka import KafkaOffsetsInitializer
 from compat.compiler.spark.driver.restore import is_of_flink, saved_operators
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
@@ -21,10 +22,13 @@ from compat.state.flink import entries, read_metadata
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.handles import InlineBytes
 from compat.state.flink.model import OperatorState
+from compat.state.stores.places import place_of
+from compat.tables import read_table
 from tests.state.flink.writer import integer, long, utf
 
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "savepoints"
+POSITIONS = GOLDEN.parent / "flink_positions"
 
 
 def program_of(name, folder, *changes):
@@ -38,11 +42,11 @@ def program_of(name, folder, *changes):
     return file
 
 
-def convert(name, folder, *changes, options=()):
+def convert(name, folder, *changes, options=(), golden=GOLDEN):
     """``compat savepoint convert`` of a golden savepoint for its program; the finished process and OUT."""
     program, out = program_of(name, folder, *changes), folder / "out"
     path = json.loads((GOLDEN / f"{name}.json").read_text())["folder"]
-    command = ["savepoint", "convert", str(GOLDEN / path), str(out), "--program", str(program), *options]
+    command = ["savepoint", "convert", f"{golden}/{path}", str(out), "--program", str(program), *options]
     run = [sys.executable, "-m", "compat", *command]
     return subprocess.run(run, capture_output=True, text=True, timeout=300, cwd=ROOT), out
 
@@ -73,6 +77,20 @@ _LAZY = """        s = context.global_state().get_state(ValueStateDescriptor("wi
         s.update((s.value() or 0) + 1)
         yield key, s.value()
 """
+
+
+def test_a_savepoint_on_an_object_store_is_converted(tmp_path, s3):
+    for file in (GOLDEN / "small_rocksdb_incremental_checkpoint").rglob("*"):
+        if file.is_file():
+            (place_of(s3) / str(file.relative_to(GOLDEN))).write(file.read_bytes())
+    held = []
+    for number, golden in enumerate((GOLDEN, s3)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        done, out = convert("small_rocksdb_incremental_checkpoint", folder, golden=golden)
+        assert done.returncode == 0, done.stderr
+        held.append(read_table(str(out)).to_pylist())
+    assert held[0] == held[1] != []
 
 
 def test_windows_and_aggregates_are_taken_over(tmp_path):
@@ -146,8 +164,9 @@ def test_flinks_savepoints_are_told_from_ours(path, tmp_path):
 
 
 class Source:
-    def __init__(self, connector):
+    def __init__(self, connector, **settings):
         self.connector = connector
+        self.settings = {"starting_offsets": KafkaOffsetsInitializer.latest(), **settings}
 
 
 def operator(coordinator=None, finished=False):
@@ -159,8 +178,8 @@ def element(body, version=1):
     return integer(version, len(body)) + body
 
 
-def splits(connector, *elements, coordinator=None, finished=False):
-    found = splits_of(Source(connector), operator(coordinator, finished), elements)
+def splits(connector, *elements, coordinator=None, finished=False, **settings):
+    found = splits_of(Source(connector, **settings), operator(coordinator, finished), elements)
     return {name.decode(): json.loads(value) for name, value in found}
 
 
@@ -196,14 +215,47 @@ def test_partitions_go_on_at_their_offsets():
     }
 
 
+OFFSETS = [json.loads(line) for line in (POSITIONS / "kafka.jsonl").read_text().splitlines()]
+"""Partitions as four versions of the connector wrote them, see ``Partitions.java``."""
+
+
+def test_partitions_as_the_connector_itself_writes_them():
+    written = [bytes.fromhex(data) for _, _, start, end, data in OFFSETS if start >= 0 and (end is None or end >= 0)]
+    found = list(splits("kafka", *written).values())
+    assert [(split["topic"], split["partition"], split["next"], split.get("end"), done) for split, done in found] == [
+        ("orders", 0, 0, None, False),
+        ("orders", 41, 57, None, False),
+        ("a-b_c.d", 3, 9_000_000_000, 9_000_000_001, False),
+        ("orders", 1, 12, 12, True),
+    ]
+    for start, end, word in (
+        (-1, None, "the end"),
+        (-3, None, "the group's offset"),
+        (5, -1, "ends at the end"),
+        (5, -3, "ends at"),
+    ):
+        (data,) = (data for *_, from_, to, data in OFFSETS if (from_, to) == (start, end))
+        with pytest.raises(Untranslatable, match=word):
+            splits("kafka", written[0], bytes.fromhex(data))
+
+
+def test_a_partition_that_is_empty_is_found_anew_and_read_from_its_beginning():
+    at, unread = bytes.fromhex(OFFSETS[1][-1]), bytes.fromhex(OFFSETS[4][-1])
+    assert splits("kafka", at, unread).keys() == {"orders-41"}
+    assert splits("kafka", unread, starting_offsets=KafkaOffsetsInitializer.earliest()) == {}
+    with pytest.raises(Untranslatable, match="at the beginning of orders-2, where the program does not start"):
+        splits("kafka", unread)
+
+
 @pytest.mark.parametrize(
     ("connector", "elements", "word"),
     [
-        ("kafka", [element(utf("t") + integer(0) + long(-2, 0), 0)], "the beginning"),
+        ("kafka", [element(utf("t") + integer(0) + long(-2, 9), 0)], "the beginning"),
         ("kafka", [element(utf("t") + integer(0) + long(5, -1), 0)], "the end"),
         ("kafka", [], "no partitions"),
         ("kafka", [element(b"??", 0)], "splits are not those"),
-        ("filesystem", [element(b"file")], "'filesystem'"),
+        ("filesystem", [element(b"file")], "not in the savepoint"),
+        ("socket", [element(b"file")], "'socket'"),
         ("number-sequence", [element(utf("1") + long(1), 1)], "splits are not those"),
         ("number-sequence", [element(utf("1") + long(1, 2), 7)], "splits are not those"),
     ],

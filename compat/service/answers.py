@@ -1,10 +1,12 @@
-"""The answers of a service, as far as the command line reads them; what they say besides may change."""
+"""The answers of a service, as far as the command line and clusters read them; what they say besides may change."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from msgspec import Meta, Raw, Struct
+
+from compat.check.findings import Verdict
 
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
@@ -15,6 +17,13 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
     job: str
     number: Number
     label: str
+
+
+class JobAnswer(Struct, frozen=True, kw_only=True):
+    """A job, and the version of it that runs, if one was promoted."""
+
+    name: str
+    current: VersionAnswer | None
 
 
 class CheckAnswer(Struct, frozen=True, kw_only=True):
@@ -52,6 +61,17 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
     sentence: str
     findings: tuple[FindingAnswer, ...]
     failures: tuple[FailureAnswer, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True where the new version restores the state of the old one."""
+        return self.verdict in (Verdict.COMPATIBLE.value, Verdict.MIGRATION.value)
+
+    @property
+    def against(self) -> list[str]:
+        """What stands against the new version, a line for each finding."""
+        lines = [f"{one.rule} {one.level}: {one.title}" for one in self.findings if one.level in ("error", "unknown")]
+        return lines + [f"{one.rule}: {one.message}" for one in self.failures]
 
 
 class CheckedAnswer(Struct, frozen=True, kw_only=True):

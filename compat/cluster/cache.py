@@ -1,0 +1,47 @@
+"""What many look at is made once for all of them. Flink: ``ExecutionGraphCache``, ``web.refresh-interval``."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class _Slot(Generic[V]):
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made: tuple[float, V] | None = None
+
+
+class Recent(Generic[K, V]):
+    """Values that ``make`` gives for a key, each made at most once in so many seconds; ``most`` of them are held.
+
+    Who asks while one is made waits for that one. Safe to use from several threads.
+    """
+
+    def __init__(self, make: Callable[[K], V], seconds: float, most: int) -> None:
+        self._make, self._seconds, self._most = make, seconds, most
+        self._slots: OrderedDict[K, _Slot[V]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V:
+        """The value of a key. Raises what ``make`` raises, which is not kept."""
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+            while len(self._slots) > self._most:
+                self._slots.popitem(last=False)
+        with slot.lock:
+            if slot.made is None or time.monotonic() - slot.made[0] >= self._seconds:
+                slot.made = time.monotonic(), self._make(key)
+            return slot.made[1]
+
+    def forget(self, key: K) -> None:
+        """Have a value made anew for the next who asks."""
+        with self._lock:
+            self._slots.pop(key, None)

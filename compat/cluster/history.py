@@ -1,0 +1,179 @@
+"""What has happened to a job, from its events: checkpoints, restarts, savepoints.
+
+Flink: ``CheckpointStatsTracker``, ``ExceptionHistoryEntry``.
+
+Events are read on from where the last look ended, and only those of interest are parsed, however much a job prints.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from typing import Generic, TypeVar
+
+import msgspec
+
+from compat.cluster.events import Cursor, EventLog, kind_of
+from compat.state.frozen import frozen
+
+MOST = 100
+"""Of each kind, the last so many are kept."""
+CHARTED = 1000
+"""Checkpoints, which are drawn, too."""
+MOST_PRINTED = 200
+LONGEST_PRINTED = 2000
+"""Characters of a line that a program printed."""
+
+E = TypeVar("E")
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """An epoch that was committed, ``at`` a time in milliseconds since 1970, after so many ``seconds``.
+
+    ``changed`` are the entries of state that it wrote, ``added_bytes`` their files, ``state_bytes`` all files afterwards;
+    ``watermark_lag`` is in milliseconds.
+    """
+
+    epoch: int
+    at: int = 0
+    seconds: float = 0.0
+    records: int = 0
+    changed: int = 0
+    state_bytes: int = 0
+    added_bytes: int | None = None
+    watermark_lag: int | None = None
+
+
+class Restart(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure that the job's own restart strategy dealt with, after ``delay`` seconds. ``error`` is a whole traceback."""
+
+    error: str
+    at: int = 0
+    delay: float = 0.0
+    task: str | None = None
+    attempt: int = 0
+
+
+class SavepointWritten(msgspec.Struct, frozen=True, kw_only=True):
+    """A savepoint that was written."""
+
+    path: str
+    at: int = 0
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job was begun with."""
+
+    path: str
+    keys: int = 0
+    entries: int = 0
+    migrated: int = 0
+    dropped: int = 0
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt at a job began, at a ``checkpoint`` (0 for none): ``resumed`` its own, or ``restored`` a snapshot."""
+
+    at: int = 0
+    checkpoint: int = 0
+    resumed: bool = False
+    restored: Restored | None = None
+
+
+class _Printed(msgspec.Struct, frozen=True, kw_only=True):
+    line: str
+
+
+@frozen
+class History:
+    """The last of each kind, the newest first; ``printed`` are lines that the program printed.
+
+    ``committed`` and ``restarted`` count the checkpoints and restarts of all events that there still are.
+    """
+
+    checkpoints: tuple[Checkpoint, ...] = ()
+    restarts: tuple[Restart, ...] = ()
+    savepoints: tuple[SavepointWritten, ...] = ()
+    starts: tuple[Started, ...] = ()
+    printed: tuple[str, ...] = ()
+    committed: int = 0
+    restarted: int = 0
+
+
+class _Kept(Generic[E]):
+    """The last events of a kind, and how many there were."""
+
+    def __init__(self, kind: type[E], most: int) -> None:
+        self._kind = kind
+        self._fresh: deque[bytes] = deque(maxlen=most)
+        self._events: deque[E] = deque(maxlen=most)
+        self.count = 0
+
+    def add(self, line: bytes) -> None:
+        self._fresh.append(line)
+        self.count += 1
+
+    def all(self) -> tuple[E, ...]:
+        """The newest first; without those that another version of ours wrote in another form."""
+        self._events.extend(event for line in self._fresh if (event := _event(line, self._kind)) is not None)
+        self._fresh.clear()
+        return tuple(reversed(self._events))
+
+
+class HistoryReader:
+    """Follows the events of a job. Safe to use from several threads."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._cursor = Cursor()
+        self._lock = threading.Lock()
+        self._checkpoints = _Kept(Checkpoint, CHARTED)
+        self._restarts = _Kept(Restart, MOST)
+        self._savepoints = _Kept(SavepointWritten, MOST)
+        self._starts = _Kept(Started, MOST)
+        self._printed = _Kept(_Printed, MOST_PRINTED)
+
+    def read(self) -> History:
+        """The history as it is now. Raises OSError."""
+        with self._lock:
+            self._read_on()
+            return History(
+                checkpoints=self._checkpoints.all(),
+                restarts=self._restarts.all(),
+                savepoints=self._savepoints.all(),
+                starts=self._starts.all(),
+                printed=tuple(_cut(each.line) for each in self._printed.all()),
+                committed=self._checkpoints.count,
+                restarted=self._restarts.count,
+            )
+
+    def _read_on(self) -> None:
+        while True:
+            lines, cursor = self._log.lines(self._cursor)
+            if cursor == self._cursor:
+                return
+            self._cursor = cursor
+            for line in lines:
+                match kind_of(line):
+                    case "checkpoint":
+                        self._checkpoints.add(line)
+                    case "restarting":
+                        self._restarts.add(line)
+                    case "savepoint":
+                        self._savepoints.add(line)
+                    case "started":
+                        self._starts.add(line)
+                    case "printed":
+                        self._printed.add(line)
+
+
+def _event(line: bytes, kind: type[E]) -> E | None:
+    try:
+        return msgspec.convert(json.loads(line), kind)  # a program's texts may hold half of a pair of surrogates
+    except (ValueError, msgspec.ValidationError):
+        return None
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_PRINTED else f"{line[:LONGEST_PRINTED]}… ({len(line)} characters)"

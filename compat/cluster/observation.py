@@ -1,0 +1,248 @@
+"""What is to be seen of a cluster and its jobs, read from its records and files, and no more often than once a second.
+
+Nothing is asked of a job's process, and however many look, they see what one look found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from compat.cluster import resources
+from compat.cluster.cache import Recent
+from compat.cluster.history import History, HistoryReader
+from compat.cluster.places import ClusterFolder
+from compat.cluster.records import ClusterJob, JobFailure, JobRequest
+from compat.cluster.registry import Jobs
+from compat.compiler.executiongraph.executions import VertexStatus
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.operators.metrics import RECORDS_IN, RECORDS_OUT
+from compat.execution.narration import last_line
+from compat.state.frozen import frozen
+
+SECONDS = 1.0
+"""How old what is shown may be."""
+MOST_REQUESTS = 10
+LARGEST_LOG = 1024 * 1024
+"""Bytes of a log that are read at once, from its end."""
+_MOST_SEEN = 100
+"""Jobs of which what was seen is kept in memory."""
+_EXCEPTION = re.compile(r"([A-Za-z_][\w.]{0,200})(?:: |$)")
+
+
+@frozen
+class JobSeen:
+    """A job with its entry in the store: how far it is, and how its tasks are; None before it began."""
+
+    job: ClusterJob
+    entry: JobEntry | None
+    waiting: str
+
+
+@frozen
+class ClusterSeen:
+    """The jobs that have not ended, the newest first, the slots, and how many jobs have each status."""
+
+    unfinished: tuple[JobSeen, ...]
+    slots: int
+    free: int
+    counts: Mapping[JobStatus, int]
+    spark: bool
+
+
+@frozen
+class Failure:
+    """Something that a job failed with, ``at`` seconds since 1970: ``cause`` is a whole traceback where there is one.
+
+    ``delay`` are the seconds after which the job itself started again, None where its process was replaced, or the job ended.
+    """
+
+    at: float
+    attempt: int
+    cause: str
+    task: str | None = None
+    delay: float | None = None
+
+    @property
+    def headline(self) -> str:
+        """The line that says what it was."""
+        return last_line(self.cause) or "no cause is known"
+
+    @property
+    def exception(self) -> str:
+        """The class of the exception; nothing where it was none."""
+        match = _EXCEPTION.match(self.headline)
+        return match[1] if match is not None else ""
+
+
+@frozen
+class VertexSeen:
+    """A vertex: how its tasks are, what its operators measured, and the records that it read and wrote.
+
+    A number is None where nothing is counted, as with the records that a sink writes.
+    """
+
+    status: VertexStatus
+    metrics: tuple[Mapping[str, Any], ...]
+    read: int | None
+    written: int | None
+
+
+@frozen
+class JobDetails:
+    """All that is to be seen of a job. ``failures`` has the newest first, of all attempts."""
+
+    seen: JobSeen
+    vertices: tuple[VertexSeen, ...]
+    failures: tuple[Failure, ...]
+    history: History
+    requests: tuple[JobRequest, ...]
+
+    @property
+    def job(self) -> ClusterJob:
+        """The job."""
+        return self.seen.job
+
+
+@frozen
+class LogTail:
+    """The end of a log: its text, and how many bytes before it are left out."""
+
+    text: str
+    before: int
+
+
+class Observer:
+    """Looks at a cluster for those who ask."""
+
+    def __init__(self, folder: ClusterFolder, jobs: Jobs, slots: int) -> None:
+        self._folder, self._jobs, self._slots = folder, jobs, slots
+        self._clusters = Recent(self._look_at_cluster, SECONDS, 1)
+        self._details = Recent(self._look_at_job, SECONDS, _MOST_SEEN)
+        self._over: OrderedDict[str, JobEntry] = OrderedDict()
+        self._readers: OrderedDict[str, HistoryReader] = OrderedDict()
+        self._lock = Lock()
+
+    def cluster(self) -> ClusterSeen:
+        """The cluster as it is, or was a moment ago."""
+        return self._clusters.get(None)
+
+    def job(self, id: str) -> JobDetails:
+        """A job, by its id or the beginning of it, as it is, or was a moment ago. Raises UnknownJob."""
+        return self._details.get(self._jobs.get(id).id)
+
+    def ended(self, *, limit: int, before: int | None = None) -> list[JobSeen]:
+        """Jobs that have ended, the newest first, from the one before a number on."""
+        return [self._seen(job, []) for job in self._jobs.ended(limit=limit, before=before)]
+
+    def changed(self, id: str) -> None:
+        """Something was asked of a job: whoever looks next sees it."""
+        self._details.forget(id)
+
+    def log(self, id: str, most: int = LARGEST_LOG) -> LogTail:
+        """The end of what a job's processes said, of at most so many bytes, from the beginning of a line on."""
+        return tail(self._folder.log_of(id), min(most, LARGEST_LOG))
+
+    def _look_at_cluster(self, _: None) -> ClusterSeen:
+        unfinished = self._jobs.unfinished()
+        return ClusterSeen(
+            unfinished=tuple(self._seen(job, unfinished) for job in reversed(unfinished)),
+            slots=self._slots,
+            free=resources.free_slots(unfinished, self._slots),
+            counts=self._jobs.counts(),
+            spark=self._folder.spark.find() is not None,
+        )
+
+    def _look_at_job(self, id: str) -> JobDetails:
+        job = self._jobs.get(id)
+        history = self._reader(id).read()
+        found = [_of_process(each) for each in self._jobs.failures(id)]
+        found += [
+            Failure(at=each.at / 1000, attempt=job.attempt, cause=each.error, task=each.task, delay=each.delay)
+            for each in history.restarts
+        ]
+        seen = self._seen(job, self._jobs.unfinished())
+        return JobDetails(
+            seen=seen,
+            vertices=tuple(vertices_of(seen.entry)),
+            failures=tuple(sorted(found, key=lambda failure: -failure.at)),
+            history=history,
+            requests=tuple(self._jobs.requests(id, limit=MOST_REQUESTS)),
+        )
+
+    def _seen(self, job: ClusterJob, unfinished: list[ClusterJob]) -> JobSeen:
+        waiting = resources.waiting_for(job, unfinished, self._slots)
+        return JobSeen(job=job, entry=self._entry(job), waiting=waiting)
+
+    def _entry(self, job: ClusterJob) -> JobEntry | None:
+        """The entry of a job; that of one that has ended is read once."""
+        if not job.status.terminal:
+            return self._folder.store.entry(job.id)
+        with self._lock:
+            entry = self._over.get(job.id)
+        if entry is None:
+            entry = self._folder.store.entry(job.id)
+            if entry is not None:
+                self._hold(self._over, job.id, entry)
+        return entry
+
+    def _reader(self, id: str) -> HistoryReader:
+        with self._lock:
+            reader = self._readers.get(id)
+        return reader or self._hold(self._readers, id, HistoryReader(self._folder.events(id)))
+
+    def _hold(self, held: OrderedDict[str, Any], id: str, value: Any) -> Any:
+        with self._lock:
+            value = held.setdefault(id, value)
+            held.move_to_end(id)
+            while len(held) > _MOST_SEEN:
+                held.popitem(last=False)
+        return value
+
+
+def vertices_of(entry: JobEntry | None) -> Iterator[VertexSeen]:
+    """The vertices of a job. An operator's metrics are those of the vertex that it is chained into: they come in that order."""
+    if entry is None:
+        return
+    by_vertex: dict[str, list[Mapping[str, Any]]] = {}
+    heads, now = {vertex.id for vertex in entry.vertices}, ""
+    for each in entry.metrics:
+        now = each["operator_id"] if each["operator_id"] in heads else now
+        by_vertex.setdefault(now, []).append(each)
+    for vertex in entry.vertices:
+        metrics = by_vertex.get(vertex.id, [])
+        yield VertexSeen(
+            status=vertex,
+            metrics=tuple(metrics),
+            read=_counted(metrics, RECORDS_IN),
+            written=_counted(metrics, RECORDS_OUT),
+        )
+
+
+def _counted(metrics: Iterable[Mapping[str, Any]], name: str) -> int | None:
+    found = [each["metrics"][name] for each in metrics if name in each["metrics"]]
+    return sum(found) if found else None
+
+
+def tail(path: Path, most: int) -> LogTail:
+    """The end of a file of text; nothing for one that is not there."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - most))
+            data = file.read(most)
+    except OSError:
+        return LogTail(text="", before=0)
+    if len(data) < size:
+        data = data[data.find(b"\n") + 1 :]
+    return LogTail(text=data.decode("utf-8", "replace"), before=size - len(data))
+
+
+def _of_process(failure: JobFailure) -> Failure:
+    return Failure(at=failure.at, attempt=failure.attempt, cause=failure.cause)

@@ -1,0 +1,42 @@
+"""A service as others of ours talk to it over HTTP, with nothing but the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from compat.plan.writing import encoded
+from compat.service.requests import job_name
+from compat.transport import call
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A service at an address. Every call raises ServerError."""
+
+    url: str
+    token: str | None = None
+
+    def get(self, path: str, kind: type[T]) -> T:
+        """What is at an address below ``/api/v1``."""
+        return self._call(path, None, kind)
+
+    def post(self, path: str, value: Mapping[str, Any], kind: type[T]) -> T:
+        """The server's answer to a JSON value."""
+        return self._call(path, encoded(value), kind)
+
+    def page(self, path: str) -> str:
+        """The address of a page for people."""
+        return self.url.rstrip("/") + path
+
+    def _call(self, path: str, body: bytes | None, kind: type[T]) -> T:
+        return call(self.url, "/api/v1" + path, kind, body=body, token=self.token)
+
+
+def job_path(job: str) -> str:
+    """The address of a job, below ``/api/v1``. Raises RefusedBody for what no job is called."""
+    return f"/jobs/{quote(job_name(job), safe='')}"

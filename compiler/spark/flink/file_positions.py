@@ -1,0 +1,164 @@
+"""Where a file source of a savepoint stands, as the files that the source on Spark goes on with.
+
+A split of Flink's is a file, or a part of one, and how many records of it were read (``FileSourceSplitSerializer``); what no
+reader has yet, and the files that were ever found, are the enumerator's (``PendingSplitsCheckpointSerializer``). On Spark the
+position is a place that the format understands, often a byte: the file is read up to the record that comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from compat.compiler.spark.connectors.files.formats import ReadFile, reader_of_format
+from compat.compiler.spark.connectors.files.source import FileEnumerator
+from compat.compiler.spark.connectors.splits import Split
+from compat.compiler.spark.flink.errors import Untranslatable
+from compat.state.delta.errors import StoreError
+from compat.state.flink.binary import ByteReader
+from compat.state.stores.places import place_of
+
+VERSION = 1
+"""The version of both serializers, in all versions of Flink from 1.12 on."""
+_MAGIC = 0xDEADBEEF
+_NO_OFFSET = -1
+_BY_BYTES = frozenset({"text", "json", "csv"})
+"""The formats whose positions are bytes; those of the others are records."""
+_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileSplit:
+    """A part of a file: where it begins, its bytes and those of the whole file, and where its reader was.
+
+    That is ``skipped`` records behind the byte ``offset``, or behind the beginning where that is None.
+    """
+
+    path: str
+    begin: int
+    length: int
+    file_size: int
+    offset: int | None = None
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What an enumerator has: the splits that no reader has yet, and the files found, which only a source that looks for more
+    notes."""
+
+    splits: tuple[FileSplit, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+def read_split(reader: ByteReader) -> FileSplit:
+    """A split, behind its version and length. Raises a SavepointError."""
+    reader.utf()  # its id
+    path = _path(reader)
+    begin, length, _, size = reader.long(), reader.long(), reader.long(), reader.long()
+    for _ in range(reader.count("hosts", 2)):
+        reader.utf()
+    offset, skipped = (reader.long(), reader.long()) if reader.boolean() else (_NO_OFFSET, 0)
+    if reader.remaining or skipped < 0 or offset < _NO_OFFSET:
+        reader.damaged("a split of files of another form")
+    return FileSplit(path, begin, length, size, None if offset == _NO_OFFSET else offset, skipped)
+
+
+def read_pending(reader: ByteReader) -> Pending:
+    """What an enumerator wrote, behind its version and length. Raises a SavepointError."""
+    magic, version = _little(reader), _little(reader)
+    if (magic, version) != (_MAGIC, VERSION):
+        reader.damaged(f"pending splits of version {version}, behind {magic:#x}")
+    splits, paths = _little(reader), _little(reader)
+    found = tuple(read_split(reader.window(_little(reader), "a split")) for _ in range(splits))
+    names = tuple(reader.raw(_little(reader), "a path").decode("utf-8", "replace") for _ in range(paths))
+    if reader.remaining:
+        reader.damaged("bytes behind pending splits")
+    return Pending(found, names)
+
+
+def _little(reader: ByteReader) -> int:
+    return int.from_bytes(reader.raw(4, "a number"), "little")
+
+
+def _path(reader: ByteReader) -> str:
+    """A path as ``Path.write`` writes it: the parts of a URI, each behind whether it is there."""
+    if not reader.boolean():
+        reader.damaged("a split without a path")
+    scheme, _, host = (_text(reader) for _ in range(3))
+    port, path = reader.integer(), _text(reader)
+    _text(reader), _text(reader)
+    at = f"//{host}{f':{port}' if port >= 0 else ''}" if host else ""
+    return f"{scheme}:{at}{path or ''}" if scheme else path or ""
+
+
+def _text(reader: ByteReader) -> str | None:
+    return reader.text() if reader.boolean() else None
+
+
+def positions(source: Any, reading: Iterable[FileSplit], pending: Pending) -> Iterator[tuple[Split, bool]]:
+    """The files of a source as splits, with whether each is read to its end. Raises Untranslatable.
+
+    A file that the source has now and that no split is of was read, or came when nobody looked for more: a source that looks
+    once does not read it. One that looks for more reads what it had not found.
+    """
+    looks = source.settings.get("discovery_interval") is not None
+    read = reader_of_format(source.format)
+    assert read is not None, "the program was found to be one that runs"
+    there = _there(source)
+    begun: set[str] = set()
+    for split in (*reading, *pending.splits):
+        path = _spelled(split.path)
+        known = there.get(path) or {"id": path, "path": path, "next": 0}
+        if known["id"] in begun:
+            raise Untranslatable(f"the file {path} was read in several parts, and jobs on Spark read a file as one")
+        begun.add(known["id"])
+        yield _position(source.format.name, read, known, split)
+    done = {_spelled(path) for path in pending.found} if looks else set(there)
+    for path in sorted(done):
+        known = there.get(path) or {"id": path, "path": path, "next": 0}
+        if known["id"] not in begun:
+            yield known, True
+
+
+def _there(source: Any) -> dict[str, Split]:
+    """The files that the source has now, by their paths."""
+    try:
+        return {split["path"]: split for split in FileEnumerator(source.paths).discover(set())}
+    except FileNotFoundError:
+        return {}
+
+
+def _spelled(path: str) -> str:
+    try:
+        return str(place_of(path).absolute())
+    except StoreError as error:
+        raise Untranslatable(str(error).rstrip(".")) from None
+
+
+def _position(name: str, read: ReadFile, known: Split, split: FileSplit) -> tuple[Split, bool]:
+    if split.begin != 0 or split.length < split.file_size:
+        raise Untranslatable(
+            f"of the file {known['path']} a part of its own was to be read, from byte {split.begin} on, and jobs on Spark read "
+            "a file as one"
+        )
+    if split.offset and name not in _BY_BYTES:
+        raise Untranslatable(
+            f"it stands {split.skipped} records behind byte {split.offset} of {known['path']}, which says nothing where files "
+            f"are of the format {name!r}"
+        )
+    position, left, done = split.offset or 0, split.skipped, False
+    try:
+        while left and not done:
+            values, position, done = read(known["path"], position, min(left, _AT_ONCE))
+            left -= len(values)
+    except FileNotFoundError:
+        raise Untranslatable(f"the file {known['path']}, which was not read to its end, is gone") from None
+    except (OSError, ValueError, StoreError) as error:
+        raise Untranslatable(f"{known['path']} cannot be read up to where the source was: {error}") from None
+    if left:
+        raise Untranslatable(
+            f"the source had read {split.skipped} records of {known['path']}, which has {left} fewer now: it is another file"
+        )
+    return {**known, "next": position}, done

@@ -1,0 +1,101 @@
+"""Buffers between processes of one machine: in files, so that Spark carries only where they are.
+
+An epoch has a folder of its own, which its driver makes and removes. A file has the buffers of one run of a subtask: it is
+whole before anybody is told of it and never changes, and a run that is lost leaves one that nobody reads. Few bytes travel
+as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from compat.compiler.spark.task.elements import Buffer, Stowed
+
+TRAVELS = 64 * 1024
+"""Up to so many bytes of a subtask's buffers travel with Spark."""
+
+_FOLDER = "stowage"
+
+
+class BuffersLost(Exception):
+    """The buffers of an epoch are not where they were stowed: what made them has to run again."""
+
+
+def stow(folder: str, buffers: list[Buffer]) -> list[Buffer]:
+    """The buffers with their payloads in a file in ``folder``.
+
+    As they are if they are small, and where there is no folder, or it takes no file: Spark carries them then.
+    """
+    if not folder or sum(len(buffer.payload) for buffer in buffers if isinstance(buffer.payload, bytes)) <= TRAVELS:
+        return buffers
+    path, start, stowed = os.path.join(folder, uuid.uuid4().hex), 0, []
+    try:
+        with open(path, "xb") as file:
+            for buffer in buffers:
+                payload = buffer.payload
+                assert isinstance(payload, bytes)
+                file.write(payload)
+                stowed.append(buffer._replace(payload=Stowed(path, start, len(payload))))
+                start += len(payload)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(path)
+        return buffers
+    return stowed
+
+
+def payloads(buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, bytes]]:
+    """Each buffer with its payload, wherever that is. Raises BuffersLost."""
+    with ExitStack() as stack:
+        files: dict[str, int] = {}
+        for buffer in buffers:
+            place = buffer.payload
+            if isinstance(place, bytes):
+                yield buffer, place
+                continue
+            if place.path not in files:
+                files[place.path] = _opened(place.path)
+                stack.callback(os.close, files[place.path])
+            payload = os.pread(files[place.path], place.size, place.start)
+            if len(payload) < place.size:
+                raise BuffersLost(f"{place.path} was cut off.")
+            yield buffer, payload
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError as error:
+        raise BuffersLost(f"Records of the epoch were removed from {path} while it ran.") from error
+
+
+@contextmanager
+def folder_for_buffers(within: str) -> Iterator[str]:
+    """A folder for the buffers of one run of an epoch, which ends with the block; "" where none can be made."""
+    folder = os.path.join(os.path.abspath(within), _FOLDER, f"{os.getpid()}-{uuid.uuid4().hex}")
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.mkdir(folder, 0o700)
+    except OSError:
+        yield ""
+        return
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_left_buffers(within: str) -> None:
+    """Remove what drivers left that were killed."""
+    for folder in Path(within, _FOLDER).glob("*-*"):
+        process = folder.name.partition("-")[0]
+        with suppress(ValueError, PermissionError):
+            try:
+                os.kill(int(process), 0)
+            except ProcessLookupError:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,38 @@
+"""Where an HDFS is: as an address says it, and as Hadoop's own configuration completes it."""
+
+from __future__ import annotations
+
+import os
+from xml.etree import ElementTree
+
+_DEFAULT_PORT = 8020
+CONFIGURED_BY = "HADOOP_CONF_DIR"
+"""The variable that names the folder of Hadoop's configuration."""
+
+
+def name_node(host: str) -> str:
+    """The name node of an address, ``host:port``; the name of a service where the configuration has several name nodes behind
+    one. That of ``fs.defaultFS`` where the address names none; an empty string where that does not either.
+    """
+    if not host:
+        host = _setting("core-site.xml", "fs.defaultFS").removeprefix("hdfs://").strip("/")
+        if "://" in host:  # another file system is the default
+            return ""
+    services = _setting("hdfs-site.xml", "dfs.nameservices").split(",")
+    if not host or ":" in host or host in map(str.strip, services):
+        return host
+    return f"{host}:{_DEFAULT_PORT}"
+
+
+def _setting(file: str, name: str) -> str:
+    """A setting of Hadoop's configuration; an empty string where it has none. Flink: ``HadoopUtils``."""
+    home = os.environ.get("HADOOP_HOME")
+    folder = os.environ.get(CONFIGURED_BY) or (os.path.join(home, "etc", "hadoop") if home else "")
+    if not folder:
+        return ""
+    try:
+        found = ElementTree.parse(os.path.join(folder, file)).getroot()
+    except (OSError, ElementTree.ParseError):
+        return ""
+    values = [each.findtext("value", "") for each in found.iter("property") if each.findtext("name") == name]
+    return values[-1].strip() if values else ""
