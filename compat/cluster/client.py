@@ -94,11 +94,11 @@ class Portion(msgspec.Struct, frozen=True):
 
 
 class Cluster:
-    """A cluster at an address. Every call raises ServerError."""
+    """A cluster at an address. Every call raises ServerError, where the cluster does not answer after ``patience`` seconds."""
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, patience: float = _PATIENCE) -> None:
         self.url = url.rstrip("/")
-        self._token = token
+        self._token, self._patience = token, patience
 
     def submit(self, submission: Submission) -> str:
         """Have a job run; gives its id. It is chosen here: a submission whose answer was lost may be sent again."""
@@ -179,12 +179,13 @@ class Cluster:
     ) -> T:
         """Call, and again where the dispatcher was killed before it answered: nothing is done twice by that."""
         return _patiently(
-            lambda: call(self.url, path, kind, method=method, body=body, content_type=content_type, token=self._token)
+            lambda: call(self.url, path, kind, method=method, body=body, content_type=content_type, token=self._token),
+            self._patience,
         )
 
 
-def _patiently(ask: Callable[[], T]) -> T:
-    end = time.monotonic() + _PATIENCE
+def _patiently(ask: Callable[[], T], patience: float) -> T:
+    end = time.monotonic() + patience
     while True:
         try:
             return ask()

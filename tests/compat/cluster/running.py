@@ -49,7 +49,7 @@ class RunningCluster:
 
     @property
     def client(self) -> Cluster:
-        return Cluster(self.url)
+        return Cluster(self.url, patience=PATIENCE)
 
     def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A command of ours, which is told the cluster."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from compat.compiler.spark.driver.shared import SparkPlace
+from compat.transport import ServerError, call
+from tests.compat.cluster.growth import descriptors_of_keeper
+from tests.compat.cluster.jobs import SmallJobs
+from tests.compat.cluster.kills import MOMENTS, Lives, kills_of
 from tests.compat.cluster.running import RunningCluster, wait_for_the_end
 from tests.compiler.spark.crashes import processes, verify_job
 
@@ -77,18 +82,73 @@ def test_what_cannot_run_is_refused(cluster: RunningCluster) -> None:
     assert "ZeroDivisionError" in fails.stderr
 
 
-def test_a_job_goes_on_whatever_is_killed_and_when_a_paused_master_wakes_up(cluster: RunningCluster) -> None:
+def test_a_job_goes_on_when_its_master_is_killed_and_when_a_paused_one_wakes_up(cluster: RunningCluster) -> None:
     job = cluster.submit(1_000, "killed", *SLOWLY)
     checkpoint = 2
-    for what in ("master", "spark", "worker", "dispatcher"):
+    for what in ("master", "dispatcher"):
         checkpoint = cluster.at(job, checkpoint).checkpoint + 2
         if what == "dispatcher":
             paused = cluster.pause("master", job)
         assert cluster.kill(what, job), what
     try:
-        ended = cluster.wait(job, lambda found: found.over)
+        cluster.wait(job, lambda found: found.attempt == 3 or found.over)
     finally:
-        os.kill(paused, signal.SIGCONT)
+        os.kill(paused, signal.SIGCONT)  # now there are two of them
+    ended = cluster.wait(job, lambda found: found.over)
     wait_for_the_end(paused)
     assert (ended.state, ended.attempt) == ("FINISHED", 3), cluster.said()
     verify_job(str(cluster.folder / "killed"), 1_000, cluster.place.store, job)
+
+
+def test_of_two_dispatchers_that_live_only_one_acts(cluster: RunningCluster) -> None:
+    """One that was paused, and whose place another has, refuses what it is asked, says who leads, and ends."""
+    job = cluster.submit(1_000, "two", *SLOWLY)
+    cluster.at(job, 2)
+    paused = cluster.pause("dispatcher")
+    former, url = cluster.take_over("--heartbeat-timeout", "20")
+    refusals: list[ServerError] = []
+
+    def cancel() -> None:
+        try:
+            call(url, f"/jobs/{job}?mode=cancel", dict, method="PATCH")
+        except ServerError as error:
+            refusals.append(error)
+
+    asking = threading.Thread(target=cancel)
+    asking.start()
+    try:
+        assert cluster.client.find(job).attempt == 1  # the other one leads, and has adopted the job
+    finally:
+        os.kill(paused, signal.SIGCONT)
+    asking.join(60)
+    told = [(error.status, str(error)) for error in refusals]
+    assert told == [(503, f"Another dispatcher leads this cluster now, at {cluster.url}.")]
+    assert former.wait(60) == 1
+    assert former.stdout is not None
+    former.stdout.close()
+    ended = cluster.wait(job, lambda found: found.over)
+    assert (ended.state, ended.attempt) == ("FINISHED", 1), cluster.said()
+    verify_job(str(cluster.folder / "two"), 1_000, cluster.place.store, job)
+
+
+def test_a_life_with_kills_at_each_of_its_moments_is_exact(cluster: RunningCluster) -> None:
+    lives = Lives(cluster)
+    lives.live("life", kills_of(0, 0))
+    assert len(lives.killed) == len(MOMENTS)
+
+
+def test_small_jobs_one_after_another_leave_no_connections(cluster: RunningCluster) -> None:
+    """A sample of :mod:`tests.compat.cluster.test_growth`."""
+    jobs = SmallJobs(cluster)
+    jobs.run(1)
+    before = descriptors_of_keeper(cluster.place)
+    jobs.run(4)
+    assert descriptors_of_keeper(cluster.place) <= before + 1
+
+
+def test_an_ended_job_is_discarded(cluster: RunningCluster) -> None:
+    (job, *_) = (job.jid for job in cluster.client.jobs() if job.over)
+    done = cluster.run("discard", job)
+    assert (done.returncode, f"Job {job} was removed" in done.stderr) == (0, True)
+    assert not cluster.place.job(job).exists()
+    assert job not in cluster.run("list", "--all").stdout
