@@ -14,19 +14,36 @@ settings.load_profile("compat")
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """The address of a bucket on an S3 server of this machine, which the environment says how to reach."""
+    yield from _bucket_of("s3")
+
+
+@pytest.fixture(scope="module")
+def gs() -> Iterator[str]:
+    """The same of Google's storage."""
+    yield from _bucket_of("gs")
+
+
+@pytest.fixture(scope="module")
+def abfss() -> Iterator[str]:
+    """The same of Azure's."""
+    yield from _bucket_of("abfss")
+
+
+def _bucket_of(kind: str) -> Iterator[str]:
     pytest.importorskip("obstore")
     pytest.importorskip("moto")
     from tests import object_store
 
-    with object_store.serving() as address, patch.dict(os.environ, object_store.variables(address)):
-        object_store.make_bucket(address, "bucket")
+    if kind == "abfss" and object_store.azurite() is None:
+        pytest.skip("there is no Azurite: npm install azurite, and name its azurite-blob by COMPAT_AZURITE")
+    with object_store.bucket_of(kind) as (address, variables), patch.dict(os.environ, variables):
         forget_buckets()
-        yield "s3://bucket"
+        yield address
     forget_buckets()
 
 
 @pytest.fixture(scope="session")
-def hadoop_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an HDFS on this machine."""
     pytest.importorskip("hdfs_native")
     from tests import hadoop

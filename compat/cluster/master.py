@@ -66,10 +66,6 @@ class _AssignedExecutor(SparkExecutor):
             self._spark = AttachedSpark(self._folder.spark, self._pool)
         return SparkRunner(made, self._spark, self._worker_setup(), self.options.assigned)
 
-    def close(self) -> None:
-        super().close()
-        self.caches.close()
-
 
 class JobProcess:
     """The life of an attempt to run a job. ``pool`` is its fair pool in Spark."""

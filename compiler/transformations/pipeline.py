@@ -96,9 +96,9 @@ class Pipeline:
         """Forget what is registered, as an environment does after it submitted a job. Ids go on."""
         self._registered = []
 
-    def copy(self) -> Pipeline:
-        """A pipeline that starts as this one and changes on its own, with a fork of the counter."""
-        twin = Pipeline(self._counter.fork())
+    def copy(self, counter: IdCounter | None = None) -> Pipeline:
+        """A pipeline that starts as this one and changes on its own, with a fork of the counter or another one."""
+        twin = Pipeline(counter or self._counter.fork())
         twin.slot_sharing_groups = dict(self.slot_sharing_groups)
         twin._transformations = dict(self._transformations)
         twin._registered = list(self._registered)

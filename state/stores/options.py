@@ -5,6 +5,7 @@ Nothing of it is ever written down: plans, logs and tables name buckets and fold
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import timedelta
 from typing import Any
@@ -18,20 +19,32 @@ _ADVICE = {
     "abfss": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or AZURE_STORAGE_SAS_TOKEN",
 }
 
+_ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    "gs": ("STORAGE_EMULATOR_HOST",),
+    "abfss": ("AZURE_STORAGE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL"),
+}
+
+_ACCOUNT = ("client_email", "private_key", "private_key_id")
+"""What the file of a service account must have; servers that emulate the storage ask for no credentials."""
+
 
 def bucket_options(bucket: str) -> dict[str, str]:
     """Where a bucket is, beyond what the libraries read from the environment by themselves."""
-    if not bucket.startswith("s3://"):
-        return {}
-    options = {"aws_region": os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"}
-    if endpoint := _endpoint():
-        options["aws_endpoint_url"] = endpoint
-    return options
+    endpoint = _endpoint(bucket)
+    match _scheme(bucket):
+        case "s3":
+            region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+            return {"aws_region": region, **({"aws_endpoint_url": endpoint} if endpoint else {})}
+        case "gs" if endpoint:
+            account = {"gcs_base_url": endpoint, "disable_oauth": True, **dict.fromkeys(_ACCOUNT, "")}
+            return {"google_service_account_key": json.dumps(account)}
+    return {}
 
 
 def client_options(bucket: str) -> dict[str, Any]:
     """How obstore speaks to the server of a bucket: an endpoint of the user's own may have no certificate."""
-    return {**TIMEOUTS, "allow_http": bucket.startswith("s3://") and _endpoint().startswith("http://")}
+    return {**TIMEOUTS, "allow_http": _endpoint(bucket).startswith("http://")}
 
 
 def table_options(path: str) -> dict[str, str] | None:
@@ -48,10 +61,15 @@ def table_options(path: str) -> dict[str, str] | None:
     }
 
 
-def _endpoint() -> str:
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+def _endpoint(path: str) -> str:
+    """The user's own server of a storage, by the variables that its tools read; empty where it is the storage itself."""
+    return next((found for name in _ENDPOINTS[_scheme(path)] if (found := os.environ.get(name))), "")
+
+
+def _scheme(path: str) -> str:
+    return path.partition("://")[0]
 
 
 def credentials_advice(path: str) -> str:
     """Where credentials for a storage come from."""
-    return _ADVICE[path.partition("://")[0]]
+    return _ADVICE[_scheme(path)]

@@ -84,7 +84,7 @@ class _Nobody:
     def prove(self) -> None:
         """It is held."""
 
-    def close(self) -> None:
+    def close(self, gone: bool = False) -> None:
         """Nothing to close."""
 
 

@@ -2,7 +2,9 @@
 
 The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them in
 the place of what made the stream. Files that are damaged or gone are noticed before a job starts, which then makes the
-records again, and by a job that reads them: unless something of it is committed already, ``execute()`` runs it anew.
+records again, and by a job that reads them, for which another one makes them again that does nothing else. A job that has
+read a part of them goes on only where the records are the same: beside each file are the digests of its records, so that
+the file is made again as it was, in whatever order they come.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import struct
 import uuid
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
@@ -26,76 +29,140 @@ from compat.compiler.transformations.model import CacheTransformation, LegacySin
 from compat.compiler.transformations.model import Sink as SinkTransformation
 from compat.compiler.transformations.operators import CacheWrite, SinkWriter
 from compat.compiler.transformations.operators import Source as SourceOperator
-from compat.compiler.transformations.pipeline import Pipeline
+from compat.compiler.transformations.pipeline import IdCounter, Pipeline
 from compat.state.serializers import dump
-from compat.state.stores.places import Place
+from compat.state.stores.places import Place, place_of
 
 _MANIFEST = "manifest.json"
+_RECORDS = ".records"
+"""The end of the name of the file with the digests of a file's records."""
+_DIGEST = 16
+"""The bytes of one of them."""
+_SIZE = struct.Struct("<Q")
+"""The number of bytes of a record, before them."""
+
+
+class NotTheSame(Exception):
+    """Records of a cached stream that were made again are not those that a job has read a part of."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A cached stream: where its records are, whether the job that writes them has, and which jobs read them.
+
+    ``files`` are the digests by name, once a job reads them.
+    """
+
+    place: Place
+    complete: Callable[[], bool]
+    files: dict[str, str] = field(default_factory=dict)
+    readers: list[Callable[[], bool]] = field(default_factory=list)
 
 
 class Caches:
-    """The cached streams of a program, by their transformations. ``folder`` is where their records are kept."""
+    """The cached streams of a program, by their transformations. Below ``folder`` is one for each job that writes some."""
 
     def __init__(self, folder: Place) -> None:
-        self._folder = folder / uuid.uuid4().hex
-        self._finished: dict[int, Callable[[], bool]] = {}
+        self._folder = folder
+        self._kept: dict[int, _Kept] = {}
+        self._given_up: list[Place] = []
 
-    def reading(self, job: Job) -> Job:
-        """The job with sources in the place of streams that are kept."""
-        kept = [each for each in job.pipeline if isinstance(each, CacheTransformation) and self._usable(each.id)]
+    def reading(self, job: Job) -> tuple[Job, set[int]]:
+        """The job with sources in the place of streams that are kept, and which these are."""
+        kept = [each for each in _cached(job) if self._usable(each.id)]
         if not kept:
-            return job
+            return job, set()
         pipeline = job.pipeline.copy()
         for cache in kept:
             pipeline.add(self._source(cache), register=False)
         ends = [id for id in pipeline.registered if isinstance(pipeline[id], (SinkTransformation, LegacySink))]
         made = _upstream(job.pipeline, [cache.id for cache in kept]) - _upstream(pipeline, ends)
         pipeline.replace_registered([id for id in pipeline.registered if id not in made])
-        return replace(job, pipeline=pipeline)
+        return replace(job, pipeline=pipeline), {cache.id for cache in kept}
 
-    def writing(self, plan: PhysicalPlan) -> tuple[PhysicalPlan, set[int]]:
-        """The plan with writers where streams are to be kept, and which streams those are once it has finished."""
-        caches = {spec.node for _, spec in plan.operators() if _is_cache(spec)}
-        if not caches:
-            return plan, caches
+    def making(self, job: Job, cache: int) -> Job:
+        """The job that makes a stream's records, and nothing else that the given one does."""
+        pipeline = job.pipeline.copy(IdCounter(job.pipeline.next_id))
+        needed = _upstream(job.pipeline, [cache]) - {cache}
+        for each in _cached(job):
+            if each.id in needed and each.id in self._kept and self._kept[each.id].complete():
+                pipeline.add(self._source(each), register=False)
+        pipeline.replace_registered([cache])
+        name = f"Records of {job.pipeline[cache].name} again"
+        return replace(job, pipeline=pipeline, name=name, collect=None, attached=True)
 
-        def written(spec: OperatorSpec) -> OperatorSpec:
-            if not _is_cache(spec):
-                return spec
-            sink = CacheSink(self._path(spec.node))
-            return replace(spec, operator=SinkWriter(function=sink), output_type=None)
+    def begun(self, job_id: str) -> Place:
+        """The folder for what a job writes."""
+        return self._folder / job_id
 
-        tasks = (replace(task, operators=tuple(map(written, task.operators))) for task in plan.tasks)
-        return replace(plan, tasks=tuple(tasks)), caches
+    def written(self, job_id: str, caches: Iterable[int], complete: Callable[[], bool]) -> None:
+        """A job writes these streams; ``complete`` tells when all of their records are there."""
+        for cache in caches:
+            self.forget(cache)
+            self._kept[cache] = _Kept(self.begun(job_id) / str(cache), complete)
 
-    def written(self, caches: set[int], finished: Callable[[], bool]) -> None:
-        """A job writes these streams; ``finished`` tells when it has."""
-        self._finished |= dict.fromkeys(caches, finished)
+    def read(self, caches: Iterable[int], over: Callable[[], bool]) -> None:
+        """A job reads these streams; ``over`` tells when it no longer does."""
+        for cache in caches:
+            self._kept[cache].readers.append(over)
 
     def forget(self, cache: int) -> None:
-        """Make a stream's records again when they are next used."""
-        self._finished.pop(cache, None)
-        self._path(cache).remove()
+        """Make a stream's records again when they are next used; what a job still reads stays until the program ends."""
+        kept = self._kept.pop(cache, None)
+        if kept is None:
+            return
+        if kept.complete() and all(over() for over in kept.readers):
+            kept.place.remove()
+        self._given_up.append(kept.place)
 
-    def close(self) -> None:
-        """Keep nothing any longer: no other job reads it."""
-        self._folder.remove()
+    def close(self, read: Iterable[Place] = ()) -> None:
+        """Keep nothing any longer, nor what jobs ``read`` that began in another run of the program: nobody else does."""
+        ours = [*self._given_up, *(kept.place for kept in self._kept.values())]
+        for folder in {place.parent for place in (*ours, *read)}:
+            folder.remove()
 
-    def _path(self, cache: int) -> Place:
-        return self._folder / str(cache)
+    def is_whole(self, cache: int, read: Sequence[Split]) -> bool:
+        """True where the files are as they were: those that a job began to read, or what it would begin with."""
+        if read:
+            return all(_digest(_place(split)) == split["digest"] for split in read)
+        return self._is_whole(self._kept[cache])
+
+    def restore(self, cache: int, made: Place, read: Sequence[Split]) -> None:
+        """Put records that were ``made`` again where a job finds them that began to ``read`` these files.
+
+        A job that began with none takes any records. Raises NotTheSame.
+        """
+        if read:
+            _rebuild([split for split in read if _digest(_place(split)) != split["digest"]], made)
+            return
+        kept = self._kept[cache]
+        files = _manifest(made)
+        for name in files:
+            for end in ("", _RECORDS):
+                (kept.place / f"{name}{end}").write((made / f"{name}{end}").read())
+        (kept.place / _MANIFEST).write(json.dumps(files).encode())
+        kept.files.clear()
+        kept.files.update(files)
 
     def _usable(self, cache: int) -> bool:
-        if cache not in self._finished or not self._finished[cache]():
+        if cache not in self._kept or not self._kept[cache].complete():
             return False
-        path = self._path(cache)
-        if all(_digest(path / name) == digest for name, digest in _manifest(path).items()):
+        kept = self._kept[cache]
+        kept.files.clear()
+        kept.files.update(_manifest(kept.place))
+        if self._is_whole(kept):
             return True
         self.forget(cache)
         return False
 
+    @staticmethod
+    def _is_whole(kept: _Kept) -> bool:
+        return all(_digest(kept.place / name) == digest for name, digest in kept.files.items())
+
     def _source(self, cache: CacheTransformation) -> Source:
+        kept = self._kept[cache.id]
         operator = SourceOperator(
-            function=CachedRecords(self._path(cache.id), cache.output_type, cache.id),
+            function=CachedRecords(kept.place, kept.files, cache.output_type, cache.id),
             watermark_strategy=WatermarkStrategy.no_watermarks(),
         )
         return Source(
@@ -109,6 +176,67 @@ class Caches:
         )
 
 
+def writing(plan: PhysicalPlan, folder: Place, *, anew: bool) -> tuple[PhysicalPlan, set[int]]:
+    """The plan with writers where streams are to be kept, below ``folder``, and which streams those are.
+
+    ``anew`` is True for a job that has written nothing of them yet.
+    """
+    caches = {spec.node for _, spec in plan.operators() if isinstance(spec.operator, CacheWrite)}
+    if not caches:
+        return plan, caches
+    for cache in caches if anew else ():
+        (folder / str(cache) / _MANIFEST).write(json.dumps({}).encode())
+
+    def written(spec: OperatorSpec) -> OperatorSpec:
+        if spec.node not in caches:
+            return spec
+        sink = CacheSink(folder / str(spec.node))
+        return replace(spec, operator=SinkWriter(function=sink), output_type=None)
+
+    tasks = (replace(task, operators=tuple(map(written, task.operators))) for task in plan.tasks)
+    return replace(plan, tasks=tuple(tasks)), caches
+
+
+def reads_cache(function: Any, cache: int) -> bool:
+    """True for what reads the records of a cached stream."""
+    return isinstance(function, CachedRecords) and function.cache == cache
+
+
+def places_read(function: Any, splits: Iterable[Split]) -> set[Place]:
+    """The folders of the files that the splits of a source name, if it reads a cached stream."""
+    return {_place(split).parent for split in splits} if isinstance(function, CachedRecords) else set()
+
+
+def _cached(job: Job) -> list[CacheTransformation]:
+    return [each for each in job.pipeline if isinstance(each, CacheTransformation)]
+
+
+def _rebuild(splits: Sequence[Split], made: Place) -> None:
+    """Make files again as they were, of records that were made again. Raises NotTheSame, and then no file was touched."""
+    wanted: dict[str, list[bytes]] = {}
+    for split in splits:
+        try:
+            told = (place_of(f"{_place(split)}{_RECORDS}")).read()
+        except OSError:
+            raise NotTheSame("what they were is not known any more") from None
+        wanted[split["path"]] = [told[at : at + _DIGEST] for at in range(0, len(told), _DIGEST)]
+    needed = {digest for digests in wanted.values() for digest in digests}
+    found: dict[bytes, bytes] = {}
+    for name in _manifest(made):
+        for record in _records_of((made / name).read()):
+            digest = _of_record(record)
+            if digest in needed:
+                found[digest] = record
+    files: list[tuple[Place, bytes]] = []
+    for split in splits:
+        data = _as_file([found.get(digest, b"") for digest in wanted[split["path"]]])
+        if _of_file(data) != split["digest"]:
+            raise NotTheSame("the program makes others now")
+        files.append((_place(split), data))
+    for place, data in files:
+        place.write(data)
+
+
 def _upstream(pipeline: Pipeline, ids: list[int]) -> set[int]:
     """These transformations and all that they read."""
     seen, pending = set(ids), list(ids)
@@ -120,25 +248,44 @@ def _upstream(pipeline: Pipeline, ids: list[int]) -> set[int]:
     return seen
 
 
-def _is_cache(spec: OperatorSpec) -> bool:
-    return isinstance(spec.operator, CacheWrite)
-
-
 def _manifest(path: Place) -> dict[str, str]:
     try:
         found: dict[str, str] = json.loads((path / _MANIFEST).read())
-    except FileNotFoundError:
-        return {}
-    except ValueError:
+    except (FileNotFoundError, ValueError):
         return {_MANIFEST: "damaged"}
     return found
 
 
 def _digest(path: Place) -> str | None:
     try:
-        return hashlib.sha256(path.read()).hexdigest()
+        return _of_file(path.read())
     except FileNotFoundError:
         return None
+
+
+def _as_file(records: Iterable[bytes]) -> bytes:
+    """The contents of a file: the same for the same records, which lists that are pickled are not."""
+    return b"".join(part for record in records for part in (_SIZE.pack(len(record)), record))
+
+
+def _records_of(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        start = at + _SIZE.size
+        at = start + _SIZE.unpack_from(data, at)[0]
+        yield data[start:at]
+
+
+def _of_file(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _of_record(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
+
+
+def _place(split: Split) -> Place:
+    return place_of(split["path"])
 
 
 class CacheSink(Sink, ProvingCommitter):
@@ -169,37 +316,39 @@ class CacheSink(Sink, ProvingCommitter):
 
 
 class CacheWriter:
-    """Writes the records of a subtask in an epoch."""
+    """Writes the records of a subtask in an epoch: a list of (value, timestamp), each pickled by itself."""
 
     def __init__(self, path: Place) -> None:
         self._path = path
-        self._records: list[tuple[Any, int | None]] = []
+        self._records: list[bytes] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
         """A record."""
-        self._records.append((value, timestamp))
+        self._records.append(dump((value, timestamp)))
 
     def prepare_commit(self) -> list[Any]:
         """Write the file; gives its name, digest and size."""
         if not self._records:
             return []
-        data = dump(self._records)
+        data = _as_file(self._records)
         name = uuid.uuid4().hex
+        (self._path / f"{name}{_RECORDS}").write(b"".join(map(_of_record, self._records)))
         (self._path / name).write(data)
-        return [(name, hashlib.sha256(data).hexdigest(), len(data))]
+        return [(name, _of_file(data), len(data))]
 
 
 class CachedRecords(SourceConnector):
     """Reads what a :class:`CacheSink` wrote: a split is a file. The program itself pickled what is in it."""
 
-    def __init__(self, path: Place, produced_type: Any, cache: int) -> None:
+    def __init__(self, path: Place, files: dict[str, str], produced_type: Any, cache: int) -> None:
         super().__init__(bounded=True, produced_type=produced_type)
         self._path = path
-        self._cache = cache
+        self._files = files
+        self.cache = cache
 
     def create_enumerator(self, parallelism: int) -> _CachedFiles:
         """The enumerator."""
-        return _CachedFiles(self._path)
+        return _CachedFiles(self._path, self._files)
 
     def create_reader(self) -> CachedRecords:
         """The reader."""
@@ -208,24 +357,29 @@ class CachedRecords(SourceConnector):
     def read(self, split: Split, limit: int) -> Read:
         """Records of a file. Raises CacheDamaged."""
         try:
-            data = (self._path / split["id"]).read()
+            data = _place(split).read()
         except OSError:
-            raise CacheDamaged(self._cache) from None
-        if hashlib.sha256(data).hexdigest() != split["digest"]:
-            raise CacheDamaged(self._cache)
-        records = pickle.loads(data)
+            raise CacheDamaged(self.cache) from None
+        if _of_file(data) != split["digest"]:
+            raise CacheDamaged(self.cache)
+        records = list(_records_of(data))
         end = split["next"] + limit
-        part = records[split["next"] : end]
+        part = [pickle.loads(record) for record in records[split["next"] : end]]
         values, times = [value for value, _ in part], [time for _, time in part]
         return Read(values, times, {**split, "next": split["next"] + len(part)}, end >= len(records))
 
 
 class _CachedFiles(SplitEnumerator):
+    """Finds the files, once: a job that goes on in another run of the program reads those that it began to read."""
+
     complete = True
 
-    def __init__(self, path: Place) -> None:
+    def __init__(self, path: Place, files: dict[str, str]) -> None:
         self._path = path
+        self._files = files
 
     def discover(self, known: set[str]) -> list[Split]:
-        found = sorted(_manifest(self._path).items())
-        return [{"id": name, "next": 0, "digest": digest} for name, digest in found if name not in known]
+        if known:
+            return []
+        found = sorted(self._files.items())
+        return [{"id": name, "path": str(self._path / name), "next": 0, "digest": digest} for name, digest in found]

@@ -6,7 +6,9 @@ import os
 import queue
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +20,12 @@ from compat.compiler.datastream.common.job_status import JobStatus as ClientStat
 from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
-from compat.compiler.spark.driver.caches import Caches
+from compat.compiler.spark.connectors.splits import Split
+from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
 from compat.compiler.spark.driver.dependencies import Dependencies, find_dependencies
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
+from compat.compiler.spark.driver.master import JobCancelled, JobMaster
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
+from compat.compiler.spark.driver.savepoints import without_checkpoint_directory
 from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
@@ -30,7 +34,7 @@ from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
-from compat.state.stores.places import place_of
+from compat.state.stores.places import Place, place_of
 
 _END = object()
 
@@ -38,14 +42,7 @@ _END = object()
 class RunningJob(JobClient):
     """The client of a job that runs in a thread of this process."""
 
-    def __init__(
-        self,
-        job: Job,
-        make: Callable[[Callable[[list[Any]], None]], JobMaster],
-        again: Callable[[int], RunningJob] | None = None,
-    ) -> None:
-        """``again`` runs the same job without the records that were kept of a cached stream."""
-        self._again = again
+    def __init__(self, job: Job, make: Callable[[Callable[[list[Any]], None]], JobMaster]) -> None:
         self.collects = job.collect is not None
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
@@ -66,6 +63,11 @@ class RunningJob(JobClient):
     def over(self) -> bool:
         """True for a job that has ended."""
         return self.master.status.terminal
+
+    @property
+    def ended(self) -> bool:
+        """True once nothing of it runs in this process."""
+        return not self._thread.is_alive()
 
     @property
     def epoch(self) -> int:
@@ -118,13 +120,7 @@ class RunningJob(JobClient):
 
     def get_job_execution_result(self) -> CompletableFuture:
         def result() -> JobExecutionResult:
-            try:
-                self.wait()
-            except JobFailed as error:
-                if error.failure.cache is None or self._again is None or self.master.coordinator.epoch:
-                    raise
-                again: JobExecutionResult = self._again(error.failure.cache).get_job_execution_result().result()
-                return again
+            self.wait()
             runtime = int((time.monotonic() - self._began) * 1000)
             return JobExecutionResult(self.get_job_id(), runtime, self.master.measured.accumulators())
 
@@ -169,33 +165,26 @@ class SparkExecutor:
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
         self._store.prove()
-        self.caches = Caches(self._store.root / "caches")
+        self.caches = Caches(self._store.caches)
         self._master = master
         self._listener, self._printer = listener, printer
         self._spark: Any = None
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
-
-        def again(cache: int) -> RunningJob:
-            self.caches.forget(cache)
-            return self.submit(given)
-
-        given = job
         self.check()
         refuse_ignored(job)
         if self.options.flink is not None:
             job = replace(job, settings=replace(job.settings, flink=self.options.flink))
-        job = self.caches.reading(job)
-        compilation = compile_job(job)
-        made = plan(compilation)
-        refuse_unsupported(made)
-        refuse_unsafe(made.options, self._master)
-        made = with_placed_sinks(made)
-        made, caches = self.caches.writing(made)
+        given = job
+        job, read = self.caches.reading(given)
+        compilation, made = self._compiled(job)
         dependencies = self.dependencies(made, job)
         made = self.planned(made)
         options, before = self._resumed(made, compilation)
+        assigned = options.assigned.job_id if options.assigned is not None else None
+        job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
+        made, written = writing(made, self.caches.begun(job_id), anew=before is None)
 
         def make(collector: Callable[[list[Any]], None]) -> JobMaster:
             return JobMaster(
@@ -204,17 +193,85 @@ class SparkExecutor:
                 self._store,
                 self.runner,
                 options,
+                job_id=job_id,
                 before=before,
                 dependencies=dependencies,
                 listener=self._listener,
                 printer=self._printer,
                 collector=collector,
+                made_again=lambda *damaged: self._made_again(given, *damaged),
             )
 
-        client = RunningJob(job, make, again if job.attached and job.collect is None else None)
+        client = RunningJob(job, make)
         self.clients.append(client)
-        self.caches.written(caches, lambda: client.master.status is JobStatus.FINISHED)
+        if before is not None or options.savepoint is None:  # what the snapshot's job wrote is not in it
+            self.caches.written(job_id, written, lambda: client.master.has_read_all)
+        self.caches.read(read, lambda: client.over)
         return client
+
+    def _compiled(self, job: Job) -> tuple[Compilation, PhysicalPlan]:
+        """A job and its plan, which can be run. Raises ProgramError."""
+        compilation = compile_job(job)
+        made = plan(compilation)
+        refuse_unsupported(made)
+        refuse_unsafe(made.options, self._master)
+        return compilation, with_placed_sinks(made)
+
+    def _made_again(self, job: Job, cache: int, read: list[Split], wanted: Callable[[], bool]) -> None:
+        """Make the records of a cached stream again, for a job that began to ``read`` these files of it.
+
+        Raises NotTheSame where the job cannot go on with them.
+        """
+        if self.caches.is_whole(cache, read):
+            return
+        folder = self.caches.begun(uuid.uuid4().hex)
+        try:
+            client = self._maker(job, cache, folder)
+            while not client.ended:
+                if not wanted():
+                    client.cancel()
+                time.sleep(0.02)
+            try:
+                client.wait()
+            except JobCancelled:
+                return
+            except Exception as error:
+                raise NotTheSame(f"to make them again failed: {error}") from error
+            self.caches.restore(cache, folder / str(cache), read)
+        finally:
+            folder.remove()
+
+    def _maker(self, given: Job, cache: int, folder: Place) -> RunningJob:
+        """A job that makes the records of a cached stream for another one: nobody else hears of it."""
+        settings = replace(given.settings, options=without_checkpoint_directory(given.settings.options))
+        job = replace(self.caches.making(given, cache), settings=settings)
+        compilation, made = self._compiled(job)
+        dependencies = self.dependencies(made, job)
+        made, _ = writing(self.planned(made), folder, anew=True)
+        options = replace(
+            self.options,
+            savepoint=None,
+            claim=False,
+            epochs=None,
+            program="",
+            plan_of=None,
+            check=None,
+            assigned=None,
+        )
+
+        def make(collector: Callable[[list[Any]], None]) -> JobMaster:
+            return JobMaster(
+                compilation,
+                made,
+                JobStore(str(folder / "store")),
+                self.runner,
+                options,
+                job_id=uuid.uuid4().hex,
+                dependencies=dependencies,
+                made_again=lambda *damaged: self._made_again(given, *damaged),
+            )
+
+        return RunningJob(job, make)
 
     def _resumed(self, made: PhysicalPlan, compilation: Compilation) -> tuple[RunOptions, JobEntry | None]:
         """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
@@ -301,7 +358,12 @@ class SparkExecutor:
             client.master.abandon()
 
     def close(self) -> None:
-        """Stop Spark."""
+        """Stop Spark, and keep no cached streams unless a job goes on with them when the program is run again."""
+        masters = [client.master for client in self.clients]
+        if masters and all(master.status in (JobStatus.FINISHED, JobStatus.CANCELED) for master in masters):
+            sources = [source for master in masters for source in master.coordinator.sources.values()]
+            with suppress(OSError):  # they are in nobody's way
+                self.caches.close(place for source in sources for place in places_read(source.function, source.splits))
         if self._spark is not None:
             self._spark.stop()
             self._spark = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import time
-import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,7 +20,9 @@ from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, prove_output
+from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver import next_epoch
+from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Dependencies
 from compat.compiler.spark.driver.job_metrics import Measured
@@ -63,12 +64,20 @@ _AFTER_A_LOSS = 0.1
 
 _TICK = 0.02
 """Seconds until it is looked for input again."""
+_SHORTEST = 0.5
+"""Seconds that an epoch may take although timers are due before: much shorter ones cost more than they do."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
 _TIMEOUT = "execution.checkpointing.timeout"
 _STANDSTILL, _SHORTEST = 2.0, 10.0
 """A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
+
+
+MadeAgain = Callable[[int, list[Split], Callable[[], bool]], None]
+"""Makes the records of a cached stream again, for a job that began to read these files of it, or none as yet; as long as
+it is wanted to. Raises NotTheSame where the job cannot go on with them.
+"""
 
 
 class JobFailed(Exception):
@@ -108,7 +117,8 @@ class _Abandoned(Exception):
 class JobMaster:
     """Runs one job. ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records.
 
-    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job.
+    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job; ``made_again`` is called
+    for a cached stream whose records are damaged.
     """
 
     def __init__(
@@ -119,8 +129,10 @@ class JobMaster:
         runner: Callable[[PhysicalPlan], EpochRunner],
         options: RunOptions,
         *,
+        job_id: str,
         before: JobEntry | None = None,
         dependencies: Dependencies | None = None,
+        made_again: MadeAgain | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
         collector: Callable[[list[Any]], None] = lambda records: None,
@@ -128,8 +140,7 @@ class JobMaster:
         assert compilation.job is not None
         settings = compilation.job.settings
         self.compilation, self.plan, self.store, self.options = compilation, plan, store, options
-        assigned = options.assigned
-        self.job_id = assigned.job_id if assigned is not None else uuid.uuid4().hex if before is None else before.job_id
+        self.job_id = job_id
         self.status = JobStatus.INITIALIZING
         self.savepoint: str | None = None
         self.records = 0 if before is None else before.records
@@ -140,6 +151,8 @@ class JobMaster:
         self.superseded = False
         self._before = before
         self._dependencies = dependencies
+        self._made_again = made_again
+        self._remade: set[int] = set()
         self._make_runner = runner
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
@@ -161,6 +174,7 @@ class JobMaster:
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = store.start_time(time.time()) if before is None else before.started
         self._next_timer: int | None = None
+        self._next_behind: int | None = None
         self._replicas_found: Counter[str] = Counter()
         self._empty = 0
         self._rests = 0.0
@@ -170,8 +184,16 @@ class JobMaster:
         self.executions = Executions(plan.execution_graph)
         self.coordinator: CheckpointCoordinator
 
+    @property
+    def has_read_all(self) -> bool:
+        """True once the job has finished because its sources had."""
+        return self.status is JobStatus.FINISHED and all(source.done for source in self.coordinator.sources.values())
+
     def prepare(self) -> None:
-        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs."""
+        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs.
+
+        Of a job that does not begin nothing is left.
+        """
         if self.options.plan_of is not None:
             self._plan_json = self.options.plan_of(self.compilation)
         restoration = None
@@ -183,9 +205,28 @@ class JobMaster:
             self._take_over(restoration)
             self._ship()
             self._to(JobStatus.CREATED)
+        except Exception:
+            self._lock.close(gone=self._begins and self._undone())
+            raise
         except BaseException:
             self._lock.close()
             raise
+        if self._begins:
+            with suppress(StoreError):
+                self.store.sweep(time.time())
+
+    @property
+    def _begins(self) -> bool:
+        """True for a job that nobody has heard of before."""
+        return self._before is None and self.options.assigned is None
+
+    def _undone(self) -> bool:
+        """Remove what there is of a job that does not begin; False where that fails: it is left to a later job."""
+        try:
+            self.store.clear(self.job_id)
+        except OSError:
+            return False
+        return True
 
     def _ship(self) -> None:
         """Put what the job's functions need where its machines see it. Raises StoreError."""
@@ -431,12 +472,22 @@ class JobMaster:
         self._empty = self._empty + 1 if empty else 0
         self._rests = time.monotonic() + min(_TICK * 2 ** min(self._empty, 10), self._target) if empty else 0.0
 
+    def _share(self) -> float:
+        """The part of the time between checkpoints that the next epoch has.
+
+        It is to be over when a timer is due behind an exchange, where tasks run once those before them are done.
+        """
+        if self._next_behind is None:
+            return 1.0
+        return min(max((self._next_behind - self._now()) / 1000, _SHORTEST) / self._target, 1.0)
+
     def _now(self) -> int:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
 
     def _epoch(self) -> None:
         coordinator = self.coordinator
         token, epoch = new_token(), coordinator.log.next_epoch
+        share = self._share()
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
@@ -448,7 +499,7 @@ class JobMaster:
             options=self.plan.options,
             now=self._now(),
             runtimes=coordinator.runtimes,
-            work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain),
+            work=next_epoch.assign(coordinator, self.options.epoch_records, self._drain, share),
             floors=coordinator.floors,
             described=coordinator.described,
             clock=self.options.clock,
@@ -483,17 +534,20 @@ class JobMaster:
         coordinator.commit(epoch, token, reports, records)
         self._committed += 1
         self._losses = 0
+        self._remade.clear()
         self.records += records
         for report in reports:
             self.executions.reported(report.vertex, report.subtask, report.ended)
         self.measured.take(reports)
         self._hand_out(reports)
         self._publish()
-        timers = [report.next_timer for report in reports if report.next_timer is not None and not report.ended]
-        self._next_timer = min(timers, default=None)
+        timers = [each for each in reports if each.next_timer is not None and not each.ended]
+        behind = [each for each in timers if self.plan.tasks[each.vertex].level > 0 and not self.plan.batch]
+        self._next_timer = _earliest(timers)
+        self._next_behind = _earliest(behind)
         seconds = time.monotonic() - began
         for source in coordinator.sources.values():
-            source.pace.done(seconds, self._target)
+            source.pace.done(seconds, self._target, share)
         self._rest(not records and not any(report.changed or report.published for report in reports))
         self._after(epoch, records, reports, seconds)
 
@@ -614,10 +668,13 @@ class JobMaster:
             self._lock.prove()
         while self._cancelled is None:
             self._move()
-            self._wait_to_restart(failure)
             try:
+                if failure.cache is None:
+                    self._wait_to_restart(failure)
+                else:
+                    self._make_again(failure, failure.cache)
                 self._take_up()
-            except Superseded:
+            except (Superseded, JobFailed, _Abandoned):
                 raise
             except Exception as error:
                 failure = _failure_of(error)
@@ -630,21 +687,44 @@ class JobMaster:
             return
 
     def _wait_to_restart(self, failure: TaskFailure) -> None:
-        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up.
-
-        Records of a cached stream that are damaged are so at each attempt.
-        """
+        """Wait as the restart strategy says, at most until the job is cancelled. Raises JobFailed when it gives up."""
         if self.abandoned:
             raise _Abandoned
         self.executions.fail(failure.cause, failure.vertex, failure.subtask)
         delay = self._delay(failure)
-        if delay is None or failure.cache is not None:
+        if delay is None:
             raise JobFailed(failure)
-        if self.status is not JobStatus.RESTARTING:
-            self._to(JobStatus.RESTARTING)
+        self._to_restarting()
         attempt = self.executions.attempt + 1
         self._tell("restarting", delay=delay, error=failure.cause, task=failure.task or None, attempt=attempt)
         self._sleep(delay)
+
+    def _make_again(self, failure: TaskFailure, cache: int) -> None:
+        """Have the damaged records of a cached stream made again. Raises JobFailed where the job cannot go on with them.
+
+        The program did not fail: no restart strategy is asked. Records that are damaged again and again are not made so often.
+        """
+        if self.abandoned:
+            raise _Abandoned
+        self.executions.fail(failure.cause, failure.vertex, failure.subtask)
+        if self._made_again is None or cache in self._remade:
+            raise JobFailed(failure)
+        self._to_restarting()
+        self._tell("note", text=f"Job {self.job_id}: {failure.cause} Another job does so.")
+        committed = CheckpointCoordinator(self.plan, SnapshotLog.open(self.coordinator.log.path), self.job_id)
+        committed.restore(exact=True)
+        readers = [each for each in committed.sources.values() if reads_cache(each.function, cache)]
+        begun = [split for reader in readers for split in reader.splits]
+        try:
+            self._made_again(cache, begun, lambda: self._cancelled is None and not self.abandoned)
+        except NotTheSame as error:
+            cause = f"{failure.cause} The job has used a part of them, and cannot go on with others: {error}."
+            raise JobFailed(replace(failure, cause=cause)) from error
+        self._remade.add(cache)
+
+    def _to_restarting(self) -> None:
+        if self.status is not JobStatus.RESTARTING:
+            self._to(JobStatus.RESTARTING)
 
     def _delay(self, failure: TaskFailure) -> float | None:
         """The seconds to wait after a failure, or None. Executors that are lost are no failures of the program.
@@ -742,6 +822,11 @@ class JobMaster:
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})
+
+
+def _earliest(reports: list[TaskReport]) -> int | None:
+    """The time of the next timer of some subtasks."""
+    return min((each.next_timer for each in reports if each.next_timer is not None), default=None)
 
 
 def _epoch_timeout(options: Mapping[str, str], checkpointing: bool) -> float:

@@ -23,12 +23,15 @@ def is_due(coordinator: CheckpointCoordinator) -> bool:
 
 
 def assign(
-    coordinator: CheckpointCoordinator, bound: int | None, drain: bool
+    coordinator: CheckpointCoordinator, bound: int | None, drain: bool, share: float = 1.0
 ) -> Mapping[tuple[int, int], WorkOfSubtask]:
-    """The work by (vertex, subtask) and node. A source reads at most ``bound`` records, or nothing more with ``drain``."""
+    """The work by (vertex, subtask) and node. A source reads at most ``bound`` records, or nothing more with ``drain``.
+
+    ``share`` is the part of the time between checkpoints that the epoch has.
+    """
     work: dict[tuple[int, int], dict[int, Work]] = {}
     for source in coordinator.sources.values():
-        for subtask, assigned in source.assign(bound, drain).items():
+        for subtask, assigned in source.assign(bound, drain, share).items():
             if (source.task.vertex, subtask) not in coordinator.ended:
                 work.setdefault((source.task.vertex, subtask), {})[source.spec.node] = assigned
     over = all(source.done for source in coordinator.sources.values()) or drain

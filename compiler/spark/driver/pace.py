@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 _LARGEST = 2_000_000
 _SMALLEST = 1000
+_COST = 1.0
+"""Seconds that an epoch may cost, however few records it reads."""
 _CALM = 20
 """After so many epochs that were done, twice as many records are tried."""
 
@@ -24,9 +26,12 @@ class Pace:
     full: bool = False
     calm: int = 0
 
-    def give(self, bound: int | None, readers: int) -> int:
-        """The number of records that so many subtasks read in the next epoch, ``bound`` in all where that is given."""
-        total = self.limit * readers if bound is None else bound
+    def give(self, bound: int | None, readers: int, share: float = 1.0) -> int:
+        """The number of records that so many subtasks read in the next epoch, ``bound`` in all where that is given.
+
+        ``share`` is the part of the time between checkpoints that the epoch has: what each one costs is not shared.
+        """
+        total = max(int(self.limit * share), min(self.limit, _SMALLEST)) * readers if bound is None else bound
         if self.ceiling is not None:
             total = min(total, self.ceiling * readers)
         self.given = max(total // max(readers, 1), 1)
@@ -37,14 +42,15 @@ class Pace:
         """A subtask read so many."""
         self.full = self.full or records >= self.given
 
-    def done(self, seconds: float, target: float) -> None:
-        """Larger epochs while they take less than ``target`` seconds, smaller ones when they take much more.
+    def done(self, seconds: float, target: float, share: float = 1.0) -> None:
+        """Larger epochs while they take less than their share of ``target`` seconds, smaller ones when they take much more.
 
         It must grow back by the way it shrank: where each epoch costs the same, small ones are no quicker than large ones.
         """
-        if self.full and seconds < target:
-            self.limit = min(self.limit * (4 if seconds < target / 2 else 2), _LARGEST)
-        elif seconds > target * 2:
+        length = target * share
+        if self.full and seconds < length:
+            self.limit = min(self.limit * (4 if seconds < length / 2 else 2), _LARGEST)
+        elif seconds > 2 * max(length, min(target, _COST)):
             self.limit = max(self.limit // 2, _SMALLEST)
         if self.ceiling is not None:
             self.calm += 1

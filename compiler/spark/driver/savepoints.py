@@ -32,6 +32,11 @@ def checkpoint_directory(options: Mapping[str, str]) -> str:
     return options.get(CHECKPOINT_DIRECTORY) or options.get(_OLDER_CHECKPOINTS) or ""
 
 
+def without_checkpoint_directory(options: Mapping[str, str]) -> Mapping[str, str]:
+    """The options of a program without what it says of where checkpoints go."""
+    return {name: value for name, value in options.items() if name not in (CHECKPOINT_DIRECTORY, _OLDER_CHECKPOINTS)}
+
+
 def take_savepoint(
     coordinator: CheckpointCoordinator, store: JobStore, path: str | None, plan_json: Mapping[str, Any] | None
 ) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
 from compat.compiler.spark.driver.pace import Pace
@@ -37,6 +38,17 @@ class SourceCoordinator:
         """True when everything was read."""
         return self._enumerator.complete and not self._live()
 
+    @property
+    def function(self) -> Any:
+        """What the program gave to read."""
+        assert self.spec.operator is not None
+        return self.spec.operator.function
+
+    @property
+    def splits(self) -> list[Split]:
+        """All splits that are known, as far as they are read."""
+        return [split for split, _ in self._splits.values()]
+
     def discover(self) -> None:
         """Look for new splits. Raises SourceFailure."""
         with self._failing():
@@ -52,12 +64,15 @@ class SourceCoordinator:
         """
         return bool(self._changed) or any(map(self._enumerator.ready, self._live()))
 
-    def assign(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
-        """The work of each subtask in the next epoch: at most ``bound`` records in all. Raises SourceFailure."""
-        with self._failing():
-            return self._assigned(bound, drain)
+    def assign(self, bound: int | None, drain: bool, share: float = 1.0) -> dict[int, SourceWork]:
+        """The work of each subtask in the next epoch: at most ``bound`` records in all. Raises SourceFailure.
 
-    def _assigned(self, bound: int | None, drain: bool) -> dict[int, SourceWork]:
+        ``share`` is the part of the time between checkpoints that the epoch has.
+        """
+        with self._failing():
+            return self._assigned(bound, drain, share)
+
+    def _assigned(self, bound: int | None, drain: bool, share: float) -> dict[int, SourceWork]:
         parallelism = self.task.parallelism
         by_subtask: dict[int, list[Split]] = {subtask: [] for subtask in range(parallelism)}
         for number, (split, done) in enumerate(self._splits.values()):
@@ -65,7 +80,7 @@ class SourceCoordinator:
                 owner = self._enumerator.owner(split, parallelism)
                 by_subtask[number % parallelism if owner is None else owner].append(split)
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
-        total = self.pace.give(bound, max(len(busy), 1))
+        total = self.pace.give(bound, max(len(busy), 1), share)
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
         work = {}
         for subtask, splits in by_subtask.items():
@@ -92,7 +107,7 @@ class SourceCoordinator:
     def notify_checkpoint_complete(self) -> None:
         """Tell the enumerator that the splits are committed as the last epoch left them. Raises SourceFailure."""
         with self._failing():
-            self._enumerator.notify_checkpoint_complete([split for split, _ in self._splits.values()])
+            self._enumerator.notify_checkpoint_complete(self.splits)
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
         """Go on where a snapshot was."""

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,14 @@ class ListedJob(JobEntry):
 
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
-_CHECKPOINT = ("state", _POINTER, "plan.json")
+_RETAINED = "retained"
+"""The empty file that tells that only a checkpoint was kept of a job."""
+_CHECKPOINT = ("state", _POINTER, "plan.json", _RETAINED)
 """What is a checkpoint of a job's directory."""
+_OF_NO_JOB = frozenset({"driver", "state", "shipped", "plan"})
+"""What is in the directory of a job before it has an entry, without the ends of the names."""
+_FORGOTTEN = 3600.0
+"""Seconds after which a job that never got an entry is not about to begin."""
 _SLOW = 1.0
 """Seconds between two looks into a mailbox on a storage where each is a request."""
 
@@ -109,6 +115,12 @@ def logs_of(store: str) -> Path:
     from compat.compiler.spark.task.epochs import private_folder
 
     return Path(private_folder("logs"))
+
+
+def _last_written(directory: Place) -> float:
+    """When something was last written below a folder, in seconds since 1970."""
+    files = [file.modified() for file in directory.walk()]
+    return max([directory.modified(), *files] if directory.local else files, default=math.inf)
 
 
 def state_of(directory: Place) -> Place:
@@ -137,7 +149,7 @@ def prove_conditional(place: Place, what: str) -> None:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/`` and ``savepoints/``. Raises StoreError for a root on no storage that we know."""
+    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``. Raises StoreError for a root on no storage that we know."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = place_of(root, "The store").absolute()
@@ -151,6 +163,11 @@ class JobStore:
     def logs(self) -> Path:
         """The folder of this machine for what Spark says."""
         return logs_of(str(self.root))
+
+    @property
+    def caches(self) -> Place:
+        """The folder with what jobs wrote of cached streams, in a folder of each job's own."""
+        return self.root / "caches"
 
     def directory(self, job_id: str) -> Place:
         """The directory of a job."""
@@ -226,14 +243,8 @@ class JobStore:
     def discard(self, job_id: str) -> None:
         """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError where a driver has it."""
         driving = self.lock(job_id)
-        directory = self.directory(job_id)
         try:
-            state = state_of(directory)
-            if state.system != directory.system:
-                state.parent.remove()
-            elif state.local and os.path.islink(state):
-                place_of(os.path.realpath(state)).parent.remove()  # a folder of the job's own, see place_state
-            directory.remove()
+            self.clear(job_id)
         except OSError as error:
             raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
         finally:
@@ -247,6 +258,7 @@ class JobStore:
         driving = self.lock(job_id)
         directory = self.directory(job_id)
         try:
+            (directory / _RETAINED).write(b"")
             for entry in directory.list():
                 found = directory / entry.name
                 if entry.name in _CHECKPOINT:
@@ -259,6 +271,25 @@ class JobStore:
             raise unwritable("The store", self.root, error, "remove the job's folder yourself") from error
         finally:
             driving.close(gone=True)
+
+    def clear(self, job_id: str) -> None:
+        """Remove all that there is of a job whose driver the caller is. Raises OSError."""
+        directory = self.directory(job_id)
+        state = state_of(directory)
+        if state.system != directory.system:
+            state.parent.remove()
+        elif state.local and os.path.islink(state):
+            place_of(os.path.realpath(state)).parent.remove()  # a folder of the job's own, see place_state
+        (self.caches / job_id).remove()
+        directory.remove()
+
+    def sweep(self, now: float) -> None:
+        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them."""
+        for directory in self._directories():
+            with suppress(OSError, StoreError):
+                names = {entry.name.partition(".")[0] for entry in directory.list()}
+                if names <= _OF_NO_JOB and now - _last_written(directory) > _FORGOTTEN:
+                    self.discard(directory.name)
 
     def _read_now(self, job_id: str) -> JobEntry:
         return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read()))

@@ -283,12 +283,12 @@ def call_of(function: Any, method: str) -> Callable[..., Any]:
     return found if found is not None else function  # type: ignore[no-any-return]
 
 
-def open_functions(operator: Operator, context: OperatorContext, backend: KeyedBackend | None) -> None:
-    """Call ``open`` of an operator's function objects, unless an earlier epoch did."""
+def open_functions(operator: Operator, context: OperatorContext, make: Callable[[], TaskRuntimeContext]) -> None:
+    """Call ``open`` of an operator's function objects with what ``make`` gives, unless an earlier epoch did."""
     if context.opened.runtime is not None:
         context.opened.runtime.move_to(context)
         return
-    runtime = context.opened.runtime = TaskRuntimeContext(context, backend)
+    runtime = context.opened.runtime = make()
     for function in operator.functions:
         if hasattr(function, "open"):
             function.open(runtime)

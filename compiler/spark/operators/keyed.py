@@ -15,6 +15,7 @@ from compat.compiler.spark.operators.base import (
     Emitter,
     OperatorContext,
     Output,
+    TaskRuntimeContext,
     call_of,
     open_functions,
 )
@@ -68,9 +69,13 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
 
     def open(self) -> None:
         try:
-            open_functions(self.operator, self.context, self.backend)
+            open_functions(self.operator, self.context, self.runtime_context)
         except Exception as error:
             self.fail(NO_RECORD, error)
+
+    def runtime_context(self) -> TaskRuntimeContext:
+        """The context that functions are opened with."""
+        return TaskRuntimeContext(self.context, self.backend)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.process_keyed(input, list(map(_KEY, values)), list(map(_VALUE, values)), timestamps)

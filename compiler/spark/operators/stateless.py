@@ -14,6 +14,7 @@ from compat.compiler.spark.operators.base import (
     OperatorContext,
     Output,
     StreamOperator,
+    TaskRuntimeContext,
     call_of,
     close_functions,
     open_functions,
@@ -41,7 +42,7 @@ class FunctionOperator(StreamOperator, Generic[Kind]):
 
     def open(self) -> None:
         try:
-            open_functions(self.operator, self.context, None)
+            open_functions(self.operator, self.context, lambda: TaskRuntimeContext(self.context, None))
         except Exception as error:
             self.fail(NO_RECORD, error)
 

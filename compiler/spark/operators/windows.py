@@ -28,7 +28,7 @@ from compat.compiler.spark.operators.base import (
 )
 from compat.compiler.spark.operators.keyed import KeyedOperator, distinct
 from compat.compiler.spark.operators.metrics import MetricGroup
-from compat.compiler.spark.state.backend import Unhashable
+from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.panes import Pane, Panes
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
@@ -93,6 +93,9 @@ class WindowOperator(KeyedOperator[Window]):
             self.context.opened.panes = found
         return None if found.spilled else found
 
+    def runtime_context(self) -> TaskRuntimeContext:
+        return _RuntimeContext(self.context, self.backend)
+
     def encode_window(self, window: Any) -> bytes:
         """A window as a namespace."""
         place = (window.start, window.end) if type(window) is TimeWindow else window
@@ -134,9 +137,11 @@ class WindowOperator(KeyedOperator[Window]):
     def _fold(self, panes: Panes, keys: Values, values: Values, timestamps: Timestamps) -> None:
         """Put records into their windows; those that have ended are gone."""
         assert self._windows_at is not None
-        windows_at, watermark, fold = self._windows_at, self.timers.watermark, self._folder()
+        windows_at, watermark = self._windows_at, self.timers.watermark
+        reduces, fold = self._folder()
         hashable = distinct(keys) is not None
-        known: dict[int, Pane] = {}
+        slide, offset = _regular(self._assigner)
+        known: dict[int, list[Pane]] = {}
         value: Any = NO_RECORD
         try:
             for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
@@ -145,29 +150,27 @@ class WindowOperator(KeyedOperator[Window]):
                 if not hashable:
                     self.backend.set_key(key)
                     key = self.backend.slot
-                late = True
-                for start, end in windows_at(time):
-                    if end - 1 > watermark:
-                        late = False
-                        pane = known.get(start)
-                        if pane is None:
-                            pane = known[start] = panes.pane(start, end)
-                        fresh = pane.fresh
-                        present = fresh.get(key, pane)
-                        if present is pane:
-                            present = pane.take(key) if pane.logged else None
-                        fresh[key] = fold(present, value)
-                if late:
+                place = time - (time - offset) % slide  # type: ignore[operator]
+                live = known.get(place)
+                if live is None:
+                    found = windows_at(time)
+                    live = known[place] = [panes.pane(start, end) for start, end in found if end - 1 > watermark]
+                for pane in live:
+                    fresh = pane.fresh
+                    present = fresh.get(key, pane)
+                    if present is pane:
+                        present = pane.take(key) if pane.logged else None
+                    fresh[key] = value if reduces and present is None else fold(present, value)
+                if not live:
                     self._too_late(value, time, time)  # type: ignore[arg-type]
         except Exception as error:
             self.fail(value, error)
 
-    def _folder(self) -> Callable[[Any, Any], Any]:
-        """What a window has of a key, None for nothing, and a value as one."""
+    def _folder(self) -> tuple[bool, Callable[[Any, Any], Any]]:
+        """What a window has of a key and a value as one; whether a value alone is what a window has where it has nothing."""
         descriptor = self.operator.state_descriptor
         if isinstance(descriptor, ReducingStateDescriptor):
-            reduce = descriptor.get_reduce_function().reduce
-            return lambda present, value: value if present is None else reduce(present, value)
+            return True, descriptor.get_reduce_function().reduce
         assert isinstance(descriptor, AggregatingStateDescriptor)
         function = descriptor.get_agg_function()
         add, create = function.add, function.create_accumulator
@@ -175,7 +178,7 @@ class WindowOperator(KeyedOperator[Window]):
         def fold(present: Any, value: Any) -> Any:
             return None if value is None else add(value, create() if present is None else present)
 
-        return fold
+        return False, fold
 
     def process_watermark(self, timestamp: int) -> None:
         if self._panes is None:
@@ -466,6 +469,15 @@ def _windows_at(assigner: Any) -> Callable[[Any], list[tuple[int, int]]] | None:
     return None
 
 
+def _regular(assigner: Any) -> tuple[int, int]:
+    """A length and where it is counted from: times that fall into the same part of it have the same windows."""
+    if type(assigner) is TumblingEventTimeWindows:
+        size, offset = assigner.arguments
+        return size, offset
+    size, slide, offset = assigner.arguments
+    return (slide if size % slide == 0 else 1), offset
+
+
 class _Callback(MergingWindowAssigner.MergeCallback[Any]):
     def __init__(self, merges: list[tuple[set[Any], Any]]) -> None:
         self._merges = merges
@@ -602,7 +614,17 @@ class _InNamespace:
         if self._window and operator.merging:
             raise RuntimeError("Windows that merge have no state of their own: use global_state() or other windows.")
         namespace = operator.encode_window(operator.window) if self._window else b""
-        return _Bound(operator, operator.backend.cells(descriptor), namespace)
+        return _Bound(operator.backend, operator.backend.cells(descriptor), namespace)
+
+    get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
+
+
+class _RuntimeContext(TaskRuntimeContext):
+    """The runtime context of window functions: the state that they ask it for is of the key, whatever window fires."""
+
+    def get_state(self, state_descriptor: Any) -> Any:
+        backend = self._state()
+        return _Bound(backend, backend.cells(state_descriptor), VOID)
 
     get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
 
@@ -610,12 +632,12 @@ class _InNamespace:
 class _Bound:
     """A state whose every call is made in one namespace."""
 
-    def __init__(self, operator: WindowOperator, cells: Any, namespace: bytes) -> None:
-        self._operator, self._cells, self._namespace = operator, cells, namespace
+    def __init__(self, backend: KeyedBackend, cells: Any, namespace: bytes) -> None:
+        self._backend, self._cells, self._namespace = backend, cells, namespace
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._cells, name)
-        backend = self._operator.backend
+        backend = self._backend
 
         def call(*arguments: Any) -> Any:
             before = backend.namespace

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from itertools import chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -62,12 +63,15 @@ class Cells(State):
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""
-        slots = list(self._dirty)
+        self._write_all(list(self._dirty), changes)
+        self._dirty.clear()
+
+    def _write_all(self, slots: list[Any], changes: Changes) -> None:
+        """Add the changes of these slots, one by one."""
         addresses = [self._backend.encoded(slot) for slot in slots]
         groups = key_groups_of([address[0] for address in addresses], self._backend.max_parallelism)
         for slot, group, (_, encoded, identity, namespace) in zip(slots, groups, addresses, strict=True):
             self._write(slot, (group, encoded, namespace, entry_key(self._prefix, identity, namespace)), changes)
-        self._dirty.clear()
 
     def forget(self) -> None:
         """What is in memory is worth nothing; there is another memory."""
@@ -106,9 +110,11 @@ class Cells(State):
 class _OneValue(Cells):
     """A state of one value: the value itself, or what was folded so far.
 
-    In memory are ``_cache``, what was used lately, and ``_older``, what was used before that; values that a program could
-    change are in ``_frozen`` as bytes between epochs. ``_unsaved`` are the slots that the replica does not have as they are.
-    ``_fresh`` are those that had no value when the epoch began, and ``_lent`` those whose values may be changed in the cache.
+    In memory are ``_new``, what this epoch wrote, ``_cache``, what was used lately, and ``_older``, what was used before that;
+    values that a program could change are in ``_frozen`` as bytes between epochs. What an epoch wrote is apart until it ends:
+    where keys are many, each look into a large dict is one to the main memory, and these are in the order of their coming.
+    ``_unsaved`` are the slots that the replica does not have as they are, epoch by epoch. ``_fresh`` are those that had no
+    value when the epoch began, and ``_lent`` those whose values may be changed in the cache.
     """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
@@ -117,9 +123,10 @@ class _OneValue(Cells):
         self._encode, self._decode = codec.encode, codec.decode
         self._exact = exactness_of(descriptor.type_info)
         self._columns = column_encoder(descriptor.type_info)
+        self._new: dict[Any, Any] = {}
         self._older: dict[Any, Any] = {}
         self._frozen: dict[Any, bytes] = {}
-        self._unsaved: set[Any] = set()
+        self._unsaved: list[list[Any]] = []
         self._fresh: list[Any] = []
         self._lent: set[Any] = set()
         self._all_here = self._is_all_here()
@@ -130,67 +137,62 @@ class _OneValue(Cells):
 
     def read(self) -> Any:
         """The value of the present slot, or None."""
-        slot = self._backend.slot
-        cell = self._cache.get(slot, _MISSING)
-        if cell is _MISSING:
-            cell = self._found(slot)
+        cell = self.peek()
         if self._expiry is None or cell is None:
             return cell
-        return self._read_expiring(slot, cell)
+        return self._read_expiring(self._backend.slot, cell)
 
     def write(self, value: Any) -> None:
         """Set the value of the present slot; None removes it."""
-        slot = self._backend.slot
-        self._cache[slot] = value if self._expiry is None or value is None else (self._expiry.now(), value)
-        self._dirty.add(slot)
+        self._new[self._backend.slot] = value if self._expiry is None or value is None else (self._expiry.now(), value)
 
     def many(self, slots: set[Any]) -> dict[Any, Any]:
         """The cells of these slots and of others, to be changed in place; for states whose values do not expire."""
-        cache = self._cache
-        missing = slots.difference(cache)
-        if missing:
-            if self._all_here and not self._frozen and not self._older:
-                cache.update(dict.fromkeys(missing))
-                self._fresh += missing
-            else:
-                for slot in missing:
-                    cache[slot] = self._load(slot)
-        self._dirty |= slots
-        return cache
+        new, cache = self._new, self._cache
+        missing = list(slots.difference(new))
+        cells = list(map(cache.get, missing))
+        new.update(zip(missing, cells, strict=True))
+        if NoneType in set(map(type, cells)):
+            for slot, cell in zip(missing, cells, strict=True):
+                if cell is None and slot not in cache:
+                    new[slot] = self._load(slot)
+        return new
 
     def snapshot(self, changes: Changes) -> None:
-        cache, dirty = self._cache, self._dirty
+        cache, new = self._cache, self._new
         if self._fresh:
             self._drop_absent()
-        self._unsaved |= dirty
-        self._lent -= dirty
-        if self._older:
-            for slot in dirty:
-                self._older.pop(slot, None)
-        if self._expiry is None and self._backend.simple and len(dirty) >= _MANY:
-            self._snapshot_columns(changes)
-        super().snapshot(changes)
+        if new:
+            self._unsaved.append(list(new))
+            if self._lent:
+                self._lent.difference_update(new)
+            if self._older:
+                for slot in new:
+                    self._older.pop(slot, None)
+            if self._expiry is None and self._backend.simple and len(new) >= _MANY:
+                self._snapshot_columns(changes)
+            else:
+                self._write_all(list(new), changes)
+            cache.update(new)
+            new.clear()
         for slot in self._lent:
             cache.pop(slot, None)
         self._lent.clear()
 
     def _drop_absent(self) -> None:
         """Forget the slots that had no value when the epoch began, and have none now."""
-        cache, dirty = self._cache, self._dirty
-        if NoneType in set(map(type, map(cache.__getitem__, dirty))):
+        cache, new = self._cache, self._new
+        emptied = NoneType in set(map(type, new.values()))
+        if emptied or not self._all_here:
             for slot in set(self._fresh):
+                if emptied and new.get(slot, _MISSING) is None:
+                    del new[slot]
                 if cache.get(slot, _MISSING) is None:
                     del cache[slot]
-                    dirty.discard(slot)
-        elif not self._all_here:
-            for slot in self._fresh:
-                if slot not in dirty:
-                    cache.pop(slot, None)
         self._fresh.clear()
 
     def _snapshot_columns(self, changes: Changes) -> None:
-        slots = list(self._dirty)
-        cells = list(map(self._cache.__getitem__, slots))
+        slots, cells = list(self._new), list(self._new.values())
         if NoneType in set(map(type, cells)):
             gone = [slot for slot, cell in zip(slots, cells, strict=True) if cell is None]
             for slot in gone:
@@ -200,7 +202,6 @@ class _OneValue(Cells):
             cells = [cell for cell in cells if cell is not None]
         if slots:
             self._log(slots, self._column(slots, cells), changes)
-        self._dirty.clear()
 
     def _log(self, slots: list[Any], values: pa.Array, changes: Changes) -> None:
         backend = self._backend
@@ -242,9 +243,11 @@ class _OneValue(Cells):
     def peek(self) -> Any:
         """The present cell, expired or not."""
         slot = self._backend.slot
-        cell = self._cache.get(slot, _MISSING)
+        cell = self._new.get(slot, _MISSING)
         if cell is _MISSING:
-            cell = self._found(slot)
+            cell = self._cache.get(slot, _MISSING)
+            if cell is _MISSING:
+                cell = self._found(slot)
         return cell
 
     def _found(self, slot: Any) -> Any:
@@ -277,16 +280,14 @@ class _OneValue(Cells):
         assert self._expiry is not None
         timestamp, value = cell
         if self._expiry.expired(timestamp):
-            self._cache[slot] = None
-            self._dirty.add(slot)
+            self._new[slot] = None
             return value if self._expiry.shows_expired else None
         if self._expiry.renewed_by_reading:
-            self._cache[slot] = (self._expiry.now(), value)
-            self._dirty.add(slot)
+            self._new[slot] = (self._expiry.now(), value)
         return value
 
     def _write(self, slot: Any, address: Address, changes: Changes) -> None:
-        cell = self._cache[slot]
+        cell = self._new[slot]
         self._frozen.pop(slot, None)
         if cell is None:
             changes.rows.append(self._row(address, b"", None, None))
@@ -299,17 +300,18 @@ class _OneValue(Cells):
 
     def forget(self) -> None:
         super().forget()
-        for part in (self._older, self._frozen, self._unsaved, self._fresh, self._lent):
+        for part in (self._new, self._older, self._frozen, self._unsaved, self._fresh, self._lent):
             part.clear()
         self._all_here = self._is_all_here()
 
     def __len__(self) -> int:
-        return len(self._unsaved)
+        """At most so many: those of several epochs are not compared."""
+        return min(sum(map(len, self._unsaved)), len(self._cache) + len(self._older) + len(self._frozen))
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries that the replica does not have."""
         encode, expiry = self._encode, self._expiry
-        for slot in self._unsaved:
+        for slot in set().union(*self._unsaved):
             data = self._frozen.get(slot)
             if data is None:
                 cell = self._cache.get(slot, _MISSING)
@@ -319,7 +321,7 @@ class _OneValue(Cells):
             yield self.entry(slot), data
 
     def saved(self) -> None:
-        for slot in self._unsaved:
+        for slot in chain.from_iterable(self._unsaved):
             if self._cache.get(slot, _MISSING) is None:
                 del self._cache[slot]
             if self._older.get(slot, _MISSING) is None:
@@ -362,17 +364,19 @@ class ValueCells(_OneValue, ValueState[Any]):
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
         if self._expiry is None:
-            find, put, mark, found = self._cache.get, self._cache.__setitem__, self._dirty.add, self._found
+            new, put, find, found = self._new.get, self._new.__setitem__, self._cache.get, self._found
 
             def value() -> Any:
                 slot = backend.slot
-                cell = find(slot, _MISSING)
-                return found(slot) if cell is _MISSING else cell
+                cell = new(slot, _MISSING)
+                if cell is _MISSING:
+                    cell = find(slot, _MISSING)
+                    if cell is _MISSING:
+                        cell = found(slot)
+                return cell
 
             def update(value: Any) -> None:
-                slot = backend.slot
-                put(slot, value)
-                mark(slot)
+                put(backend.slot, value)
 
             self.value, self.update = value, update  # type: ignore[method-assign]
 

@@ -16,9 +16,9 @@ MIN_TIMESTAMP = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
 """The watermark after all input."""
 
-BUFFER_RECORDS = 2048
+BUFFER_RECORDS = 512
 """So many records are handed over at once: enough that the calls between operators do not count, and few enough that
-the records are still in the processor's cache when the next operator looks at them."""
+the records are still in the processor's cache when the next operator looks at them, also where others share it."""
 
 Values = list[Any]
 Timestamps = list[int | None] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import httpx
@@ -110,7 +111,8 @@ def test_jobs_that_ended_long_ago_go_and_leave_the_checkpoints_that_stay(
         wait_for(lambda: not known(cluster.jobs, finished) and not known(cluster.jobs, failed))
         assert cluster.jobs.failures(failed) == []
         assert not folders[0].exists()
-        assert sorted(path.name for path in folders[1].iterdir()) == ["plan.json", "state"]
+        assert sorted(path.name for path in folders[1].iterdir()) == ["plan.json", "retained", "state"]
+        cluster.folder.store.sweep(time.time() + 10_000)  # as what a job left that never began
         assert (folders[1] / "state" / "part").exists()
         assert {path.name for path in cluster.folder.replicas.iterdir()} == {runs}
         assert len(list((cluster.folder.path / "savepoints").iterdir())) == 3

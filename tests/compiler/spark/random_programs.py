@@ -67,6 +67,28 @@ class Sums(ProcessWindowFunction):
         values = list(elements)
         yield key, context.window().start, (sum(v[2] for v in values) * 10 + len(values)) % 100003
 
+class Kept(ProcessWindowFunction):
+    def open(self, runtime_context):
+        self.fired = runtime_context.get_state(ValueStateDescriptor("fired", Types.LONG()))
+        self.starts = runtime_context.get_list_state(ListStateDescriptor("starts", Types.LONG()))
+
+    def process(self, key, context, elements):
+        self.fired.update((self.fired.value() or 0) + 1)
+        self.starts.add(context.window().start)
+        everywhere = context.global_state().get_state(ValueStateDescriptor("everywhere", Types.LONG()))
+        everywhere.update((everywhere.value() or 0) + len(list(elements)))
+        yield key, context.window().start, self.fired.value() * 10000 + sum(self.starts.get()) + everywhere.value()
+
+class KeptOfEach(Kept):
+    def process(self, key, context, elements):
+        here = context.window_state().get_state(ValueStateDescriptor("here", Types.LONG()))
+        here.update((here.value() or 0) + 1)
+        for value in super().process(key, context, elements):
+            yield value[0], value[1], value[2] * 10 + here.value()
+
+    def clear(self, context):
+        context.window_state().get_state(ValueStateDescriptor("here", Types.LONG())).clear()
+
 class Total(AggregateFunction):
     def create_accumulator(self):
         return "", 0, 0
@@ -102,6 +124,10 @@ STEPS = {
     "Time.milliseconds(50))).aggregate(Total(), output_type=EVENT)",
     "sessions": "s = s.key_by(lambda v: v[0], Types.STRING()).window(EventTimeSessionWindows.with_gap("
     "Time.milliseconds({w}))).process(Sums(), EVENT)",
+    "kept": "s = s.key_by(lambda v: v[0], Types.STRING()).window(TumblingEventTimeWindows.of(Time.milliseconds({w})))"
+    ".process(KeptOfEach(), EVENT)",
+    "kept sessions": "s = s.key_by(lambda v: v[0], Types.STRING()).window(EventTimeSessionWindows.with_gap("
+    "Time.milliseconds({w}))).process(Kept(), EVENT)",
     "counted": "s = s.key_by(lambda v: v[0], Types.STRING()).count_window({c}).reduce("
     "lambda l, r: (l[0], max(l[1], r[1]), l[2] + r[2]))",
     "rebalanced": "s = s.rebalance()",
@@ -109,7 +135,7 @@ STEPS = {
 }
 ORDERED = {"reduce", "sum", "running", "counted"}
 """The steps whose results depend on the order of a key's records."""
-MIXING = {"apart", "both", "alarms", "tumbling", "sliding", "sessions"}
+MIXING = {"apart", "both", "alarms", "tumbling", "sliding", "sessions", "kept", "kept sessions"}
 """The steps behind which that order may differ between two runs."""
 
 

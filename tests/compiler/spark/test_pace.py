@@ -59,3 +59,18 @@ def test_what_could_not_be_done_once_is_tried_again_later() -> None:
         pace.done(1, 1)
     assert (given[0], given[20], given[40]) == (2_500, 5_000, 10_000)
     assert pace.ceiling is None
+
+
+def test_an_epoch_that_is_to_be_short_reads_its_share_and_shrinks_for_nothing_that_each_one_costs() -> None:
+    pace = Pace(limit=600_000)
+    assert pace.give(None, 2, 1 / 60) == 20_000
+    pace.report(10_000)
+    pace.done(0.8, 60, 1 / 60)
+    assert pace.limit == 1_200_000
+    for _ in range(20):
+        pace.give(None, 1, 0.5 / 60)
+        pace.done(1.9, 60, 0.5 / 60)
+    assert pace.limit == 1_200_000
+    pace.done(2.1, 60, 0.5 / 60)
+    assert pace.limit == 600_000
+    assert Pace(limit=5_000).give(None, 1, 1 / 60) == 1_000

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compat.compiler.datastream.functions import KeyedProcessFunction
+from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.restore import RestoreRefused
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.streamgraph.hashing import uid_hash
+from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
 from compat.state.descriptors import ValueStateDescriptor
+from compat.state.stores.local import LocalFiles
 from compat.state.types import Types
 
 WORDS = [f"w{(i * i) % 13}" for i in range(300)]
@@ -152,3 +159,53 @@ def test_savepoint_can_be_moved(cluster: Any, tmp_path: Any) -> None:
     shutil.move(path, tmp_path / "moved")
     env = cluster.environment(3, savepoint=str(tmp_path / "moved"))
     assert sorted(first + list(program(env).execute_and_collect())) == expected()
+
+
+def _away(*_: Any) -> None:
+    raise OSError("away")
+
+
+def gone(*_: Any) -> None:
+    raise StoreError("The store is away.")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_restore_that_fails_leaves_nothing(cluster: Any, tmp_path: Path, monkeypatch: Any, elsewhere: bool) -> None:
+    """The store is away while the state is taken over: no folder stays that no job is of, and the next restore is whole."""
+    first, path = stopped(cluster)
+    jobs, checkpoints = tmp_path / "store" / "jobs", tmp_path / "checkpoints"
+    before = sorted(jobs.iterdir())
+    env = cluster.environment(savepoint=path)
+    if elsewhere:
+        env.configuration.set_string("execution.checkpointing.dir", str(checkpoints))
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "import_snapshot", gone)
+        with pytest.raises(StoreError, match="away"):
+            program(env).execute_and_collect()
+    assert sorted(jobs.iterdir()) == before
+    assert not elsewhere or list(checkpoints.iterdir()) == []
+    assert sorted(first + list(program(cluster.environment(savepoint=path)).execute_and_collect())) == expected()
+
+
+def test_what_a_job_left_that_could_not_even_be_removed_is_removed_later(
+    cluster: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    _, path = stopped(cluster)
+    jobs, store = tmp_path / "store" / "jobs", JobStore(tmp_path / "store")
+    before = set(jobs.iterdir())
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "import_snapshot", gone)
+        patch.setattr(LocalFiles, "remove", _away)
+        with pytest.raises(StoreError, match="away"):
+            program(cluster.environment(savepoint=path)).execute_and_collect()
+    (left,) = set(jobs.iterdir()) - before
+    submitted = jobs / "waits"
+    submitted.mkdir()
+    (submitted / "submission").write_text("of a cluster, to be run when it is its turn")
+    store.sweep(time.time())
+    assert left.exists()  # its driver may be about to begin
+    with closing(store.lock(left.name)):
+        store.sweep(time.time() + 4000)
+    assert left.exists()
+    store.sweep(time.time() + 4000)
+    assert set(jobs.iterdir()) == before | {submitted}

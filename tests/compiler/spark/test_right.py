@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,11 @@ from hypothesis import strategies as st
 
 from compat.compiler.configuration import PYTHON_CHAINING
 from compat.compiler.datastream import program as programs
+from compat.compiler.datastream.common import Types, WatermarkStrategy
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
+from compat.compiler.spark.driver import runner
 from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.task.stowage import folder_for_buffers
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.programs import PROGRAMS, Events, Program
 
@@ -73,8 +80,17 @@ _ON_SPARK = ("every_state", "late_records", "keyed_broadcast", "side_outputs", "
 
 
 @pytest.mark.parametrize("names", [_ON_SPARK, pytest.param(None, marks=pytest.mark.slow)], ids=["sample", "all"])
-def test_on_spark(tmp_path: Path, names: tuple[str, ...] | None) -> None:
-    """The same on real Spark, in one session."""
+def test_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...] | None) -> None:
+    """The same on real Spark, in one session; many records stay in files of the machine's."""
+    stowed: list[int] = []
+
+    @contextmanager
+    def watched(within: str) -> Iterator[str]:
+        with folder_for_buffers(within) as folder:
+            yield folder
+            stowed.append(len(os.listdir(folder)))
+
+    monkeypatch.setattr(runner, "folder_for_buffers", watched)
     cluster = Cluster(tmp_path, SparkExecutor)
     draw = random.Random(5)
     events = distinct([(draw.choice("abc"), draw.randrange(2000), draw.randrange(40)) for _ in range(60)])
@@ -84,6 +100,15 @@ def test_on_spark(tmp_path: Path, names: tuple[str, ...] | None) -> None:
                 continue
             shape = {"parallelism": 2, "epoch_records": 25, "chained": draw.random() < 0.5, "merged": True}
             assert counted(run(cluster, program, events, shape)) == counted(program.expected(events)), program.name
+        assert not any(stowed)
+        env = cluster.environment(2, epoch_records=20_000)
+        pairs = env.from_source(NumberSequenceSource(0, 29_999), WatermarkStrategy.no_watermarks(), "numbers").map(
+            lambda n: (f"key-{n % 7}", n), Types.TUPLE([Types.STRING(), Types.LONG()])
+        )
+        sums = pairs.key_by(lambda pair: pair[0], Types.STRING()).sum(1).execute_and_collect()
+        assert max(sums) == ("key-6", sum(range(6, 30_000, 7)))
+        assert any(stowed)
+        assert not list((tmp_path / "replicas").glob("*/stowage/*"))
     finally:
         if cluster.executor is not None:
             cluster.executor.close()

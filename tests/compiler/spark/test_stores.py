@@ -1,6 +1,4 @@
-"""Jobs whose state, savepoints, sources and sinks are on S3, or on HDFS: servers on this machine; S3 with conditional puts and
-without.
-"""
+"""Jobs whose state, savepoints, sources and sinks are on object stores or on HDFS: servers on this machine, most of S3."""
 
 from __future__ import annotations
 
@@ -70,23 +68,27 @@ class Count(KeyedProcessFunction):
         yield value % KEYS, count
 
 
-@pytest.fixture(params=["s3", pytest.param("hadoop_files", marks=pytest.mark.slow, id="hdfs")])
+_SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("abfss", "hdfs")]
+
+
+@pytest.fixture(params=["s3", pytest.param("gs", marks=pytest.mark.slow), *_SLOW])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """A folder of the test's own in a bucket or on HDFS; nothing may be written to a local folder of its name."""
+    address: str = request.getfixturevalue(request.param)
     monkeypatch.chdir(tmp_path)
-    yield place_of(request.getfixturevalue(request.param)) / tmp_path.name
-    assert not [*tmp_path.glob("s3*"), *tmp_path.glob("hdfs*")]
+    yield place_of(address) / tmp_path.name
+    assert not list(tmp_path.glob(f"{address.partition(':')[0]}*"))
 
 
 @pytest.fixture
 def remote(bucket: Place, tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster whose jobs are kept on S3."""
+    """A cluster whose jobs are kept in a bucket."""
     yield Cluster(tmp_path, store=str(bucket / "store"))
     program.start(program.Program())
 
 
 def counting(cluster: Cluster, bucket: Place, parallelism: int = 2, **options: Any) -> None:
-    """Count lines of files on S3, into files and a table there."""
+    """Count lines of files in a bucket, into files and a table there."""
     env = cluster.environment(parallelism, epoch_records=10, program="job.py", **options)
     env.enable_checkpointing(100)
     configuration = Configuration()
@@ -132,7 +134,8 @@ def verify(cluster: Cluster, bucket: Place, numbers: list[int] = NUMBERS) -> Non
     assert entry.status == "FINISHED"
 
 
-def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Place, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("bucket", ["s3", "gs", *_SLOW], indirect=True)
+def test_a_job_in_a_bucket_its_savepoint_and_the_commands(remote: Cluster, bucket: Place, monkeypatch: Any) -> None:
     """One run of all: a failure, a restart, a savepoint, a restore at another parallelism; and what the commands tell of it."""
     monkeypatch.setattr(epochs, "INLINE_ROWS", 0)
     monkeypatch.setattr(checkpoints, "COMPACT_AFTER", 5)
@@ -168,7 +171,7 @@ def test_a_job_on_s3_its_savepoint_and_the_commands(remote: Cluster, bucket: Pla
     assert CliRunner().invoke(discard, [first[:8], *there]).exit_code == 0
     assert not (bucket / "store" / "jobs" / first).exists()
     written = [file.read() for file in bucket.walk()]
-    for secret in ("an-id", "a-secret-key"):
+    for secret in object_store.SECRETS:
         assert not any(secret.encode() in data for data in written)
 
 

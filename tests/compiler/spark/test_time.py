@@ -12,6 +12,7 @@ import pytest
 
 from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from compat.compiler.datastream.connectors.base import Source
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.datastream.functions import (
     KeyedProcessFunction,
@@ -484,6 +485,41 @@ def test_an_idle_job_wakes_for_its_timers_after_a_restore(cluster: Any) -> None:
         fired, late = next(records)
     assert fired == "fired"
     assert 0 <= late < 5000
+
+
+READ = [0]
+"""How many records a source has given."""
+
+
+def counted(number: int) -> int:
+    READ[0] += 1
+    if READ[0] % 100 == 0:
+        time.sleep(0.005)
+    return number
+
+
+class Soon(KeyedProcessFunction):
+    """Sets one timer that is soon due; tells how many records the source had given when it was set, and when it fired."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value == 1:
+            ctx.timer_service().register_processing_time_timer(ctx.timer_service().current_processing_time() + 100)
+            yield READ[0]
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield READ[0]
+
+
+def test_timers_behind_an_exchange_do_not_wait_for_a_long_epoch(cluster: Any) -> None:
+    """With minutes between checkpoints, an epoch takes minutes, and tasks run when those before them are done."""
+    env = cluster.environment(1)
+    env.enable_checkpointing(60_000)
+    READ[0] = 0
+    numbers = env.from_source(NumberSequenceSource(1, 30_000), WatermarkStrategy.no_watermarks(), "numbers")
+    soon = numbers.map(counted, Types.LONG()).key_by(lambda n: n % 2, Types.LONG()).process(Soon(), Types.LONG())
+    was_set, fired = soon.execute_and_collect()
+    assert was_set == 10_000
+    assert fired < 15_000
 
 
 class Registering(KeyedProcessFunction):

@@ -32,8 +32,9 @@ from compat.compiler.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
+from compat.compiler.datastream.window.evictors import CountEvictor
 from compat.compiler.spark.state.memory import MANAGED_MEMORY
-from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
+from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
 from compat.state.types import Types
 
@@ -121,6 +122,44 @@ class Told(ProcessWindowFunction):
         own = context.window_state().get_state(ValueStateDescriptor("own", Types.LONG()))
         assert own.value() == 1
         own.clear()
+
+
+class Numbered(ProcessWindowFunction):
+    """Numbers the windows of a key with states that it asks for in open()."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.fired = runtime_context.get_state(ValueStateDescriptor("fired", Types.LONG()))
+        self.starts = runtime_context.get_list_state(ListStateDescriptor("starts", Types.LONG()))
+        self.sizes = runtime_context.get_map_state(MapStateDescriptor("sizes", Types.LONG(), Types.LONG()))
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        self.fired.update((self.fired.value() or 0) + 1)
+        self.starts.add(context.window().start)
+        self.sizes[context.window().start] = 1
+        yield key, context.window().start, self.fired.value(), list(self.starts.get()), sorted(self.sizes.keys())
+
+
+@pytest.mark.parametrize("epoch_records", [None, 20])
+@pytest.mark.parametrize("kind", ["tumbling", "reduced", "sessions", "evicted"])
+def test_the_state_that_a_window_function_opens_is_of_the_key(
+    cluster: Any, kind: str, epoch_records: int | None
+) -> None:
+    """Not of the window, as in PyFlink; it goes on from epoch to epoch."""
+    env = cluster.environment(2, epoch_records=epoch_records)
+    keyed = timed(env, events()).key_by(lambda e: e[0], Types.STRING())
+    size = Time.milliseconds(400)
+    windows = keyed.window(
+        EventTimeSessionWindows.with_gap(size) if kind == "sessions" else TumblingEventTimeWindows.of(size)
+    )
+    if kind == "evicted":
+        windows = windows.evictor(CountEvictor.of(3))
+    made = windows.reduce(lambda a, b: a, Numbered()) if kind == "reduced" else windows.process(Numbered())
+    starts: dict[str, list[int]] = defaultdict(list)
+    for key, start, number, known, sizes in made.execute_and_collect():
+        starts[key].append(start)
+        assert (number, known, sizes) == (len(starts[key]), starts[key], sorted(starts[key]))
+    assert len(starts) == 5
+    assert kind == "sessions" or all(len(each) > 3 for each in starts.values())
 
 
 @pytest.mark.parametrize("budget", ["0 b", "20 kb", "512m"])

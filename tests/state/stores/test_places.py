@@ -16,15 +16,18 @@ from compat.state.stores.schemes import is_remote, split_remote, why_no_place
 from compat.state.stores.system import Entry
 from tests.hadoop.double import NameNode
 
+_SERVED = ("s3", "gs", "abfss", "hdfs")
 
-@pytest.fixture(params=["here", "in memory", "s3", "hdfs double", pytest.param("hdfs", marks=pytest.mark.slow)])
+
+@pytest.fixture(
+    params=["here", "in memory", "s3", "gs", "hdfs double"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in ("abfss", "hdfs")]
+)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "here":
         return place_of(tmp_path / "x")
-    if request.param == "s3":
-        return place_of(f"{request.getfixturevalue('s3')}/{tmp_path.name}")
-    if request.param == "hdfs":
-        return place_of(f"{request.getfixturevalue('hadoop_files')}/{tmp_path.name}")
+    if request.param in _SERVED:
+        return place_of(f"{request.getfixturevalue(request.param)}/{tmp_path.name}")
     if request.param == "hdfs double":
         return Place(HadoopFiles("hdfs://double:8020", NameNode), "hdfs://double:8020/x")
     memory = pytest.importorskip("obstore.store").MemoryStore()
