@@ -69,7 +69,7 @@ _SHORTEST = 0.5
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
 _TIMEOUT = "execution.checkpointing.timeout"
-_STANDSTILL, _SHORTEST = 2.0, 10.0
+_STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
 """A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
@@ -340,7 +340,7 @@ class JobMaster:
 
         Where epochs have no deadline, nobody can tell.
         """
-        return time.monotonic() - self._moved > max(_SHORTEST, _STANDSTILL * self._timeout)
+        return time.monotonic() - self._moved > max(_SHORTEST_STANDSTILL, _STANDSTILL * self._timeout)
 
     def _move(self) -> None:
         """The job's thread goes on to what is next."""

@@ -106,7 +106,7 @@ class _StandingExecutor(InProcessExecutor):
 def test_a_job_whose_thread_stands_still_for_longer_than_an_epoch_may_take_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: str
 ) -> None:
-    monkeypatch.setattr(master, "_SHORTEST", 0.5)
+    monkeypatch.setattr(master, "_SHORTEST_STANDSTILL", 0.5)
     _Standing.go_on.clear()
     cluster = Cluster(tmp_path, _StandingExecutor)
     env = cluster.environment(1, epoch_records=5)
