@@ -134,7 +134,7 @@ def test_parts_of_files_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(Untranslatable, match="read in several parts"):
         list(positions(source, [split_of(file)], Pending((split_of(file),))))
     with pytest.raises(Untranslatable, match="storage that is known"):
-        list(positions(source, [FileSplit("hdfs://node/a.txt", 0, 6, 6)], Pending()))
+        list(positions(source, [FileSplit("ftp://node/a.txt", 0, 6, 6)], Pending()))
 
 
 @pytest.mark.parametrize(
