@@ -519,7 +519,7 @@ def test_timers_behind_an_exchange_do_not_wait_for_a_long_epoch(cluster: Any) ->
     soon = numbers.map(counted, Types.LONG()).key_by(lambda n: n % 2, Types.LONG()).process(Soon(), Types.LONG())
     was_set, fired = soon.execute_and_collect()
     assert was_set == 10_000
-    assert fired < 20_000  # and not all 30,000
+    assert fired < 15_000
 
 
 class Registering(KeyedProcessFunction):
