@@ -64,7 +64,7 @@ _AFTER_A_LOSS = 0.1
 
 _TICK = 0.02
 """Seconds until it is looked for input again."""
-_SHORTEST = 0.5
+_TIMELY = 0.5
 """Seconds that an epoch may take although timers are due before: much shorter ones cost more than they do."""
 _PATIENCE = 2.0
 """Seconds that a job that is cancelled has for the present epoch."""
@@ -479,7 +479,7 @@ class JobMaster:
         """
         if self._next_behind is None:
             return 1.0
-        return min(max((self._next_behind - self._now()) / 1000, _SHORTEST) / self._target, 1.0)
+        return min(max((self._next_behind - self._now()) / 1000, _TIMELY) / self._target, 1.0)
 
     def _now(self) -> int:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
