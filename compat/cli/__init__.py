@@ -29,6 +29,7 @@ _COMMANDS = {
     "withdraw": ("compat.cli.accepted", "withdraw"),
     "demo": ("compat.cli.demo", "demo"),
     "run": ("compat.cli.run", "run"),
+    "deploy": ("compat.cli.deploy", "deploy"),
     "cluster": ("compat.cli.cluster", "cluster"),
     "list": ("compat.cli.jobs", "list_jobs"),
     "savepoint": ("compat.cli.jobs", "savepoint"),
@@ -65,7 +66,7 @@ class _Commands(click.Group):
     "  compat explain job_v1.py job_v2.py count\n  compat rules\n  compat rule CMP101\n  compat schema report\n"
     "  compat inspect savepoint-1a2b3c/\n"
     "  compat remap savepoint-1a2b3c/ remapped/ --map old-uid=new-uid\n  compat demo\n  compat run job.py\n"
-    "  compat cluster start\n  compat list\n"
+    "  compat cluster start\n  compat deploy --job word_count job.py\n  compat list\n"
     "  compat savepoint 6f2c\n  compat stop 6f2c\n  compat cancel 6f2c\n  compat discard 6f2c\n  compat state 6f2c count",
 )
 @click.version_option(__version__, prog_name="compat")

@@ -64,6 +64,7 @@ def cluster() -> None:
     help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by default), "
     "jobstore.max-capacity (how many of them).",
 )
+@click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
 @click.option("--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds a silent one leads.")
 @click.option(
@@ -130,6 +131,7 @@ def _serve(
     anonymous: bool,
     database: str | None,
     standby: bool,
+    https: bool,
     registry: str | None,
     token_file: str | None,
     max_body: int,
@@ -146,7 +148,8 @@ def _serve(
     from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
     from compat.compiler.errors import ProgramError
-    from compat.compiler.spark.driver.session import MissingJava, find_java, refuse_unreachable, refuse_unsafe
+    from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
+    from compat.compiler.spark.driver.session import MissingJava, find_java
     from compat.service import telemetry
     from compat.service.database import Database, DatabaseUrlError
     from compat.service.records import Role
@@ -160,6 +163,7 @@ def _serve(
     try:
         find_java()
         refuse_unsafe(settings.options, settings.master)
+        refuse_incomplete(settings.options, settings.master)
         refuse_unreachable(settings.master)
         place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         tokens = Registry(Database(database or place.database))
@@ -178,7 +182,9 @@ def _serve(
             sys.exit(REFUSED)
         telemetry.log_to_stderr()
         dispatcher = Dispatcher(place, jobs, settings, gate)
-        given = ServiceSettings(allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous)
+        given = ServiceSettings(
+            allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous, secure_cookies=https
+        )
         app = create_app(dispatcher, given, tokens, Role.DEPLOY if anonymous else Role.NONE)
         signal.signal(signal.SIGTERM, lambda *_: _terminated(dispatcher))
         telemetry.log("leads", url=address, slots=settings.slots, master=settings.master, dir=folder, registry=registry)

@@ -203,6 +203,13 @@ def place(context: click.Context, parameter: click.Parameter, value: str | None)
     return value if is_remote(value) else os.path.abspath(without_scheme(value))
 
 
+ship_option = click.option(
+    "--ship/--no-ship",
+    default=None,
+    help="Send this Python environment to the machines of --master (default: to all but this one).",
+)
+"""The option of commands that start Spark."""
+
 store_option = click.option(
     "--store",
     default=".compat",

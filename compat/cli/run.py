@@ -14,6 +14,7 @@ from compat.cli.options import (
     found_around,
     local_path,
     parse_definitions,
+    ship_option,
     split,
     store_option,
     surroundings_of,
@@ -42,6 +43,13 @@ _DETACHED = {"execution.attached": "false"}
 @click.option("-d", "--detached", is_flag=True, help="Return as soon as the job runs; its id is printed.")
 @store_option
 @click.option("--master", metavar="URL", help="A Spark master; Spark inside this process by default.")
+@click.option(
+    "--deploy-mode",
+    type=click.Choice(["client", "cluster"]),
+    default="client",
+    help="'cluster': the job's driver runs in the cluster of --master (yarn, k8s://…), and needs no command.",
+)
+@ship_option
 @cluster_options
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink or of Spark.")
 @flink_option
@@ -94,6 +102,8 @@ def run(job: str, **options: Any) -> None:
         flink=options["flink"],
         fresh=options["fresh"],
         replicas=options["replicas"],
+        ship=options["ship"],
+        deploy_mode=options["deploy_mode"],
         pyfiles=surroundings.pyfiles,
         cluster=None if cluster is None else cluster.url,
         token=None if cluster is None else cluster.token,
@@ -110,7 +120,7 @@ def run(job: str, **options: Any) -> None:
             click.echo(narrator.savepoint)
         return code
 
-    if cluster is not None and options["detached"]:
+    if options["detached"] and (cluster is not None or given.driver_elsewhere):
         sys.exit(_submit(given, as_json))
     sys.exit(detach(given.store, attached) if options["detached"] else attached())
 
@@ -121,7 +131,7 @@ def _submit(given: Run, as_json: bool) -> int:
     from compat.execution.program import run_program
 
     def submitted(job_id: str) -> None:
-        click.echo(f"Job {job_id} was submitted to {given.cluster}", err=True)
+        click.echo(f"Job {job_id} was submitted to {given.cluster or given.master}", err=True)
         click.echo(job_id)
 
     return run_program(given, Narrator(as_json=as_json), submitted)
@@ -129,7 +139,9 @@ def _submit(given: Run, as_json: bool) -> int:
 
 def _refuse_with_a_cluster(options: dict[str, Any]) -> None:
     """Raise a usage error for options of a run in this process."""
-    for name in ("master", "replicas"):
+    if options["deploy_mode"] != "client":
+        raise click.UsageError("--deploy-mode goes with a --master, not with --cluster.")
+    for name in ("master", "replicas", "ship"):
         if options[name]:
             raise click.UsageError(
                 f"--{name} goes with a run of its own, not with --cluster: it is the cluster's to say."

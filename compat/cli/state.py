@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -42,6 +43,12 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
     "--checkpoint", type=click.IntRange(1), metavar="N", help="The state as of a checkpoint that is retained."
 )
 @click.option(
+    "--program",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="PROGRAM",
+    help="The program of a savepoint of PyFlink's: it tells of which types the states are.",
+)
+@click.option(
     "--sql", metavar="QUERY", help='A query: each state is a table, such as "OPERATOR"."STATE"; all are `entries`.'
 )
 @click.option(
@@ -57,6 +64,7 @@ def state(
     operator: str | None,
     state_name: str | None,
     checkpoint: int | None,
+    program: str | None,
     sql: str | None,
     other: str | None,
     output: tuple[str, str] | None,
@@ -73,7 +81,10 @@ def state(
       compat state .compat/savepoints/savepoint-1a2b3c-… count
       compat state 6f2c --sql 'select key, value from "count"."sum" order by value desc limit 10'
       compat state savepoint-1 --diff savepoint-2
+      compat state flink-savepoint-1 count --program job.py
     """
+    if program is not None and (checkpoint is not None or cluster is not None):
+        raise click.UsageError("--program is for savepoints of Flink: leave out --checkpoint and --cluster.")
     if sql is not None and (other is not None or operator is not None or state_name is not None):
         raise click.UsageError("--sql names operators and states itself: leave out OPERATOR, --state and --diff.")
     if other is not None and (output is not None or checkpoint is not None):
@@ -88,12 +99,12 @@ def state(
         found = iter(_of_cluster(cluster, token_file, snapshot, operator, limit))
         _print_json(found) if form == "json" else _print_table(found, _COLUMNS[2:])
         return
-    with _refusing():
+    with _refusing(), _typed(_path(snapshot, store), program) as path:
         from compat.tables import compare, query, read
 
-        path = _path(snapshot, store)
         if other is not None:
-            differences = compare(path, _path(other, store), operator=operator, state=state_name, examples=limit or 10)
+            with _typed(_path(other, store), program) as second:
+                differences = compare(path, second, operator=operator, state=state_name, examples=limit or 10)
             _print_differences_as_json(differences) if form == "json" else _print_differences(differences)
             return
         if sql is not None:
@@ -120,6 +131,24 @@ def _path(job: str, store: str) -> str:
 
 
 @contextmanager
+def _typed(path: str, program: str | None) -> Iterator[str]:
+    """The path of a snapshot whose states have the types that a program declares: of Flink's, what it becomes on Spark.
+
+    What the program has no operator for is not in it.
+    """
+    if program is None:
+        yield path
+        return
+    from compat.execution.conversion import Conversion, convert
+
+    with TemporaryDirectory(prefix="compat-state-") as folder:
+        made = os.path.join(folder, "savepoint")
+        wanted = Conversion(savepoint=path, out=made, program=program, allow_non_restored=True)
+        convert(wanted, lambda text: click.echo(text, err=True))
+        yield made
+
+
+@contextmanager
 def _refusing() -> Iterator[None]:
     """Ends with exit code 2 and the reason where state cannot be read."""
     try:
@@ -129,13 +158,17 @@ def _refusing() -> Iterator[None]:
             raise
         _refuse(_MISSING.format(name=error.name, extra="sql" if error.name == "duckdb" else "spark"))
     except Exception as error:
+        from compat.compiler.errors import ProgramError
+        from compat.compiler.spark.driver.restore import RestoreRefused
         from compat.compiler.spark.state.inspection import UnknownOperator
+        from compat.execution.failures import Refused
         from compat.state.delta.errors import StoreError
         from compat.state.flink import SavepointError
         from compat.tables.reading import UnknownState
         from compat.tables.sql import QueryError
 
-        if not isinstance(error, (StoreError, SavepointError, UnknownOperator, UnknownState, QueryError)):
+        refusals = (Refused, RestoreRefused, ProgramError)
+        if not isinstance(error, (StoreError, SavepointError, UnknownOperator, UnknownState, QueryError, *refusals)):
             raise
         _refuse(str(error))
 

@@ -4,6 +4,10 @@
   killed at any time: what it knows is in its database, and all else goes on without it.
 - A **JobMaster** (:mod:`~compat.cluster.master`) is the process of one job. It is forked from a template
   (:mod:`~compat.cluster.template`) that has loaded all modules.
+- What is to be seen of jobs is read from their records and files (:mod:`~compat.cluster.observation`), for the REST interface
+  (:mod:`~compat.cluster.app`) and the pages (:mod:`~compat.cluster.pages`).
+- A **deployment** (:mod:`~compat.cluster.deploying`) upgrades a job, step by step, with a way back; a **gate**
+  (:mod:`~compat.cluster.gate`) has a registry decide what may run.
 - **Spark** is kept by a process of its own (:mod:`~compat.cluster.spark`); JobMasters attach to it.
 
 Flink: ``Dispatcher``, ``JobMaster``, ``ResourceManager``.

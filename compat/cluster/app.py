@@ -19,16 +19,19 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from compat.cluster import views
+from compat.cluster import deployment_api, views
+from compat.cluster.deploying import DeploymentRefused
 from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
 from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.observation import LARGEST_LOG, Observer
+from compat.cluster.pages import FORMS, SITE, Pages
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
 from compat.cluster.submission import SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
+from compat.service import login
 from compat.service.access import AccessControl, require, require_deploy
 from compat.service.body import BodyRefused, read_body
 from compat.service.context import answer, query_number
@@ -45,7 +48,16 @@ _LONGEST_WAIT = 30.0
 _LOOKS = 0.05
 
 Handler = Callable[[Request], Awaitable[Response]]
-_TOLD = (UnknownJob, LeadershipLost, SubmissionRefused, NotEnoughSlots, GateClosed, JobRuns, StoreError)
+_TOLD = (
+    UnknownJob,
+    LeadershipLost,
+    SubmissionRefused,
+    NotEnoughSlots,
+    GateClosed,
+    DeploymentRefused,
+    JobRuns,
+    StoreError,
+)
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "target-directory"}):
@@ -66,13 +78,16 @@ def create_app(
     dispatcher: Dispatcher, settings: ServiceSettings, registry: Registry, anonymous: Role = Role.NONE
 ) -> Starlette:
     """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
-    handlers = _Handlers(dispatcher, settings)
+    observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.settings.slots)
+    access = Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous, forms=FORMS)
     app = Starlette(
-        routes=handlers.routes(),
-        middleware=[
-            Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous),
-            Middleware(_Leading, dispatcher=dispatcher),
+        routes=[
+            *_Handlers(dispatcher, observer, settings).routes(),
+            *Pages(dispatcher, observer, settings).routes(),
+            *login.routes(settings, registry, SITE),
+            *deployment_api.routes(dispatcher, settings),
         ],
+        middleware=[access, Middleware(_Leading, dispatcher=dispatcher)],
         exception_handlers={
             **dict.fromkeys(HANDLED, on_error),
             **dict.fromkeys(_TOLD, _told),
@@ -104,7 +119,7 @@ async def _told(request: Request, error: Exception) -> Response:
             return await run_in_threadpool(_led_by_another, request.app.state.dispatcher)
         case RegistryAway():
             return problem(502, str(error))
-        case StoreError() | GateClosed() | JobRuns():
+        case StoreError() | GateClosed() | DeploymentRefused() | JobRuns():
             return problem(409, str(error))
     return problem(422, str(error))
 
@@ -131,9 +146,9 @@ class _Leading:
 
 
 class _Handlers:
-    def __init__(self, dispatcher: Dispatcher, settings: ServiceSettings) -> None:
+    def __init__(self, dispatcher: Dispatcher, observer: Observer, settings: ServiceSettings) -> None:
         self._dispatcher, self._jobs, self._settings = dispatcher, dispatcher.jobs, settings
-        self._observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.settings.slots)
+        self._observer = observer
         self._slots = dispatcher.settings.slots
 
     def routes(self) -> list[Route]:
@@ -178,7 +193,8 @@ class _Handlers:
 
         def told() -> dict[str, Any]:
             jobs = self._jobs.all()
-            return {"jobs": [views.job_overview(job, self._entry(job), jobs, self._slots) for job in jobs]}
+            entry = self._observer.entry
+            return {"jobs": [views.job_overview(job, entry(job), jobs, self._slots) for job in jobs]}
 
         return JSONResponse(await run_in_threadpool(told))
 

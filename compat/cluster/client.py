@@ -11,7 +11,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from compat.cluster.submission import Submission
+from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
+from compat.cluster.submission import DeploymentRequest, Submission
 from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
 
@@ -22,7 +23,7 @@ _PATIENCE = 60.0
 """Seconds for which a dispatcher that does not answer is asked again: it may be started anew just now."""
 _POLL = 20.0
 _ASKING = 0.1
-_SUBMISSION = "application/x-compat-job"
+_SUBMISSION, _DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"
 
 
 class JobRefused(Exception):
@@ -94,11 +95,11 @@ class Portion(msgspec.Struct, frozen=True):
 
 
 class Cluster:
-    """A cluster at an address. Every call raises ServerError."""
+    """A cluster at an address. Every call raises ServerError, where the cluster does not answer after ``patience`` seconds."""
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, patience: float = _PATIENCE) -> None:
         self.url = url.rstrip("/")
-        self._token = token
+        self._token, self._patience = token, patience
 
     def submit(self, submission: Submission) -> str:
         """Have a job run; gives its id. It is chosen here: a submission whose answer was lost may be sent again."""
@@ -117,6 +118,18 @@ class Cluster:
     def find(self, job: str) -> JobSummary:
         """A job by its id or the beginning of it. Raises ServerError."""
         return self._call(_path(job), JobSummary)
+
+    def situation(self, job: str, called: str) -> SituationSummary:
+        """What there is of a job that is to be upgraded to one that its program calls so."""
+        return self._call(f"/situation?{urlencode({'job': job, 'called': called})}", SituationSummary)
+
+    def deploy(self, id: str, request: DeploymentRequest) -> Begun:
+        """Begin a deployment under an id; one whose answer was lost may be asked for again."""
+        return self._call(f"/deployments/{id}", Begun, "PUT", msgspec.msgpack.encode(request), _DEPLOYMENT)
+
+    def deployment(self, id: str) -> DeploymentSummary:
+        """How a deployment does."""
+        return self._call(f"/deployments/{id}", DeploymentSummary)
 
     def savepoint(self, job: str, path: str | None = None) -> str:
         """Write a savepoint of a running job; gives its path. Raises JobRefused."""
@@ -179,12 +192,13 @@ class Cluster:
     ) -> T:
         """Call, and again where the dispatcher was killed before it answered: nothing is done twice by that."""
         return _patiently(
-            lambda: call(self.url, path, kind, method=method, body=body, content_type=content_type, token=self._token)
+            lambda: call(self.url, path, kind, method=method, body=body, content_type=content_type, token=self._token),
+            self._patience,
         )
 
 
-def _patiently(ask: Callable[[], T]) -> T:
-    end = time.monotonic() + _PATIENCE
+def _patiently(ask: Callable[[], T], patience: float) -> T:
+    end = time.monotonic() + patience
     while True:
         try:
             return ask()

@@ -23,13 +23,14 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
+from compat.cluster.deploying import Deployed, Deploying
 from compat.cluster.gate import RegistryGate, refuse_twin
 from compat.cluster.masters import Masters, child_environment
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.cluster.retention import Retention, keeps_checkpoint
-from compat.cluster.submission import decoded
+from compat.cluster.submission import DeploymentRequest, decoded
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.narration import last_line
@@ -51,6 +52,8 @@ _STABLE = 60.0
 _ASKING = 600.0
 """Seconds after which a request that no JobMaster answers is given up."""
 _MOST_ASKED = 16
+_FAREWELL = 1.0
+"""Seconds for which one that leads no more tells so whoever asks it for something."""
 _TIDYING, _TIDYING_AGAIN = 1.0, 60.0
 """Seconds between two looks for ended jobs that need not be kept, and until one that could not be removed is tried again."""
 
@@ -138,9 +141,10 @@ class Dispatcher:
         self._stuck: dict[str, float] = {}
         self._asked: set[str] = set()
         self._askers = ThreadPoolExecutor(_MOST_ASKED, thread_name_prefix="asking")
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = threading.Event()
+        self.deploying = Deploying(folder, jobs, settings.slots, gate, self._rests)
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
     def start(self) -> None:
@@ -157,7 +161,7 @@ class Dispatcher:
         resources.refuse_too_wide(submission.slots, self.settings.slots)
         if self.gate is not None and not self.jobs.with_id(job_id):
             self.gate.admit(submission, self.jobs.unfinished())
-        with self._lock:
+        with self.lock:
             known = next((job for job in self.jobs.with_id(job_id)), None)
             if known is not None:
                 return known
@@ -177,6 +181,24 @@ class Dispatcher:
         self._wake.set()
         return self.jobs.get(job.id)
 
+    def deploy(self, id: str, request: DeploymentRequest, by: str) -> Deployed:
+        """Begin an upgrade; the same id again gives what became of it.
+
+        Raises SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, LeadershipLost.
+        """
+        submission = decoded(request.submission)
+        for known in self.deploying.deployments.get(id):
+            return Deployed(deployment=known)
+        with self.lock:
+            situation = self.deploying.refuse(request, submission)
+        judged = self.deploying.judge(request, submission, situation)
+        if request.dry_run:
+            return Deployed(sentence=judged.sentence)
+        with self.lock:
+            begun = self.deploying.begin(id, request, submission, judged, by)
+        self._wake.set()
+        return Deployed(deployment=begun, sentence=judged.sentence)
+
     def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
         """Ask a job for something; gives the id of the request, whose outcome is in the registry."""
         id = self.jobs.ask(job_id, action, path, drain)
@@ -185,10 +207,14 @@ class Dispatcher:
 
     def discard(self, job_id: str) -> None:
         """Remove a job that has ended, with its checkpoints; savepoints stay. Raises JobRuns, StoreError, LeadershipLost."""
-        with self._lock:
+        with self.lock:
             job = self.jobs.get(job_id)
             if not job.status.terminal:
                 raise JobRuns(f"Job {job.id} runs: end it with compat stop or compat cancel first.")
+            if job.id in self.deploying.needed:
+                raise JobRuns(
+                    f"Job {job.id} is part of a deployment that is under way: discard it when that has ended."
+                )
             self._remove(job, checkpoint=False)
 
     def close(self, *, stop_all: bool) -> int:
@@ -222,11 +248,12 @@ class Dispatcher:
                 if time.monotonic() - renewed > self.settings.lease / 4:
                     self.jobs.renew()
                     renewed = time.monotonic()
-                with self._lock:
+                with self.lock:
                     self._round()
             except LeadershipLost as error:
                 log("leadership", level="warning", message=str(error))
                 self.lost.set()
+                self._closed.wait(_FAREWELL)
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
             except (SQLAlchemyError, OSError) as error:
@@ -252,8 +279,14 @@ class Dispatcher:
             self._tidied = time.monotonic()
 
     def _schedule(self) -> None:
-        for grant in resources.grants(self.jobs.unfinished(), self.settings.slots):
+        first = self.deploying.round()
+        for grant in resources.grants(self.jobs.unfinished(), self.settings.slots, first):
             self._begin(grant.job, grant.pool)
+
+    def _rests(self, job_id: str) -> bool:
+        """True for a job whose process has ended, and whose next one waits to be started."""
+        attempt = self._attempts.get(job_id)
+        return attempt is not None and attempt.over and self.folder.store.driver(job_id) is None
 
     def _begin(self, job: ClusterJob, pool: int) -> None:
         number = self.jobs.begin(job.id, pool)
@@ -321,7 +354,7 @@ class Dispatcher:
         """Remove jobs that ended long ago, or that are too many; a few at a time."""
         keep, now = self.settings.retention, time.monotonic()
         self._stuck = {id: until for id, until in self._stuck.items() if until > now}
-        for job in self.jobs.expired(time.time() - keep.seconds, keep.most):
+        for job in self.jobs.expired(time.time() - keep.seconds, keep.most, held=self.deploying.held):
             if job.id in self._stuck:
                 continue
             entry = self.folder.store.entry(job.id)
@@ -388,6 +421,7 @@ class Dispatcher:
             )
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(keeper, signal.SIGKILL)  # it leads a group, with its JVM
+            self._spark_pulse.heard = time.monotonic()
 
     def _serve(self, request: JobRequest) -> None:
         """Ask the JobMaster of a job, whichever attempt it is, until there is an outcome."""
@@ -402,7 +436,7 @@ class Dispatcher:
 
     def _outcome(self, request: JobRequest) -> tuple[str | None, str | None]:
         while not self._closed.is_set():
-            with self._lock:
+            with self.lock:
                 job = self.jobs.get(request.job)
                 if job.status.terminal:
                     return _of_ended(job, request)

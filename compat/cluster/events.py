@@ -80,6 +80,8 @@ class EventLog:
         with open(self._path(file), "rb") as opened:
             opened.seek(at)
             data = opened.read(PORTION)
+            if b"\n" not in data:  # of a line that is longer than a portion, the rest
+                data += opened.readline()
         whole = data[: data.rfind(b"\n") + 1]
         if not whole and file < numbers[-1]:
             return self.lines(Cursor(file + 1, 0))

@@ -23,7 +23,7 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
-from compat.compiler.spark.driver.session import refuse_unsafe
+from compat.compiler.spark.driver.masters import refuse_unsafe
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import TaskFailure
@@ -178,9 +178,13 @@ class ClusterExecutor:
 
     def submit(self, job: Job) -> RemoteJob:
         """Submit a job. Raises ProgramError for one that cannot run there, ServerError."""
-        client = RemoteJob(self.cluster, self.cluster.submit(self.submission(job)), self._listener)
+        client = RemoteJob(self.cluster, self.submitted(job), self._listener)
         self.clients.append(client)
         return client
+
+    def submitted(self, job: Job) -> str:
+        """Hand a job over; gives its id. Raises ProgramError, ServerError."""
+        return self.cluster.submit(self.submission(job))
 
     def submission(self, job: Job) -> Submission:
         """A job as it travels. Raises ProgramError."""
@@ -191,7 +195,7 @@ class ClusterExecutor:
         made = plan(compilation)
         refuse_unsupported(made)
         refuse_unsafe(made.options, None)
-        _refuse_options_of_spark(made)
+        self.refuse_options(made)
         shipped, files = _shipped(made, job)
         plans = self._plans_of(compilation)
         return Submission(
@@ -207,6 +211,15 @@ class ClusterExecutor:
             **self._how,
         )
 
+    def refuse_options(self, made: PhysicalPlan) -> None:
+        """Raise a ProgramError for options of Spark: it is up already."""
+        given = sorted(name for name in made.options if name.startswith("spark."))
+        if given:
+            raise ProgramError(
+                f"{', '.join(given)}: the cluster's Spark is up already, and all jobs share it. Give its options where it is "
+                f"started: compat cluster start -D {given[0]}={made.options[given[0]]}"
+            )
+
     def abandon(self) -> None:
         """The process ends; the jobs go on."""
 
@@ -217,15 +230,6 @@ class ClusterExecutor:
 def absolute(path: str | None) -> str | None:
     """A path of this machine as any process of it finds it; one of a store elsewhere as it is. Raises StoreError."""
     return None if path is None else str(place_of(path, "The snapshot").absolute())
-
-
-def _refuse_options_of_spark(made: PhysicalPlan) -> None:
-    given = sorted(name for name in made.options if name.startswith("spark."))
-    if given:
-        raise ProgramError(
-            f"{', '.join(given)}: the cluster's Spark is up already, and all jobs share it. Give its options where it is "
-            f"started: compat cluster start -D {given[0]}={made.options[given[0]]}"
-        )
 
 
 def _shipped(made: PhysicalPlan, job: Job) -> tuple[bytes | None, bytes]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
@@ -24,6 +26,8 @@ CHARTED = 1000
 MOST_PRINTED = 200
 LONGEST_PRINTED = 2000
 """Characters of a line that a program printed."""
+LONGEST_ERROR = 20_000
+"""Characters of a traceback, from its end."""
 
 E = TypeVar("E")
 
@@ -104,8 +108,8 @@ class History:
 class _Kept(Generic[E]):
     """The last events of a kind, and how many there were."""
 
-    def __init__(self, kind: type[E], most: int) -> None:
-        self._kind = kind
+    def __init__(self, parse: Callable[[bytes], E | None], most: int) -> None:
+        self._parse = parse
         self._fresh: deque[bytes] = deque(maxlen=most)
         self._events: deque[E] = deque(maxlen=most)
         self.count = 0
@@ -114,10 +118,13 @@ class _Kept(Generic[E]):
         self._fresh.append(line)
         self.count += 1
 
-    def all(self) -> tuple[E, ...]:
-        """The newest first; without those that another version of ours wrote in another form."""
-        self._events.extend(event for line in self._fresh if (event := _event(line, self._kind)) is not None)
+    def take(self) -> None:
+        """Parse those that are new and not gone again; without those that another version of ours wrote in another form."""
+        self._events.extend(event for line in self._fresh if (event := self._parse(line)) is not None)
         self._fresh.clear()
+
+    def all(self) -> tuple[E, ...]:
+        """The newest first."""
         return tuple(reversed(self._events))
 
 
@@ -128,11 +135,11 @@ class HistoryReader:
         self._log = log
         self._cursor = Cursor()
         self._lock = threading.Lock()
-        self._checkpoints = _Kept(Checkpoint, CHARTED)
-        self._restarts = _Kept(Restart, MOST)
-        self._savepoints = _Kept(SavepointWritten, MOST)
-        self._starts = _Kept(Started, MOST)
-        self._printed = _Kept(_Printed, MOST_PRINTED)
+        self._checkpoints = _Kept(partial(_event, kind=Checkpoint), CHARTED)
+        self._restarts = _Kept(_restart, MOST)
+        self._savepoints = _Kept(partial(_event, kind=SavepointWritten), MOST)
+        self._starts = _Kept(partial(_event, kind=Started), MOST)
+        self._printed = _Kept(_printed, MOST_PRINTED)
 
     def read(self) -> History:
         """The history as it is now. Raises OSError."""
@@ -143,7 +150,7 @@ class HistoryReader:
                 restarts=self._restarts.all(),
                 savepoints=self._savepoints.all(),
                 starts=self._starts.all(),
-                printed=tuple(_cut(each.line) for each in self._printed.all()),
+                printed=self._printed.all(),
                 committed=self._checkpoints.count,
                 restarted=self._restarts.count,
             )
@@ -166,6 +173,8 @@ class HistoryReader:
                         self._starts.add(line)
                     case "printed":
                         self._printed.add(line)
+            for kept in (self._checkpoints, self._restarts, self._savepoints, self._starts, self._printed):
+                kept.take()
 
 
 def _event(line: bytes, kind: type[E]) -> E | None:
@@ -175,5 +184,13 @@ def _event(line: bytes, kind: type[E]) -> E | None:
         return None
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_PRINTED else f"{line[:LONGEST_PRINTED]}… ({len(line)} characters)"
+def _restart(line: bytes) -> Restart | None:
+    found = _event(line, Restart)
+    return None if found is None else msgspec.structs.replace(found, error=found.error[-LONGEST_ERROR:])
+
+
+def _printed(line: bytes) -> str | None:
+    found = _event(line, _Printed)
+    if found is None or len(found.line) <= LONGEST_PRINTED:
+        return None if found is None else found.line
+    return f"{found.line[:LONGEST_PRINTED]}… ({len(found.line)} characters)"

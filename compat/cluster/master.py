@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from compat.cluster.places import ClusterFolder
-from compat.cluster.submission import Submission, job_of, setup_of, unpacked
+from compat.cluster.submission import Submission, job_of, setup_of, travelled
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
@@ -22,7 +22,6 @@ from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
-from compat.compiler.spark.driver.shared import AttachedSpark
 from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.failures import Refused
 from compat.execution.narration import last_line
@@ -32,7 +31,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.serializers import dump
 
 if TYPE_CHECKING:
-    from compat.compiler.spark.driver.dependencies import Dependencies
+    from compat.compiler.spark.driver.dependencies import Ships
     from compat.compiler.spark.plan import PhysicalPlan
     from compat.compiler.spark.task.epochs import EpochRunner
 
@@ -45,25 +44,20 @@ class _AssignedExecutor(SparkExecutor):
     """Runs the one job of this process on the cluster's Spark."""
 
     def __init__(self, folder: ClusterFolder, submission: Submission, pool: str, **how: Any) -> None:
-        super().__init__(str(folder.path), **how)
+        super().__init__(str(folder.store.root), **how)
         self._folder, self._submission, self._pool = folder, submission, pool
 
     def check(self) -> None:
         """Nothing is needed: Spark is there."""
 
-    def dependencies(self, made: PhysicalPlan, job: Job) -> Dependencies | None:
-        return None
-
-    def planned(self, made: PhysicalPlan) -> PhysicalPlan:
-        assert self.options.assigned is not None
-        place = self._folder.job(self.options.assigned.job_id) / "shipped"
-        return replace(made, shipped=unpacked(self._submission, place))
+    def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
+        return travelled(self._submission)
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         from compat.compiler.spark.driver.runner import SparkRunner
 
         if self._spark is None:
-            self._spark = AttachedSpark(self._folder.spark, self._pool)
+            self._spark = self._folder.attached(self._pool)
         return SparkRunner(made, self._spark, self._worker_setup(), self.options.assigned)
 
 
@@ -83,6 +77,7 @@ class JobProcess:
             lock = store.lock(job_id, fence)
         except Superseded:
             return 0
+        self._assigned = Assigned(job_id, max(fence, lock.token))
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
         try:
             if self._ended_before():
@@ -140,7 +135,7 @@ class JobProcess:
             claim=submission.claim,
             epochs=submission.epochs,
             epoch_records=submission.epoch_records,
-            replicas=str(self._folder.replicas),
+            replicas=self._folder.replicas_of_tasks,
             plan_of=lambda _: plan,
             check=checker(submission.program, self._note),
             worker_setup=lambda _: setup,
@@ -168,7 +163,7 @@ class JobProcess:
             fence=self._assigned.fence,
         )
         store.write(done)
-        self._events.add(_end_event(done))
+        self._events.add(end_event(done))
         return True
 
     def _refused(self, executor: SparkExecutor, submission: Submission, message: str, detail: str) -> int:
@@ -215,8 +210,8 @@ class JobProcess:
                 os._exit(1)
 
 
-def _end_event(entry: JobEntry) -> dict[str, Any]:
-    """What is told of a job whose end was committed, but not told."""
+def end_event(entry: JobEntry) -> dict[str, Any]:
+    """What is told of a job that has ended, as its entry says it."""
     base = {"job_id": entry.job_id, "metrics": entry.metrics, "replicas": {}}
     if entry.status == JobStatus.FAILED.value:
         return {"event": "failed", "error": entry.message, **base}

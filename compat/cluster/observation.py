@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,10 +30,13 @@ from compat.state.frozen import frozen
 SECONDS = 1.0
 """How old what is shown may be."""
 MOST_REQUESTS = 10
+LAST_ENDED = 20
 LARGEST_LOG = 1024 * 1024
 """Bytes of a log that are read at once, from its end."""
-_MOST_SEEN = 100
+_MOST_SEEN = 32
 """Jobs of which what was seen is kept in memory."""
+_MOST_ENDED = 1000
+"""Jobs that have ended, of which only the entry is."""
 _EXCEPTION = re.compile(r"([A-Za-z_][\w.]{0,200})(?:: |$)")
 
 
@@ -47,9 +51,12 @@ class JobSeen:
 
 @frozen
 class ClusterSeen:
-    """The jobs that have not ended, the newest first, the slots, and how many jobs have each status."""
+    """The jobs that have not ended, and the last of those that have, the newest first; the slots, and how many jobs have each
+    status. ``spark`` is True while there is one to attach to.
+    """
 
     unfinished: tuple[JobSeen, ...]
+    ended: tuple[JobSeen, ...]
     slots: int
     free: int
     counts: Mapping[JobStatus, int]
@@ -96,8 +103,11 @@ class VertexSeen:
 
 @frozen
 class JobDetails:
-    """All that is to be seen of a job. ``failures`` has the newest first, of all attempts."""
+    """All that is to be seen of a job. ``failures`` has the newest first, of all attempts; ``looked`` tells one look at the job
+    from another.
+    """
 
+    looked: float
     seen: JobSeen
     vertices: tuple[VertexSeen, ...]
     failures: tuple[Failure, ...]
@@ -141,6 +151,18 @@ class Observer:
         """Jobs that have ended, the newest first, from the one before a number on."""
         return [self._seen(job, []) for job in self._jobs.ended(limit=limit, before=before)]
 
+    def entry(self, job: ClusterJob) -> JobEntry | None:
+        """How far a job is, as its process wrote it last; of one that has ended, that is read once."""
+        if not job.status.terminal:
+            return self._folder.store.entry(job.id)
+        with self._lock:
+            entry = self._over.get(job.id)
+        if entry is None:
+            entry = self._folder.store.entry(job.id)
+            if entry is not None:
+                self._hold(self._over, job.id, entry, _MOST_ENDED)
+        return entry
+
     def changed(self, id: str) -> None:
         """Something was asked of a job: whoever looks next sees it."""
         self._details.forget(id)
@@ -153,6 +175,7 @@ class Observer:
         unfinished = self._jobs.unfinished()
         return ClusterSeen(
             unfinished=tuple(self._seen(job, unfinished) for job in reversed(unfinished)),
+            ended=tuple(self.ended(limit=LAST_ENDED)),
             slots=self._slots,
             free=resources.free_slots(unfinished, self._slots),
             counts=self._jobs.counts(),
@@ -169,6 +192,7 @@ class Observer:
         ]
         seen = self._seen(job, self._jobs.unfinished())
         return JobDetails(
+            looked=time.monotonic(),
             seen=seen,
             vertices=tuple(vertices_of(seen.entry)),
             failures=tuple(sorted(found, key=lambda failure: -failure.at)),
@@ -178,30 +202,18 @@ class Observer:
 
     def _seen(self, job: ClusterJob, unfinished: list[ClusterJob]) -> JobSeen:
         waiting = resources.waiting_for(job, unfinished, self._slots)
-        return JobSeen(job=job, entry=self._entry(job), waiting=waiting)
-
-    def _entry(self, job: ClusterJob) -> JobEntry | None:
-        """The entry of a job; that of one that has ended is read once."""
-        if not job.status.terminal:
-            return self._folder.store.entry(job.id)
-        with self._lock:
-            entry = self._over.get(job.id)
-        if entry is None:
-            entry = self._folder.store.entry(job.id)
-            if entry is not None:
-                self._hold(self._over, job.id, entry)
-        return entry
+        return JobSeen(job=job, entry=self.entry(job), waiting=waiting)
 
     def _reader(self, id: str) -> HistoryReader:
         with self._lock:
             reader = self._readers.get(id)
-        return reader or self._hold(self._readers, id, HistoryReader(self._folder.events(id)))
+        return reader or self._hold(self._readers, id, HistoryReader(self._folder.events(id)), _MOST_SEEN)
 
-    def _hold(self, held: OrderedDict[str, Any], id: str, value: Any) -> Any:
+    def _hold(self, held: OrderedDict[str, Any], id: str, value: Any, most: int) -> Any:
         with self._lock:
             value = held.setdefault(id, value)
             held.move_to_end(id)
-            while len(held) > _MOST_SEEN:
+            while len(held) > most:
                 held.popitem(last=False)
         return value
 

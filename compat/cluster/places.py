@@ -8,7 +8,8 @@ from pathlib import Path
 
 from compat.cluster.events import EventLog
 from compat.cluster.submission import Submission, decoded
-from compat.compiler.spark.driver.shared import SparkPlace
+from compat.compiler.spark.driver.session import Spark
+from compat.compiler.spark.driver.shared import AttachedSpark, SparkPlace
 from compat.compiler.spark.driver.store import JobStore
 
 _SUBMISSION = "submission"
@@ -36,6 +37,15 @@ class ClusterFolder:
     def replicas(self) -> Path:
         """Where jobs keep local state."""
         return self.path / "replicas"
+
+    @property
+    def replicas_of_tasks(self) -> str | None:
+        """The same as tasks are told it; None where each machine has a folder of its own for that."""
+        return str(self.replicas)
+
+    def attached(self, pool: str) -> Spark:
+        """The Spark of the cluster, for a job in that fair pool."""
+        return AttachedSpark(self.spark, pool)
 
     def job(self, job_id: str) -> Path:
         """The folder of a job."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from sqlalchemy import (
@@ -25,6 +25,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    and_,
     delete,
     func,
     insert,
@@ -140,7 +141,7 @@ class Jobs:
 
     def renew(self) -> None:
         """Give a sign of life. Raises LeadershipLost."""
-        with self._leading():
+        with self.leading():
             pass
 
     @property
@@ -149,8 +150,12 @@ class Jobs:
         found = self.leader()
         return found is not None and found.token == self._token
 
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that only reads."""
+        return self._database.read()
+
     @contextmanager
-    def _leading(self) -> Iterator[Connection]:
+    def leading(self) -> Iterator[Connection]:
         """A transaction of the leader's. Raises LeadershipLost where somebody else is."""
         with self._database.write() as connection:
             still = update(_leader).where(_leader.c.token == self._token).values(renewed_at=time.time())
@@ -160,7 +165,7 @@ class Jobs:
 
     def add(self, id: str, *, name: str, program: str, slots: int, by: str, restored_from: str | None) -> ClusterJob:
         """A new job, which waits for its slots."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             number = (connection.execute(select(func.max(_jobs.c.number))).scalar() or 0) + 1
             connection.execute(
                 insert(_jobs).values(
@@ -192,6 +197,12 @@ class Jobs:
         with self._database.read() as connection:
             return [_job_of(row) for row in connection.execute(select(_jobs).where(_jobs.c.id == id))]
 
+    def named(self, name: str, *, most: int = 100) -> list[ClusterJob]:
+        """The last jobs of a name, the newest first."""
+        query = select(_jobs).where(_jobs.c.name == name).order_by(_jobs.c.number.desc()).limit(most)
+        with self._database.read() as connection:
+            return [_job_of(row) for row in connection.execute(query)]
+
     def all(self, *, most: int = 1000) -> list[ClusterJob]:
         """The last jobs, the newest first; all of those that have not ended."""
         with self._database.read() as connection:
@@ -205,18 +216,18 @@ class Jobs:
             rows = connection.execute(select(_jobs).where(_jobs.c.status.not_in(_ENDED)).order_by(_jobs.c.number))
             return [_job_of(row) for row in rows]
 
-    def expired(self, before: float, beyond: int, *, most: int = 10) -> list[ClusterJob]:
-        """Jobs that ended before a time, and those but the last ``beyond`` to end; the first ones of them."""
+    def expired(self, before: float, beyond: int, *, most: int = 10, held: Collection[str] = ()) -> list[ClusterJob]:
+        """Jobs that ended before a time, and those but the last ``beyond`` to end; the first of them, but those ``held``."""
         ended = _jobs.c.status.in_(_ENDED)
         latest = select(_jobs.c.id).where(ended).order_by(_jobs.c.ended_at.desc(), _jobs.c.number.desc()).limit(beyond)
-        gone = or_(_jobs.c.ended_at < before, _jobs.c.id.not_in(latest))
+        gone = and_(or_(_jobs.c.ended_at < before, _jobs.c.id.not_in(latest)), _jobs.c.id.not_in(held))
         with self._database.read() as connection:
             rows = connection.execute(select(_jobs).where(ended, gone).order_by(_jobs.c.ended_at).limit(most))
             return [_job_of(row) for row in rows]
 
     def forget(self, id: str) -> None:
         """Know nothing more of a job that has ended."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             connection.execute(delete(_requests).where(_requests.c.job == id))
             connection.execute(delete(_failures).where(_failures.c.job == id))
             connection.execute(delete(_jobs).where(_jobs.c.id == id, _jobs.c.status.in_(_ENDED)))
@@ -237,7 +248,7 @@ class Jobs:
 
     def begin(self, id: str, pool: int) -> int | None:
         """A new attempt to run a job; gives its fencing token, None for a job that has ended."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             begun = connection.execute(
                 update(_jobs)
                 .where(_jobs.c.id == id, _jobs.c.status.not_in(_ENDED))
@@ -254,7 +265,7 @@ class Jobs:
 
     def failed(self, id: str, attempt: int, cause: str) -> None:
         """An attempt ended that was not to."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             connection.execute(insert(_failures).values(job=id, at=time.time(), attempt=attempt, cause=cause))
             old = (
                 select(_failures.c.id)
@@ -272,13 +283,13 @@ class Jobs:
 
     def turned(self, id: str, status: JobStatus) -> None:
         """A job that runs has another status."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             running = _jobs.c.status.not_in(_ENDED)
             connection.execute(update(_jobs).where(_jobs.c.id == id, running).values(status=status.value))
 
     def end(self, id: str, status: JobStatus, *, message: str = "", stopped_with: str | None = None) -> None:
         """A job has ended."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             connection.execute(
                 update(_jobs)
                 .where(_jobs.c.id == id, _jobs.c.status.not_in(_ENDED))
@@ -287,10 +298,10 @@ class Jobs:
                 )
             )
 
-    def ask(self, job: str, action: Action, path: str | None = None, drain: bool = False) -> str:
+    def ask(self, job: str, action: Action, path: str | None = None, drain: bool = False, id: str | None = None) -> str:
         """Ask a job for something; gives the id of the request."""
-        id = uuid.uuid4().hex
-        with self._leading() as connection:
+        id = id or uuid.uuid4().hex
+        with self.leading() as connection:
             connection.execute(
                 insert(_requests).values(id=id, job=job, action=action.value, path=path, drain=drain, at=time.time())
             )
@@ -298,7 +309,7 @@ class Jobs:
 
     def answered(self, id: str, *, location: str | None = None, error: str | None = None) -> None:
         """A request has an outcome."""
-        with self._leading() as connection:
+        with self.leading() as connection:
             connection.execute(
                 update(_requests)
                 .where(_requests.c.id == id, _requests.c.done_at.is_(None))

@@ -6,7 +6,7 @@ waits for many is not overtaken by those behind it that need few, so that each h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from compat.cluster.records import ClusterJob
 from compat.compiler.executiongraph.states import JobStatus
@@ -44,9 +44,12 @@ def free_slots(jobs: Iterable[ClusterJob], total: int) -> int:
     return total - sum(job.slots for job in jobs if has_slots(job))
 
 
-def grants(jobs: Iterable[ClusterJob], total: int) -> list[Grant]:
-    """The waiting jobs that get their slots now, in order. ``jobs`` are those that have not ended."""
-    jobs = sorted(jobs, key=lambda job: job.number)
+def grants(jobs: Iterable[ClusterJob], total: int, first: Container[str] = ()) -> list[Grant]:
+    """The waiting jobs that get their slots now, in order. ``jobs`` are those that have not ended.
+
+    Those whose ids are in ``first`` come before all others: they take the place of one that had slots.
+    """
+    jobs = sorted(jobs, key=lambda job: (job.id not in first, job.number))
     free = free_slots(jobs, total)
     taken = {job.pool for job in jobs if has_slots(job)}
     found = []

@@ -28,6 +28,7 @@ def main(folder: str, master: str, options: str) -> None:
     try:
         gateway, process = spark.gateway(), spark.process
         _warm(spark)
+        place.beat(held)
         place.publish(gateway)
         while not stopping.wait(_SECONDS) and process.poll() is None and spark.alive:
             place.beat(held)  # the JVM has just answered, too

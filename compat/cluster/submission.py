@@ -22,6 +22,7 @@ from compat import __version__
 if TYPE_CHECKING:
     from compat.compiler.job import Job
     from compat.compiler.spark.task.environment import Shipped
+    from compat.state.stores.places import Place
 
 FORMAT = 1
 
@@ -69,6 +70,24 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     def described(self) -> Submission:
         """The same without what is large or only its own processes may load."""
         return msgspec.structs.replace(self, job=b"", setup=b"", shipped=None, files=b"")
+
+
+class DeploymentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An upgrade as it travels: of the job of a name, to a submission.
+
+    ``replaces`` is the job that runs, or whose state the new one begins with, as its sender saw it, and checked against; None
+    for none. ``fingerprint`` is that of the program, ``watch`` the seconds for which the new job has to run. With ``dry_run``
+    nothing is changed.
+    """
+
+    job: str
+    submission: bytes
+    fingerprint: str
+    watch: float
+    replaces: str | None = None
+    commit: str | None = None
+    author: str | None = None
+    dry_run: bool = False
 
 
 class _Head(msgspec.Struct, kw_only=True):
@@ -137,12 +156,27 @@ def job_of(submission: Submission) -> Job:
     return found
 
 
-def unpacked(submission: Submission, folder: Path) -> Shipped | None:
-    """What travels with the job, laid out in a folder that all its machines see; None for nothing."""
-    if submission.shipped is None:
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(submission.files)) as archive:
-        archive.extractall(folder, filter="data")
-    shipped: Shipped = pickle.loads(submission.shipped)
-    return replace(shipped, folder=str(folder))
+@dataclass(frozen=True, slots=True)
+class Travelled:
+    """What came along with a job. Implements :class:`~compat.compiler.spark.driver.dependencies.Ships`."""
+
+    shipped: bytes
+    files: bytes
+
+    def ship(self, folder: Place) -> Shipped:
+        """Put it where all machines of the job see it. Raises StoreError."""
+        from compat.compiler.spark.driver.dependencies import placed
+
+        return placed(self._unpacked, folder)
+
+    def _unpacked(self, folder: Path) -> Shipped:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(self.files)) as archive:
+            archive.extractall(folder, filter="data")
+        shipped: Shipped = pickle.loads(self.shipped)
+        return replace(shipped, folder=str(folder))
+
+
+def travelled(submission: Submission) -> Travelled | None:
+    """What travels with the job; None for nothing."""
+    return None if submission.shipped is None else Travelled(submission.shipped, submission.files)

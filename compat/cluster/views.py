@@ -13,6 +13,8 @@ import msgspec
 
 from compat import __version__
 from compat.cluster import resources
+from compat.cluster.deployment_answers import DeploymentSummary, StepTaken
+from compat.cluster.deployments import Deployment, Taken
 from compat.cluster.history import Checkpoint, History, SavepointWritten, Started
 from compat.cluster.observation import ClusterSeen, Failure, VertexSeen, vertices_of
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest
@@ -357,6 +359,29 @@ def vertex(found: VertexSeen) -> VertexDetails:
         metrics=IOMetrics(read_records=found.read, write_records=found.written),
         operators=[OperatorMetrics(**each) for each in found.metrics],
         now=_millis(time.time()),
+    )
+
+
+def deployment(found: Deployment, steps: Sequence[Taken] = ()) -> DeploymentSummary:
+    """A deployment, and the steps that it has taken."""
+    return DeploymentSummary(
+        id=found.id,
+        job=found.job,
+        program=found.program,
+        fingerprint=found.fingerprint,
+        step=found.step.value,
+        over=found.step.over,
+        message=found.message,
+        old=found.old,
+        new=found.new,
+        runs=found.runs,
+        savepoint=found.savepoint,
+        version=found.version,
+        watch=found.watch,
+        by=found.by,
+        start_time=_millis(found.at),
+        end_time=_millis(found.ended_at),
+        steps=[StepTaken(step=each.step.value, at=_millis(each.at), message=each.message) for each in steps],
     )
 
 

@@ -47,11 +47,18 @@ class Run:
     flink: str | None = None
     fresh: bool = False
     replicas: str | None = None
+    ship: bool | None = None
+    deploy_mode: str = "client"
     pyfiles: tuple[str, ...] = ()
     cluster: str | None = None
     token: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     detached: bool = False
+
+    @property
+    def driver_elsewhere(self) -> bool:
+        """True where each job's driver runs in a cluster of others."""
+        return self.deploy_mode == "cluster"
 
 
 def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] = lambda job_id: None) -> int:
@@ -74,20 +81,20 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
         narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
         return REFUSED
     try:
-        executor = make_executor(run, narrator) if run.cluster is None else make_cluster_executor(run, narrator)
-    except StoreError as error:
+        executor = _executor(run, narrator)
+    except (ProgramError, StoreError) as error:
         narrator.failed(None, str(error))
         return REFUSED
     prepare(executor, run.options, run.parallelism, run.flink or LATEST_FLINK)
     code = 0
     try:
         try:
-            run_as_main(_layout(run), run.arguments, called=run.program)
+            run_as_main(layout_of_run(run), run.arguments, called=run.program)
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
         for client in executor.clients:
-            if run.detached and run.cluster is not None:
+            if run.detached and (run.cluster is not None or run.driver_elsewhere):
                 submitted(client.job_id)
             elif not client.told:
                 client.wait()
@@ -113,7 +120,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
     except SystemExit as error:
         code = _failed(run, executor, narrator, error, f"The program called sys.exit({error.code!r}).", "")
     except Exception as error:
-        detail = _own_traceback(error)
+        detail = own_traceback(error)
         code = _failed(run, executor, narrator, error, last_line(detail), detail)
     finally:
         executor.close()
@@ -135,7 +142,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
     from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import worker_setup
 
-    layout = _layout(run)
+    layout = layout_of_run(run)
     return SparkExecutor(
         run.store,
         master=run.master,
@@ -159,21 +166,28 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
                 flink=run.flink or LATEST_FLINK,
             ),
             worker_folders=(layout.first, *layout.folders),
+            ship=run.ship,
         ),
         listener=narrator.tell,
         printer=narrator.printed,
     )
 
 
+def _executor(run: Run, narrator: Narrator) -> SparkExecutor | ClusterExecutor:
+    """Who runs the jobs of a program. Raises ProgramError, StoreError."""
+    if run.cluster is None and not run.driver_elsewhere:
+        return make_executor(run, narrator)
+    return make_cluster_executor(run, narrator)
+
+
 def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
-    """The executor that has a cluster run the jobs of a program."""
+    """The executor that has a cluster run the jobs of a program: one of compat's, or one of others. Raises ProgramError."""
     from compat.cluster.client import Cluster
     from compat.cluster.execution import ClusterExecutor, absolute
     from compat.execution.snapshots import plans_of
     from compat.loader.imports import worker_setup
 
-    assert run.cluster is not None
-    layout = _layout(run)
+    layout = layout_of_run(run)
 
     def tell(event: dict[str, Any]) -> None:
         if event["event"] == "printed":
@@ -181,39 +195,55 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
         else:
             narrator.tell(event)
 
-    return ClusterExecutor(
-        Cluster(run.cluster, run.token),
-        {
-            "program": run.program,
-            "folder": os.getcwd(),
-            "environment": dict(run.environment),
-            "savepoint": absolute(run.savepoint),
-            "allow_non_restored": run.allow_non_restored,
-            "claim": run.claim,
-            "fresh": run.fresh,
-            "epochs": run.epochs,
-            "epoch_records": run.epoch_records,
-        },
-        lambda: worker_setup(
+    how = {
+        "program": run.program,
+        "folder": os.getcwd(),
+        "environment": dict(run.environment),
+        "savepoint": absolute(run.savepoint),
+        "allow_non_restored": run.allow_non_restored,
+        "claim": run.claim,
+        "fresh": run.fresh,
+        "epochs": run.epochs,
+        "epoch_records": run.epoch_records,
+    }
+
+    def setup_of() -> Callable[[], None]:
+        return worker_setup(
             layout.first,
             *layout.folders,
             behind=layout.last,
             travelling=True,
             flink=run.flink or LATEST_FLINK,
-        ),
+        )
+
+    if run.cluster is not None:
+        return ClusterExecutor(Cluster(run.cluster, run.token), how, setup_of, plans_of(run.program), tell, run.flink)
+    from compat.cluster.applications import ApplicationExecutor, Applications, refuse_no_cluster
+
+    refuse_no_cluster(run.master, run.store)
+    assert run.master is not None
+    return ApplicationExecutor(
+        Applications(run.store),
+        run.master,
+        run.store,
+        how,
+        setup_of,
         plans_of(run.program),
         tell,
-        run.flink,
+        flink=run.flink,
+        detached=run.detached,
+        folders=(layout.first, *layout.folders),
     )
 
 
 def _interrupted(run: Run, executor: SparkExecutor | ClusterExecutor) -> str:
     """What is told of an interruption: where the same command goes on, and how to give the jobs up."""
-    if run.cluster is not None:
+    if run.cluster is not None or run.driver_elsewhere:
         running = [client.job_id for client in executor.clients if not client.over]
+        where = f"--cluster {run.cluster}" if run.cluster is not None else f"--store {run.store}"
         return "\n".join(
             ["Interrupted: what runs on the cluster goes on."]
-            + [f"To end job {job_id}: compat cancel {job_id[:8]} --cluster {run.cluster}" for job_id in running]
+            + [f"To end job {job_id}: compat cancel {job_id[:8]} {where}" for job_id in running]
         )
     told = ["Interrupted: the same command goes on from the last checkpoint."]
     for client in executor.clients:
@@ -222,7 +252,8 @@ def _interrupted(run: Run, executor: SparkExecutor | ClusterExecutor) -> str:
     return "\n".join(told)
 
 
-def _layout(run: Run) -> Layout:
+def layout_of_run(run: Run) -> Layout:
+    """Where the modules of a program are."""
     return layout_of(os.path.abspath(run.program), run.pyfiles)
 
 
@@ -263,7 +294,7 @@ def _failed(
     return FAILED
 
 
-def _own_traceback(error: Exception) -> str:
+def own_traceback(error: Exception) -> str:
     """The traceback of an error without our own frames."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_machinery(frame.filename)]
     head = ["Traceback (most recent call last):\n"] if frames else []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compat.execution.failures import Refused
 
 if TYPE_CHECKING:
+    from compat.check.findings import Report
     from compat.compiler.driver import Compilation
     from compat.compiler.spark.driver.options import Check
     from compat.sides import Savepoint
@@ -48,35 +49,43 @@ def plan_of(program: str) -> Callable[[Compilation], dict[str, Any]]:
     return lambda compilation: plans(compilation).as_run
 
 
-def checker(program: str, note: Callable[[str], None]) -> Check:
+def report_of(
+    program: str, snapshot: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], allow_non_restored: bool
+) -> Report:
+    """The check of a program's plan against that of a snapshot, None for one of Flink's. Raises Refused."""
+    from compat.check.ignores import IgnoredRule
+    from compat.check.rules.cmp413 import RULE as BUILT_IN_STATE
+    from compat.comparison import Comparison, decide
+    from compat.loader.inputs import InputError
+    from compat.plan.reading import PlanError, from_plain
+
+    sources = {program: _lines(program)}
+    # What Flink loses at each restore is found by jobs on Spark: there, PyFlink's aggregates have names that stay.
+    ignored = (IgnoredRule(BUILT_IN_STATE.id),) if old is None else ()
+    comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored, ignored=ignored)
+    try:
+        return decide(_of_flink(snapshot) if old is None else from_plain(old), from_plain(new), comparison, sources)
+    except (InputError, PlanError) as error:
+        raise Refused(f"{snapshot}: {error}") from error
+
+
+def checker(program: str, note: Callable[[str], None], allow_unknown: bool = True) -> Check:
     """A function that raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
-    ``note`` gets the report where the check cannot tell.
+    ``note`` gets the report where the check cannot tell, and that may be.
     """
 
     def check(snapshot: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], allow_non_restored: bool) -> None:
         from compat.check.findings import Verdict
-        from compat.check.ignores import IgnoredRule
-        from compat.check.rules.cmp413 import RULE as BUILT_IN_STATE
-        from compat.comparison import Comparison, decide
-        from compat.loader.inputs import InputError
-        from compat.plan.reading import PlanError, from_plain
         from compat.report import ReportContext, render
 
-        sources = {program: _lines(program)}
-        # What Flink loses at each restore is found by jobs on Spark: there, PyFlink's aggregates have names that stay.
-        ignored = (IgnoredRule(BUILT_IN_STATE.id),) if old is None else ()
-        comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored, ignored=ignored)
-        try:
-            report = decide(
-                _of_flink(snapshot) if old is None else from_plain(old), from_plain(new), comparison, sources
-            )
-        except (InputError, PlanError) as error:
-            raise Refused(f"{snapshot}: {error}") from error
+        report = report_of(program, snapshot, old, new, allow_non_restored)
         if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
             return
         text = render("text", [report], ReportContext()).rstrip()
         if report.verdict is Verdict.UNKNOWN:
+            if not allow_unknown:
+                raise Refused(f"Whether {program} restores the state of {snapshot} cannot be told.", text)
             note(text)
             return
         count = sum(finding.level.value == "error" for finding in report.findings)

@@ -2,8 +2,10 @@
 
 - **Host**: only names that the operator allowed. A page elsewhere whose name was pointed at this machine is turned away.
 - **Origin**: what changes something is taken from our own pages and from programs, not from pages of others; moreover a cookie
-  only lets look, never change, so there is no request that a foreign page could make in a person's name.
-- **Identity**: a token as ``Authorization: Bearer``, or, for looking, in the cookie that the login gave.
+  only lets look, never change, so there is no request that a foreign page could make in a person's name. Where there are
+  forms of our own that change something, they have addresses of their own: there the cookie counts, and nothing is taken of
+  which the browser does not say that it comes from our own page. No script and no other site can send the cookie.
+- **Identity**: a token as ``Authorization: Bearer``, or, for looking and in our own forms, in the cookie that the login gave.
 - **Headers**: a content security policy that runs nothing but our own files, and no framing, sniffing or referrers.
 """
 
@@ -67,7 +69,7 @@ def require_deploy(request: Request) -> Identity:
     An admin of a registry decides what may pass; where a cluster shares the registry's tokens, that alone runs no program.
     """
     identity = require(request, Role.DEPLOY)
-    if identity.role is not Role.DEPLOY:
+    if not identity.deploys:
         raise HTTPException(
             403,
             f"The token has the role {identity.role.name.lower()}, which runs no programs; this takes a token with the role "
@@ -80,11 +82,18 @@ class AccessControl:
     """ASGI middleware; see the module."""
 
     def __init__(
-        self, app: ASGIApp, settings: ServiceSettings, registry: Registry, anonymous: Role | None = None
+        self,
+        app: ASGIApp,
+        settings: ServiceSettings,
+        registry: Registry,
+        anonymous: Role | None = None,
+        forms: str | None = None,
     ) -> None:
-        """``anonymous`` is the role of whoever sends no token, where the settings do not say it."""
+        """``anonymous`` is the role of whoever sends no token, where the settings do not say it; ``forms`` is what the
+        addresses of forms begin with that change something."""
         self._app = app
         self._registry = registry
+        self._forms = forms
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
         role = anonymous if anonymous is not None else Role.READ if settings.anonymous_read else Role.NONE
         self._anonymous = Identity(_ANONYMOUS, role, known=False)
@@ -112,6 +121,8 @@ class AccessControl:
             return problem(421, "This server does not go by that name. Its operator can allow it: --allowed-host NAME.")
         if scope["method"] not in _SAFE and _foreign(headers, hosts[0]):
             return problem(403, "A page of another site may not do this.")
+        if self._is_form(scope) and scope["method"] not in _SAFE and not headers.getlist("origin"):
+            return problem(403, "This takes what a form of our own pages sends; programs use the interface.")
         try:
             identity, refusal = await self._identify(scope, headers)
         except SQLAlchemyError as error:
@@ -128,7 +139,7 @@ class AccessControl:
     async def _identify(self, scope: Scope, headers: Headers) -> tuple[Identity, Response | None]:
         given = headers.get("authorization")
         if given is None:
-            token = _cookie(headers) if scope["method"] in _SAFE else None
+            token = _cookie(headers) if scope["method"] in _SAFE or self._is_form(scope) else None
             found = await self._known(token) if token else None
             return (found or self._anonymous), None
         scheme, _, token = given.partition(" ")
@@ -136,6 +147,9 @@ class AccessControl:
         if found is None:
             return self._anonymous, problem(401, "No such token.", headers={"WWW-Authenticate": "Bearer"})
         return found, None
+
+    def _is_form(self, scope: Scope) -> bool:
+        return self._forms is not None and scope["path"].startswith(self._forms)
 
     async def _known(self, token: str) -> Identity | None:
         if self._registry.database.at_once:

@@ -21,6 +21,7 @@ from compat.service.caches import Kept
 from compat.service.context import Service
 from compat.service.database import Database
 from compat.service.decisions import Decisions
+from compat.service.pages.rendering import SERVICE
 from compat.service.pool import Pools
 from compat.service.problems import HANDLED, on_error, on_mistake
 from compat.service.registry import Registry
@@ -46,7 +47,10 @@ def create_app(settings: ServiceSettings) -> Starlette:
     registry.database.migrate()
     parts = Service(settings, registry, Metrics(), Pools(settings), Decisions(registry), Kept(KEPT_PAGES))
     app = Starlette(
-        routes=[_named(route) for route in (*api.routes(), *health.ROUTES, *login.ROUTES, *_pages())],
+        routes=[
+            _named(route)
+            for route in (*api.routes(), *health.ROUTES, *login.routes(settings, registry, SERVICE), *_pages())
+        ],
         middleware=[
             Middleware(Telemetry, metrics=parts.metrics),
             Middleware(AccessControl, settings=settings, registry=registry),

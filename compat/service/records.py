@@ -27,6 +27,11 @@ class Identity:
     role: Role
     known: bool = True
 
+    @property
+    def deploys(self) -> bool:
+        """True for who may have programs run: with exactly that role, as an admin of a registry may not by that alone."""
+        return self.role is Role.DEPLOY
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:

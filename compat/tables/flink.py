@@ -53,8 +53,17 @@ class FlinkSnapshot:
                 raise UnreadableState(what, path=self._savepoint.path, why=problem)
         wanted = {self._stored[each]: each for each in states}
         for entry in entries(self._savepoint, lambda stored: stored in wanted):
+            self._require_read(entry)
             if part is None or (entry.key_group if entry.key_group is not None else -1) in part:
                 yield _table_entry(wanted[entry.state], entry)
+
+    def _require_read(self, entry: StateEntry) -> None:
+        """Raise UnreadableState for a value of a state that has a type, where this one is of a class that is not recorded."""
+        if isinstance(entry.value, Undecoded) and entry.state.value_type is not None:
+            state = entry.state
+            of = state.operator_uid or state.operator_name or state.operator_id
+            what = f"a value of the state {state.declared_name!r} of {of} cannot be read"
+            raise UnreadableState(what, path=self._savepoint.path, why=entry.value.serializer)
 
 
 def _table_state(stored: StoredState) -> TableState:

@@ -31,7 +31,8 @@ class Epoch:
 
     ``time`` is in milliseconds since 1970; ``records`` what was read from the sources, None where the commit does not say.
     ``written`` are the bytes of the files it added and ``size`` those of all files afterwards. ``watermark`` is the lowest
-    one of those operators that have one, in milliseconds, None where none has or the input ended.
+    one of those operators that have one, in milliseconds, None where none has or the input ended. ``seconds`` is what it took,
+    where somebody measured that: commits do not say.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Epoch:
     written: int
     size: int
     watermark: int | None
+    seconds: float | None = None
 
 
 def epochs(log: SnapshotLog, watermark_state: str) -> list[Epoch]:

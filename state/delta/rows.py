@@ -130,7 +130,7 @@ def _encode(table: pa.Table, target: Any) -> None:
         target,
         compression="zstd",
         compression_level=1,
-        use_dictionary=["operator_id", "kind", "state", "key_group"],
+        use_dictionary=["operator_id", "kind", "state", "key_group", "namespace", "epoch"],
         write_statistics=list(_STATISTICS),
     )
 

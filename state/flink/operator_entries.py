@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import OperatorStream, Partition
 from compat.state.flink.headers import BackendHeader, StateMeta
 from compat.state.flink.keyed_entries import decompressed
@@ -21,21 +22,21 @@ from compat.state.flink.values import Decoder, Undecodable, decoder_of
 def read_list(
     savepoint: Savepoint, handle: OperatorStream, header: BackendHeader, meta: StateMeta, partition: Partition
 ) -> Iterator[Any]:
-    """The elements of a list state. Raises Undecodable or a `SavepointError`."""
+    """The elements of a list state. Raises Undecodable for a serializer that cannot be read, or a `SavepointError`."""
     element = _decoder(meta, "VALUE_SERIALIZER")
     reader, reached = None, -1
     for offset in partition.offsets:
         # Elements stand one behind the other: only where compression or another state lies between, the reading begins anew.
         if reader is None or header.compressed or reader.offset != offset or reached > offset:
             reader = _reader(savepoint, handle, header, offset)
-        yield element.read(reader)
+        yield _read(element, reader)
         reached = offset
 
 
 def read_broadcast(
     savepoint: Savepoint, handle: OperatorStream, header: BackendHeader, meta: StateMeta, partition: Partition
 ) -> Iterator[tuple[Any, Any]]:
-    """Keys and values of a broadcast state. Raises Undecodable or a `SavepointError`."""
+    """Keys and values of a broadcast state. Raises as :func:`read_list` does."""
     key, value = _decoder(meta, "KEY_SERIALIZER"), _decoder(meta, "VALUE_SERIALIZER")
     for offset in partition.offsets:
         reader = _reader(savepoint, handle, header, offset)
@@ -43,7 +44,17 @@ def read_broadcast(
         if number < 0:
             reader.damaged(f"{number} entries", "a count cannot be negative")
         for _ in range(number):
-            yield key.read(reader), value.read(reader)
+            yield _read(key, reader), _read(value, reader)
+
+
+def _read(decoder: Decoder, reader: StreamReader) -> Any:
+    """A value. Raises UnreadableValue for an object of a class that the savepoint has no serializer of."""
+    try:
+        return decoder.read(reader)
+    except Undecodable as error:
+        raise UnreadableValue(
+            str(error), path=reader.path, offset=reader.offset, advice="Only a class of the program can read it."
+        ) from None
 
 
 def _decoder(meta: StateMeta, name: str) -> Decoder:

@@ -32,6 +32,7 @@ from compat.state.flink.keyed_entries import (
 )
 from compat.state.flink.model import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.operator_entries import read_broadcast, read_list
+from compat.state.flink.raw_timers import raw_timers, timer_services
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.values import Undecodable, decoder_of
 from compat.state.names import PYTHON_PREFIX
@@ -147,6 +148,8 @@ def entries(savepoint: Savepoint, wanted: Wanted | None = None) -> Iterator[Stat
         for subtask in operator.subtasks:
             if isinstance(subtask.managed_keyed, KeyGroups | Incremental):
                 yield from _keyed_entries(savepoint, operator, subtask, subtask.managed_keyed, headers, states)
+            if isinstance(subtask.raw_keyed, KeyGroups):
+                yield from _raw_entries(savepoint, operator, subtask, subtask.raw_keyed, states)
             if subtask.managed_operator is not None:
                 yield from _operator_entries(
                     savepoint, operator, subtask, subtask.managed_operator, headers, states, shared
@@ -182,6 +185,20 @@ def _keyed_entries(
         yield StateEntry(state, subtask.index, one.key_group, one.key, one.namespace, one.map_key, one.value, one.times)
 
 
+def _raw_entries(
+    savepoint: Savepoint, operator: OperatorState, subtask: SubtaskState, handle: KeyGroups, states: States
+) -> Iterator[StateEntry]:
+    """The timers that are raw keyed state, if any of them are wanted."""
+    if not any(id == operator.id and state.kind.timers for (id, _, _), state in states.items()):
+        return
+    services = timer_services(savepoint, handle)
+    for timer in raw_timers(savepoint, handle):
+        one = timer.entry
+        state = states.get((operator.id, _timer_state(services[one.state].name, event_time=timer.event_time), True))
+        if state is not None:
+            yield StateEntry(state, subtask.index, one.key_group, one.key, one.namespace, None, one.value)
+
+
 def _operator_entries(
     savepoint: Savepoint,
     operator: OperatorState,
@@ -209,7 +226,7 @@ def _operator_entries(
                 yield StateEntry(state, subtask.index, None, None, None, None, value)
 
 
-_EVENT = "_timer_state/event_"
+_EVENT, _PROCESSING = "_timer_state/event_", "_timer_state/processing_"
 _MODES = {"SPLIT_DISTRIBUTE": EntryKind.SPLIT, "UNION": EntryKind.UNION, "BROADCAST": EntryKind.BROADCAST}
 
 
@@ -219,11 +236,41 @@ def _of_subtask(
     if subtask.managed_keyed is not None:
         yield from _keyed_states(savepoint, operator, subtask.managed_keyed, headers)
     if subtask.raw_keyed is not None:
-        yield _problem(operator, "raw keyed state", EntryKind.VALUE, "raw state, which only its operator can read")
+        yield from _raw_states(savepoint, operator, subtask.raw_keyed)
     if subtask.managed_operator is not None:
         yield from _operator_states(operator, subtask.managed_operator, headers)
     if subtask.raw_operator is not None:
         yield _problem(operator, "raw operator state", EntryKind.SPLIT, "raw state, which only its operator can read")
+
+
+def _raw_states(savepoint: Savepoint, operator: OperatorState, handle: Keyed) -> Iterator[StoredState]:
+    problem = "raw state, which only its operator can read"
+    try:
+        services = timer_services(savepoint, handle) if isinstance(handle, KeyGroups) else None
+    except SavepointError as error:
+        problem, services = str(error), None
+    except Undecodable as error:
+        problem, services = f"{error}, which only its operator can read", None
+    if services is None:
+        yield _problem(operator, "raw keyed state", EntryKind.VALUE, problem)
+        return
+    for service in services:
+        for event_time in (True, False):
+            yield StoredState(
+                operator.id,
+                operator.name,
+                operator.uid,
+                _timer_state(service.name, event_time=event_time),
+                EntryKind.EVENT_TIMER if event_time else EntryKind.PROCESSING_TIMER,
+                key_type=service.key.type,
+                namespace_type=service.namespace.type,
+                value_type=Types.LONG(),
+            )
+
+
+def _timer_state(service: str, *, event_time: bool) -> str:
+    """The name of the state that the timers of a service are elsewhere."""
+    return f"{_EVENT if event_time else _PROCESSING}{service}"
 
 
 def _problem(operator: OperatorState, name: str, kind: EntryKind, problem: str) -> StoredState:

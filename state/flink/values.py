@@ -249,6 +249,17 @@ def _list(snapshot: SerializerSnapshot) -> Decoder:
     return Decoder(ListTypeInfo(_typed(element)), _array(element.read, 1), element=element)
 
 
+def _set(snapshot: SerializerSnapshot) -> Decoder:
+    """A set, as a list: each element behind whether it is null."""
+    (element,) = map(decoder_of, snapshot.nested)
+    read = element.read
+
+    def nullable(reader: ByteReader) -> Any:
+        return None if reader.boolean() else read(reader)
+
+    return Decoder(ListTypeInfo(_typed(element)), _array(nullable, 1), element=element)
+
+
 def _generic_array(snapshot: SerializerSnapshot) -> Decoder:
     (element,) = map(decoder_of, snapshot.nested)
     read = element.read
@@ -279,6 +290,18 @@ def hashable(key: Any) -> Any:
     if isinstance(key, dict):
         return tuple((hashable(name), hashable(value)) for name, value in key.items())
     return key
+
+
+def _either(snapshot: SerializerSnapshot) -> Decoder:
+    """One of two values: a row with names, of which one field is there (Java's `Either`, and Scala's)."""
+    left, right = map(decoder_of, snapshot.nested)
+    names = ("left", "right")
+
+    def read(reader: ByteReader) -> Any:
+        is_left = reader.boolean()
+        return make_row(names, 0, [left.read(reader), None] if is_left else [None, right.read(reader)])
+
+    return Decoder(RowTypeInfo([_typed(left), _typed(right)], names), read)
 
 
 def _row(snapshot: SerializerSnapshot) -> Decoder:
@@ -387,10 +410,12 @@ def _inner(snapshot: SerializerSnapshot) -> Decoder:
 
 _MADE: dict[str, Callable[[SerializerSnapshot], Decoder]] = {
     _BASE + "ListSerializer": _list,
+    _BASE + "SetSerializer": _set,
     _STATE + "ArrayListSerializer": _list,
     _BASE + "MapSerializer": _map,
     _BASE + "GenericArraySerializer": _generic_array,
     _BASE + "EnumSerializer": _enum,
+    _RUNTIME + "EitherSerializer": _either,
     _RUNTIME + "RowSerializer": _row,
     _RUNTIME + "TupleSerializer": _tuple,
     _RUNTIME + "NullableSerializer": _nullable,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from xml.etree import ElementTree
 
 _DEFAULT_PORT = 8020
@@ -30,9 +31,13 @@ def _setting(file: str, name: str) -> str:
     folder = os.environ.get(CONFIGURED_BY) or (os.path.join(home, "etc", "hadoop") if home else "")
     if not folder:
         return ""
+    return settings_of(os.path.join(folder, file)).get(name, "")
+
+
+def settings_of(file: str | Path) -> dict[str, str]:
+    """The settings in a file of Hadoop's; none where it is not there, or is damaged."""
     try:
-        found = ElementTree.parse(os.path.join(folder, file)).getroot()
+        found = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError):
-        return ""
-    values = [each.findtext("value", "") for each in found.iter("property") if each.findtext("name") == name]
-    return values[-1].strip() if values else ""
+        return {}
+    return {each.findtext("name", ""): each.findtext("value", "").strip() for each in found.iter("property")}

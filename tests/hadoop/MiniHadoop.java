@@ -8,7 +8,17 @@ import org.apache.hadoop.yarn.server.MiniYARNCluster;
 
 /** HDFS with one data node, and on demand YARN with one node manager; until standard input is closed. */
 public class MiniHadoop {
-  public static void main(String[] arguments) throws Exception {
+  public static void main(String[] arguments) {
+    try {
+      run(arguments);
+    } catch (Throwable error) { // its threads would keep it alive
+      error.printStackTrace();
+      System.exit(1);
+    }
+    System.exit(0);
+  }
+
+  private static void run(String[] arguments) throws Exception {
     File folder = new File(arguments[0]);
     boolean withYarn = arguments.length > 1;
     Configuration conf = new Configuration(false);
@@ -18,7 +28,6 @@ public class MiniHadoop {
     conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, folder + "/dfs");
     conf.set("dfs.permissions.enabled", "false");
     conf.set("dfs.replication", "1");
-    conf.set("hadoop.proxyuser.root.hosts", "*");
     MiniDFSCluster dfs = new MiniDFSCluster.Builder(conf).numDataNodes(1).build();
     dfs.waitActive();
     Configuration told = new Configuration(false);
@@ -36,7 +45,7 @@ public class MiniHadoop {
       conf.set("yarn.scheduler.capacity.maximum-am-resource-percent", "0.9");
       conf.set("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "99.9");
       conf.set("yarn.resourcemanager.am.max-attempts", "3");
-      conf.set("yarn.nodemanager.delete.debug-delay-sec", arguments.length > 2 ? arguments[2] : "0");
+      conf.set("yarn.nodemanager.delete.debug-delay-sec", "3600"); // what containers said is there after a failure
       MiniYARNCluster yarn = new MiniYARNCluster("yarn", 1, 1, 1);
       yarn.init(conf);
       yarn.start();
@@ -53,7 +62,6 @@ public class MiniHadoop {
     System.out.println("READY " + dfs.getURI());
     System.out.flush();
     while (System.in.read() >= 0) { }
-    System.exit(0);
   }
 
   private static void write(Configuration conf, File file) throws Exception {

@@ -20,8 +20,8 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             "NEW runs in batch mode, in which Flink restores nothing",
-            consequence="Flink starts the job without an error and ignores the savepoint: all state is gone, and the sources "
-            "read from their beginning.",
+            consequence="Flink restores this without an error: the job ignores the savepoint, all state is gone, and the "
+            "sources read from their beginning.",
             reason=_reason(check.new.settings.get("mode")),
             fixes=(_fix("NEW"),),
             silent=True,

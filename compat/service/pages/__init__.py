@@ -6,19 +6,16 @@ rendered on the server from a template, works without scripts as far as tables g
 
 from __future__ import annotations
 
-from importlib.resources import files
-
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute, Route
 
 from compat.service.pages import checks, jobs, runs, savepoints
+from compat.service.pages.rendering import static_files
 
 __all__ = ["routes"]
 
 
 def routes() -> list[BaseRoute]:
     """The pages' routes, and those of their styles and scripts."""
-    view, own = files("compat.view") / "static", files("compat.service") / "static"
     return [
         Route("/", jobs.index, methods=["GET"]),
         Route("/jobs/{job}", jobs.job, methods=["GET"]),
@@ -30,6 +27,5 @@ def routes() -> list[BaseRoute]:
         Route("/running/{id}", runs.job, methods=["GET"]),
         Route("/savepoints", savepoints.index, methods=["GET"]),
         Route("/savepoints/{id}", savepoints.savepoint, methods=["GET"]),
-        Mount("/static/view", StaticFiles(directory=str(view))),
-        Mount("/static/service", StaticFiles(directory=str(own))),
+        *static_files(),
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
-from functools import cache, wraps
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property, wraps
+from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,8 +13,10 @@ import jinja2
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
 
-from compat.escaping import visible
+from compat.escaping import code_line, visible
 from compat.service.access import COOKIE, require
 from compat.service.pool import Busy, WorkFailed
 from compat.service.records import Role, moment
@@ -33,51 +36,80 @@ _ADDRESS = re.compile(r"([^\s<>@,;:]+)@[\w-]+(?:\.[\w-]+)*")
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
 
-def page(handler: Handler) -> Handler:
-    """A handler for those who may read; what it does not find is told on a page."""
+class Site:
+    """Pages with one head: ``pages`` are what it leads to, by address, and ``about`` says at the login what a token is for.
 
-    @wraps(handler)
-    async def guarded(request: Request) -> Response:
-        require(request, Role.READ)
-        try:
-            return await handler(request)
-        except NotFound as error:
-            return respond(request, "error.html", status=404, title="Not found", message=str(error.args[0]))
-        except RefusedBody as error:
-            return respond(request, "error.html", status=404, title="Not found", message=str(error))
-        except HTTPException as error:
-            return respond(request, "error.html", status=error.status_code, title="Not allowed", message=error.detail)
-        except (WorkFailed, Busy) as error:
-            return respond(request, "error.html", status=503, title="Not now", message=str(error))
+    ``package`` has the templates of its own; those that are not there are the service's, and then those of graphs.
+    """
 
-    return guarded
+    def __init__(self, package: str, pages: Sequence[tuple[str, str]], about: str) -> None:
+        self.pages, self.about = tuple(pages), about
+        self._package = package
 
+    def page(self, handler: Handler) -> Handler:
+        """A handler for those who may read; what it does not find is told on a page."""
 
-def respond(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """A page from a template."""
-    return HTMLResponse(render(template, logged_in=COOKIE in request.cookies, **values), status_code=status)
+        @wraps(handler)
+        async def guarded(request: Request) -> Response:
+            require(request, Role.READ)
+            try:
+                return await handler(request)
+            except NotFound as error:
+                return self.error(request, 404, "Not found", str(error.args[0]))
+            except RefusedBody as error:
+                return self.error(request, 404, "Not found", str(error))
+            except HTTPException as error:
+                return self.error(request, error.status_code, "Not allowed", error.detail)
+            except (WorkFailed, Busy) as error:
+                return self.error(request, 503, "Not now", str(error))
 
+        return guarded
 
-def render(template: str, **values: Any) -> str:
-    """The text of a page."""
-    return (
-        templates()
-        .get_template(template)
-        .render(
-            styles=STYLES, head_script=HEAD_SCRIPT, scripts=SCRIPTS, **{"logged_in": False, "section": None, **values}
+    def error(self, request: Request, status: int, title: str, message: str) -> Response:
+        """A page that says what went wrong."""
+        return self.respond(request, "error.html", status=status, title=title, message=message)
+
+    def respond(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """A page from a template."""
+        shown = {"logged_in": COOKIE in request.cookies, **values}
+        return HTMLResponse(self.render(template, **shown), status_code=status)
+
+    def render(self, template: str, **values: Any) -> str:
+        """The text of a page."""
+        return self._templates.get_template(template).render(
+            site=self,
+            styles=STYLES,
+            head_script=HEAD_SCRIPT,
+            scripts=SCRIPTS,
+            **{"logged_in": False, "section": None, **values},
         )
-    )
+
+    @cached_property
+    def _templates(self) -> jinja2.Environment:
+        packages = dict.fromkeys((self._package, "compat.service", "compat.view"))
+        found = environment().overlay(loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each) for each in packages]))
+        found.filters.update(size=size, moment=moment, when=when, count=count, duration=duration)
+        found.filters.update(visible=visible, code_line=code_line, short_path=short_path, person=person)
+        found.filters.update(headline=headline, clipped=clipped)
+        found.tests["job_name"] = is_job_name
+        return found
 
 
-@cache
-def templates() -> jinja2.Environment:
-    """The templates of the service and of the view, with the filters and tests of the pages."""
-    loader = jinja2.ChoiceLoader([jinja2.PackageLoader("compat.service"), jinja2.PackageLoader("compat.view")])
-    found = environment().overlay(loader=loader)
-    found.filters.update(size=size, moment=moment, when=when, count=count)
-    found.filters.update(visible=visible, short_path=short_path, person=person)
-    found.tests["job_name"] = is_job_name
-    return found
+SERVICE = Site(
+    "compat.service",
+    (("/", "Jobs"), ("/checks", "Checks"), ("/running", "Running"), ("/savepoints", "Savepoints")),
+    "A token of this service lets you look",
+)
+page, respond, render = SERVICE.page, SERVICE.respond, SERVICE.render
+
+
+def static_files() -> list[BaseRoute]:
+    """The routes of styles and scripts."""
+    view, own = files("compat.view") / "static", files("compat.service") / "static"
+    return [
+        Mount("/static/view", StaticFiles(directory=str(view))),
+        Mount("/static/service", StaticFiles(directory=str(own))),
+    ]
 
 
 def size(number: int | float | None) -> str:
@@ -106,6 +138,17 @@ def when(seconds: float) -> str:
 def short_path(path: str) -> str:
     """The last two parts of a path: what a person tells savepoints apart by."""
     return "/".join(PurePosixPath(path).parts[-2:])
+
+
+def headline(text: str) -> str:
+    """The last line of a message, which in a traceback is the error."""
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+def clipped(text: str, longest: int) -> str:
+    """The beginning of a text that may be of any length."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def person(text: str) -> str:

@@ -25,12 +25,16 @@ LISTED = 50
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Charts of a job's epochs and the last of them; ``problem`` says why there is nothing to show."""
+    """Charts of a job's epochs and the last of them; ``problem`` says why there is nothing to show.
+
+    ``timed`` is True where it is known how long epochs took.
+    """
 
     charts: tuple[LineChart, ...] = ()
     epochs: tuple[Row, ...] = ()
     total: int = 0
     problem: str | None = None
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Row:
     records: str
     rate: str
     lag: str
+    took: str
     written: str
     size: str
 
@@ -79,8 +84,8 @@ def _is_below(table: str, name: str) -> bool:
     return path.startswith(table + os.sep) and os.path.realpath(path) == path
 
 
-def describe(found: Sequence[Epoch]) -> History:
-    """Epochs, the oldest first, as charts and rows."""
+def describe(found: Sequence[Epoch], listed: int = LISTED) -> History:
+    """Epochs, the oldest first, as charts and rows; the last so many are listed."""
     shown = found[-SHOWN:]
     rates = {epoch.number: rate for before, epoch in pairwise(found) if (rate := _rate(before, epoch)) is not None}
     lags = {epoch.number: _lag(epoch) for epoch in found if epoch.watermark is not None}
@@ -92,6 +97,13 @@ def describe(found: Sequence[Epoch]) -> History:
             "Watermark lag",
             [(e.number, lags[e.number]) for e in shown if e.number in lags],
             duration,
+            _epoch,
+            rounded=round_time,
+        ),
+        line_chart(
+            "Duration of an epoch",
+            [(e.number, e.seconds) for e in shown if e.seconds is not None],
+            _seconds,
             _epoch,
             rounded=round_time,
         ),
@@ -111,12 +123,14 @@ def describe(found: Sequence[Epoch]) -> History:
             records="–" if epoch.records is None else count(epoch.records),
             rate=count(rates[epoch.number]) if epoch.number in rates else "–",
             lag=duration(lags[epoch.number]) if epoch.number in lags else "–",
+            took="–" if epoch.seconds is None else _seconds(epoch.seconds),
             written=size(epoch.written),
             size=size(epoch.size),
         )
-        for epoch in reversed(found[-LISTED:])
+        for epoch in reversed(found[-listed:])
     )
-    return History(tuple(chart for chart in charts if chart is not None), rows, len(found))
+    timed = any(epoch.seconds is not None for epoch in found)
+    return History(tuple(chart for chart in charts if chart is not None), rows, len(found), timed=timed)
 
 
 def _rate(before: Epoch, epoch: Epoch) -> float | None:

@@ -52,10 +52,25 @@
   function replace(fresh) {
     if (fresh.innerHTML === live.innerHTML) return;
     const scrolled = [...live.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
+    const opened = new Set([...live.querySelectorAll("details[open][data-key]")].map((part) => part.dataset.key));
+    const read = tails().map((part) => (atEnd(part) ? null : part.scrollTop));
     live.replaceChildren(...document.importNode(fresh, true).childNodes);
     live.querySelectorAll(".scroll").forEach((part, index) => {
       part.scrollLeft = scrolled[index] || 0;
     });
+    for (const part of live.querySelectorAll("details[data-key]")) part.open = opened.has(part.dataset.key);
+    tails().forEach((part, index) => {
+      part.scrollTop = read[index] ?? part.scrollHeight;
+    });
+  }
+
+  // Of a log, the end is shown, unless somebody has moved away from it.
+  function tails() {
+    return [...live.querySelectorAll("[data-tail]")];
+  }
+
+  function atEnd(part) {
+    return part.scrollHeight - part.scrollTop - part.clientHeight < 8;
   }
 
   function show() {
@@ -69,6 +84,7 @@
     if (on) ask();
     else plan();
   });
+  for (const part of tails()) part.scrollTop = part.scrollHeight;
   document.addEventListener("visibilitychange", plan);
   plan();
 })();

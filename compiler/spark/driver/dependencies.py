@@ -11,9 +11,10 @@ import shutil
 import sys
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from compat.compiler.datastream.stream_execution_environment import (
     PYTHON_ARCHIVES,
@@ -32,6 +33,13 @@ _BETWEEN = ","
 _PARAMETER = "#"
 
 
+class Ships(Protocol):
+    """What travels with a job."""
+
+    def ship(self, folder: Place) -> Shipped:
+        """Put it into a folder that all machines of the job see. Raises StoreError."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
     """The dependencies of a job; the paths are absolute, of this machine."""
@@ -45,21 +53,7 @@ class Dependencies:
 
     def ship(self, folder: Place) -> Shipped:
         """Copy them into a folder that all machines of the job see. Raises StoreError."""
-        try:
-            return self._shipped(Path(folder)) if folder.local else self._uploaded(folder)
-        except OSError as error:
-            raise unwritable("The store", folder, error, "give another with --store") from error
-
-    def _uploaded(self, folder: Place) -> Shipped:
-        """The same for storage whose files cannot be opened as those of a machine can: one archive has all."""
-        target = folder / PACKED
-        with tempfile.TemporaryDirectory(prefix="compat-shipped-") as made:
-            shipped = self._shipped(Path(made, "shipped"))
-            with tempfile.TemporaryFile(dir=made) as file:
-                with tarfile.open(fileobj=file, mode="w:gz") as packed:
-                    packed.add(Path(made, "shipped"), ".")
-                target.upload(file)
-        return replace(shipped, folder=str(target))
+        return placed(self._shipped, folder)
 
     def _shipped(self, folder: Path) -> Shipped:
         shutil.rmtree(folder, ignore_errors=True)
@@ -101,6 +95,28 @@ class Dependencies:
             executable=self.executable,
             **shipped,  # type: ignore[arg-type]
         )
+
+
+def placed(lay_out: Callable[[Path], Shipped], folder: Place) -> Shipped:
+    """What ``lay_out`` lays out in a folder of this machine, where all machines of the job see it: in ``folder``, be it on this
+    machine's file system or not. Raises StoreError.
+    """
+    try:
+        return lay_out(Path(folder)) if folder.local else _uploaded(lay_out, folder)
+    except OSError as error:
+        raise unwritable("The store", folder, error, "give another with --store") from error
+
+
+def _uploaded(lay_out: Callable[[Path], Shipped], folder: Place) -> Shipped:
+    """The same for storage whose files cannot be opened as those of a machine can: one archive has all."""
+    target = folder / PACKED
+    with tempfile.TemporaryDirectory(prefix="compat-shipped-") as made:
+        shipped = lay_out(Path(made, "shipped"))
+        with tempfile.TemporaryFile(dir=made) as file:
+            with tarfile.open(fileobj=file, mode="w:gz") as packed:
+                packed.add(Path(made, "shipped"), ".")
+            target.upload(file)
+    return replace(shipped, folder=str(target))
 
 
 def find_dependencies(options: Mapping[str, str], location: Location | None, *, here: bool) -> Dependencies | None:

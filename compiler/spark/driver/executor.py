@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -22,11 +23,11 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
-from compat.compiler.spark.driver.dependencies import Dependencies, find_dependencies
+from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobMaster
+from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.savepoints import without_checkpoint_directory
-from compat.compiler.spark.driver.session import refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
@@ -169,6 +170,7 @@ class SparkExecutor:
         self._master = master
         self._listener, self._printer = listener, printer
         self._spark: Any = None
+        self._submitted: Counter[str] = Counter()
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
@@ -180,7 +182,6 @@ class SparkExecutor:
         job, read = self.caches.reading(given)
         compilation, made = self._compiled(job)
         dependencies = self.dependencies(made, job)
-        made = self.planned(made)
         options, before = self._resumed(made, compilation)
         assigned = options.assigned.job_id if options.assigned is not None else None
         job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
@@ -215,6 +216,7 @@ class SparkExecutor:
         made = plan(compilation)
         refuse_unsupported(made)
         refuse_unsafe(made.options, self._master)
+        refuse_incomplete(made.options, self._master)
         return compilation, with_placed_sinks(made)
 
     def _made_again(self, job: Job, cache: int, read: list[Split], wanted: Callable[[], bool]) -> None:
@@ -247,7 +249,7 @@ class SparkExecutor:
         job = replace(self.caches.making(given, cache), settings=settings)
         compilation, made = self._compiled(job)
         dependencies = self.dependencies(made, job)
-        made, _ = writing(self.planned(made), folder, anew=True)
+        made, _ = writing(made, folder, anew=True)
         options = replace(
             self.options,
             savepoint=None,
@@ -280,11 +282,13 @@ class SparkExecutor:
         savepoint would be: checked, into a new job. That a program was edited is told either way.
         """
         options = with_recovery(self.options, made.options)
+        options = replace(options, occurrence=self._submitted[made.job_name])
+        self._submitted[made.job_name] += 1
         if options.assigned is not None:
             return options, self._begun(options.assigned, made)
         if not options.program or options.fresh:
             return options, None
-        before = self._store.unfinished(options.program, made.job_name, options.savepoint)
+        before = self._store.unfinished(options.program, made.job_name, options.savepoint, options.occurrence)
         if before is None:
             return options, None
         edited = before.source not in ("", source_of(options.program))
@@ -326,13 +330,9 @@ class SparkExecutor:
         if self._spark is None:
             refuse_unreachable(self._master)
 
-    def dependencies(self, made: PhysicalPlan, job: Job) -> Dependencies | None:
+    def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
         """What travels with a job. Raises ProgramError."""
         return find_dependencies(made.options, job.location, here=self._runs_here)
-
-    def planned(self, made: PhysicalPlan) -> PhysicalPlan:
-        """The plan as it is run."""
-        return made
 
     @property
     def _runs_here(self) -> bool:
@@ -345,11 +345,12 @@ class SparkExecutor:
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """The runner of a plan's epochs."""
         from compat.compiler.spark.driver.runner import SparkRunner
-        from compat.compiler.spark.driver.session import Spark
+        from compat.compiler.spark.driver.session import Spark, ships
 
         if self._spark is None:
             log = self._store.logs / f"spark-{os.getpid()}.log"
-            self._spark = Spark(self._master, made, self.options.worker_folders, str(log))
+            ship = ships(self._master, made.options, self.options.ship)
+            self._spark = Spark(self._master, made, self.options.worker_folders, str(log), ship=ship)
         return SparkRunner(made, self._spark, self._worker_setup())
 
     def abandon(self) -> None:

@@ -268,7 +268,11 @@ def driver(directory: Place) -> int | None:
 
 
 def beat(directory: Place) -> None:
-    """Give a sign of life as the driver of a job of this machine: the time of its file. Another's file is left alone."""
+    """Give a sign of life as the driver of a job of this machine: the time of its file. Another's file is left alone. A
+    lease on other storage gives signs by itself.
+    """
+    if not directory.local:
+        return
     path = os.path.join(directory, _FOLDER)
     with suppress(OSError), open(path) as file:
         if _parsed(file.read())[0] == os.getpid():

@@ -24,7 +24,7 @@ from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
-from compat.compiler.spark.driver.dependencies import Dependencies
+from compat.compiler.spark.driver.dependencies import Ships
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
@@ -131,7 +131,7 @@ class JobMaster:
         *,
         job_id: str,
         before: JobEntry | None = None,
-        dependencies: Dependencies | None = None,
+        dependencies: Ships | None = None,
         made_again: MadeAgain | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
@@ -808,6 +808,7 @@ class JobMaster:
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
             fence=self._lock.token,
+            occurrence=self.options.occurrence,
             retention=self.plan.options.get(RETENTION, ""),
         )
         self._written = time.monotonic()

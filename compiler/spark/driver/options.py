@@ -37,10 +37,11 @@ class RunOptions:
 
     ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``
     stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
-    that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``. ``replicas`` is
-    where hosts keep local state.
+    that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``. ``occurrence``
+    counts the jobs of the same name that it submitted before. ``replicas`` is where hosts keep local state.
     ``worker_setup`` gives what is called in each Python worker before it loads the plan, when the first job is run; it is
     told whether workers may be on other machines. Modules are in ``worker_folders``.
+    ``ship`` says whether the Python environment is sent to the machines of the tasks; None leaves that to the master's kind.
     ``flink`` is the version of Flink to follow where it is not the one that the job says. ``assigned`` is the job that a
     dispatcher gave to this process.
     """
@@ -51,6 +52,7 @@ class RunOptions:
     epochs: int | None = None
     epoch_records: int | None = None
     program: str = ""
+    occurrence: int = 0
     fresh: bool = False
     replicas: str | None = None
     plan_of: PlanOf | None = None
@@ -58,6 +60,7 @@ class RunOptions:
     clock: Callable[[], int] | None = None
     worker_setup: Callable[[bool], Callable[[], None]] = lambda elsewhere: served
     worker_folders: tuple[str, ...] = ()
+    ship: bool | None = None
     flink: str | None = None
     assigned: Assigned | None = None
 

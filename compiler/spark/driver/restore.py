@@ -65,17 +65,20 @@ class SavedOperator:
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
-    """The operators of a snapshot, by id."""
+    """The operators of a snapshot, by id. Keys and values are read only of the files that describe operators."""
     described: dict[str, tuple[int, bytes]] = {}
     stateful: set[str] = set()
     keyed: set[str] = set()
     hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
-    for table in log.parts():
+    for file in log.files():
+        table = log.read_file(file, ("operator_id", "kind", "state", "key_group"))
         of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
-        describing = table.filter(pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES)))
-        for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
-            if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:
-                described[row.operator_id] = (epoch, row.value)
+        if pc.any(_describing(table)).as_py():
+            whole = log.read_file(file)
+            describing = whole.filter(_describing(whole))
+            for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
+                if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:
+                    described[row.operator_id] = (epoch, row.value)
         other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
         stateful.update(pc.unique(other["operator_id"]).to_pylist())
         of_keys = other.filter(pc.not_equal(other["key_group"], NO_KEY_GROUP))
@@ -96,6 +99,11 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
         )
         for id, fact in ((id, json.loads(value)) for id, (_, value) in described.items())
     }
+
+
+def _describing(table: pa.Table) -> pa.ChunkedArray:
+    """Which rows tell of an operator."""
+    return pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES))
 
 
 def map_operators(

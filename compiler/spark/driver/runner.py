@@ -126,7 +126,8 @@ class SparkRunner:
                 tasks = 2 * max(self._widest, context.defaultParallelism)  # so that each executor is given one
                 with suppress(Exception):  # the hosts of a machine that is lost end with its executor
                     context.parallelize(range(tasks), tasks).foreachPartition(_clearing(self._id, folder))
-            self._plan.unpersist()
+            with suppress(Exception):  # what is lost needs no tidying
+                self._plan.destroy()
             if self._places is not None:
                 self._base.unpersist()
                 self._places.close()

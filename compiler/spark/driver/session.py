@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from compat.compiler.errors import ProgramError
 from compat.compiler.ours import ROOT
 from compat.compiler.spark.driver.java import java_home
+from compat.compiler.spark.driver.masters import YARN, is_elsewhere, on_loopback
+from compat.compiler.spark.driver.packing import FOLDER, PYTHON, packed_environment
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.errors import StoreError
 
@@ -38,66 +37,18 @@ _SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
-_ONCE = ("spark.task.maxFailures", "spark.stage.maxConsecutiveAttempts")
-_LOCAL = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\]|-cluster\[.*\])?")
-_CONNECTING = 5.0
-"""Seconds that a master has to answer."""
-_LOCAL_FAILURES = re.compile(r"local\[[^,\]]*,\s*([^\]]*)\]")
+_PATHS, _ARCHIVES, _PYTHON = "spark.executorEnv.PYTHONPATH", "spark.archives", "spark.pyspark.python"
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CARRIER = {"spark.driver.extraJavaOptions": _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+# The path of a container's folder is longer than that of a socket may be.
+_IN_CONTAINERS = {"spark.python.unix.domain.socket.enabled": "false"}
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-
-
-def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
-    """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
-
-    Two attempts of a task at the same time would write to the same replica and send what both wrote.
-    """
-    asked = [f"{name}={options[name]}" for name in _ONCE if name in options and options[name].strip() != "1"]
-    if options.get("spark.speculation", "false").strip().lower() != "false":
-        asked.append(f"spark.speculation={options['spark.speculation']}")
-    found = _LOCAL_FAILURES.fullmatch(master or "")
-    if found is not None and found[1].strip() != "1":
-        asked.append(f"--master {master}")
-    if asked:
-        raise ProgramError(
-            f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried "
-            "again as a whole, as often as the job's restart strategy says (restart-strategy.type)."
-        )
-
-
-def refuse_unreachable(master: str | None) -> None:
-    """Raise a ProgramError for a Spark master that there is not: Spark itself would try for long."""
-    if master is None or _LOCAL.fullmatch(master) or master.startswith("k8s://"):
-        return
-    if master == "yarn":
-        if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
-            raise ProgramError(
-                "--master yarn needs the cluster's configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR to its folder."
-            )
-        return
-    hosts = re.fullmatch(r"spark://(.+)", master)
-    places = [re.fullmatch(r"(.+):(\d+)", place) for place in hosts[1].split(",")] if hosts else [None]
-    problems = []
-    for place in places:
-        if place is None:
-            raise ProgramError(
-                f"--master {master} names no Spark master: give local, local[2], local[*], spark://HOST:PORT, yarn or k8s://URL."
-            )
-        try:
-            socket.create_connection((place[1].strip("[]"), int(place[2])), _CONNECTING / len(places)).close()
-            return
-        except (OSError, OverflowError) as error:
-            problems.append(f"{place[0]}: {error}")
-    raise ProgramError(
-        f"No Spark master answers at {master} ({'; '.join(problems)}): start it, or give another --master."
-    )
 
 
 class MissingJava(StoreError):
@@ -115,19 +66,22 @@ class Spark:
 
     ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
     plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``. ``pool`` is the fair
-    pool that the jobs go to.
+    pool that the jobs go to. With ``ship``, the workers' interpreter is sent along, with this package and all that the program
+    has imported: nothing of it need be where they run.
     """
 
     extra: Mapping[str, str] = {}
     """Settings that a kind of Spark has beside those of all."""
 
-    def __init__(self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str) -> None:
+    def __init__(
+        self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str, *, ship: bool = False
+    ) -> None:
         widest, options = (2, {}) if plan is None else (plan.widest, plan.options)
         operators = [] if plan is None else plan.operators()
         self._master = master or f"local[{max(2, min(widest, os.cpu_count() or 2))}]"
         self._given = {key: text for key, text in options.items() if key.startswith("spark.")}
         self.packages = sorted({name for _, spec in operators for name in _packages(spec.operator)})
-        self._folders = folders
+        self._folders, self._ship = folders, ship
         self._context: Any = None
         self.log = log
         self.pool: str | None = None
@@ -175,27 +129,52 @@ class Spark:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        paths = _paths(self._folders)
-        os.environ["PYTHONPATH"] = paths
-        settings = {**_SETTINGS, **self.extra, "spark.executorEnv.PYTHONPATH": paths, "spark.app.name": "compat"}
-        if self.local or "://127.0.0.1:" in self._master or "://localhost:" in self._master:
-            settings |= _HERE
-        if self.packages:
-            settings["spark.jars.packages"] = ",".join(self.packages)
-        else:
-            settings |= _CARRIER
-        if any("delta-spark" in name for name in self.packages):
-            settings |= _DELTA
-        conf = SparkConf().setMaster(self._master).setAll(list((settings | self._given).items()))
+        settings = self.settings()
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["PYSPARK_PYTHON"] = settings.get(_PYTHON, sys.executable)
+        if _PATHS in settings:
+            os.environ["PYTHONPATH"] = settings[_PATHS]
+        conf = SparkConf().setMaster(self._master).setAll(list(settings.items()))
         silence_py4j()
         Path(self.log).parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "ab") as log:
             launch: Any = launch_gateway
             gateway = launch(conf, {"stdout": log, "stderr": log})
         self._context = SparkContext(conf=conf, gateway=gateway)
-        self._context.setLogLevel((settings | self._given)["spark.log.level"])
+        self._context.setLogLevel(settings["spark.log.level"])
         self._context._accumulatorServer.handle_error = _say_nothing
+
+    def add(self, options: Mapping[str, str]) -> None:
+        """Have Spark started with options of a job that begin with ``spark.``."""
+        self._given |= {key: text for key, text in options.items() if key.startswith("spark.")}
+
+    def settings(self) -> dict[str, str]:
+        """What Spark is started with. Raises ProgramError where the environment is to be sent and cannot be."""
+        settings = {**_SETTINGS, **self.extra, "spark.app.name": "compat"}
+        if self.local or on_loopback(self._master):
+            settings |= _HERE
+        if self._master == YARN:
+            settings |= _IN_CONTAINERS
+        if self.packages:
+            settings["spark.jars.packages"] = ",".join(self.packages)
+        else:
+            settings |= _CARRIER
+        if any("delta-spark" in name for name in self.packages):
+            settings |= _DELTA
+        settings |= self._given
+        if not self._ship:
+            return {_PATHS: _paths(self._folders), **settings}
+        own = f"{packed_environment(self._folders)}#{FOLDER}"
+        return {**settings, _ARCHIVES: ",".join(filter(None, (settings.get(_ARCHIVES), own))), _PYTHON: PYTHON}
+
+
+def ships(master: str | None, options: Mapping[str, str], asked: bool | None) -> bool:
+    """Whether the environment of this process is sent along, where it was ``asked`` for or not: by default to other machines,
+    unless the workers have one that the user names.
+    """
+    if asked is not None:
+        return asked
+    return is_elsewhere(master) and _PYTHON not in options
 
 
 def silence_py4j() -> None:

@@ -21,12 +21,14 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
 from typing import Any
 
-from compat.compiler.spark.driver.session import Spark, silence_py4j
+from compat.compiler.spark.driver.session import Spark, ships, silence_py4j
 from compat.compiler.spark.task.epochs import EpochLost
 
 _PATIENCE = 180.0
 """Seconds that are waited for a Spark that is being started."""
 _LOOKS, _AFTER_A_FAILURE = 0.05, 1.0
+_LOST = 75
+"""How the driver of an application ends whose Spark is lost: it may be tried again."""
 _FAIR = {"spark.scheduler.mode": "FAIR"}
 
 
@@ -34,7 +36,7 @@ _FAIR = {"spark.scheduler.mode": "FAIR"}
 class Gateway:
     """How to reach a Spark application on this machine. ``pid`` is the process that keeps it.
 
-    ``accumulators`` is the socket to which Spark's scheduler tells what Python tasks added to accumulators.
+    ``accumulator`` is the number of the one to which Spark's scheduler adds what Python tasks tell.
     """
 
     port: int
@@ -42,7 +44,7 @@ class Gateway:
     pid: int
     master: str
     log: str
-    accumulators: str
+    accumulator: int
 
 
 class SharedSpark(Spark):
@@ -51,20 +53,25 @@ class SharedSpark(Spark):
     extra = _FAIR
 
     def __init__(self, master: str, options: Mapping[str, str], log: str) -> None:
-        super().__init__(master, None, (), log)
+        super().__init__(master, None, (), log, ship=ships(master, options, None))
         self._given = dict(options)
         self._accumulators = _Accumulators()
+        self._accumulator: Any = None
 
     def gateway(self) -> Gateway:
         """How others reach it; starts it."""
-        parameters = self.context._gateway.gateway_parameters
+        context = self.context
+        parameters = context._gateway.gateway_parameters
+        # One for all jobs: the JVM keeps the connection of each for as long as it lives itself.
+        self._accumulator = context._jvm.PythonAccumulatorV2(self._accumulators.address)
+        context._jsc.sc().register(self._accumulator)
         return Gateway(
             port=parameters.port,
             secret=parameters.auth_token,
             pid=os.getpid(),
             master=self._master,
             log=self.log,
-            accumulators=self._accumulators.address,
+            accumulator=self._accumulator.id(),
         )
 
     def forget(self) -> None:
@@ -214,6 +221,24 @@ class AttachedSpark(Spark):
         raise EpochLost(f"The cluster's Spark is not up after {_PATIENCE:g} s{reason or '.'}")
 
 
+class ApplicationSpark(Spark):
+    """The Spark of the application that this process drives in a cluster, as it was configured when it was submitted."""
+
+    def __init__(self, master: str) -> None:
+        super().__init__(master, None, (), "the application's own")
+        self._was_started = False
+
+    def _start(self) -> None:
+        if self._was_started:  # an application has one context: whoever started this driver starts another
+            print("The application's SparkContext is lost, and the driver ends with it.", file=sys.stderr, flush=True)
+            os._exit(_LOST)
+        self._was_started = True
+        from pyspark import SparkConf, SparkContext
+
+        silence_py4j()
+        self._context = SparkContext(conf=SparkConf())
+
+
 def _attach(gateway: Gateway) -> Any:
     """A SparkContext over the one that the JVM has."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -240,15 +265,35 @@ def _leave_accumulators(context: Any, gateway: Gateway) -> None:
     Spark's one scheduler waits for the answer after each task: a process that hangs would hold up the jobs of all others.
     """
     context._accumulatorServer.shutdown()
-    context._javaAccumulator = context._jvm.PythonAccumulatorV2(gateway.accumulators)
-    context._jsc.sc().register(context._javaAccumulator)
+    known = getattr(getattr(context._jvm, "org.apache.spark.util.AccumulatorContext$"), "MODULE$")
+    context._javaAccumulator = known.get(gateway.accumulator).get()
 
 
 def _detach(context: Any) -> None:
     """Leave nothing of this process in the application."""
     with suppress(Exception):
         shutil.rmtree(context._temp_dir, ignore_errors=True)
+        if not context._jsc.sc().isStopped():
+            _let_go(context._gateway)
     _forget_gateway()
+
+
+def _let_go(gateway: Any) -> None:
+    """Have the JVM forget all objects of its that this process has names for: it would keep them until it ends.
+
+    What was collected here is told to the JVM by a thread of py4j's, later: after the end of this process, that is never.
+    """
+    from py4j.finalizer import ThreadSafeFinalizer
+
+    for reference in list(ThreadSafeFinalizer.finalizers.values()):
+        held = reference()
+        if held is not None and held._gateway_client is gateway._gateway_client:
+            gateway.detach(held)
+    untold = gateway._gateway_client.finalizer_deque
+    while untold:
+        with suppress(IndexError):  # that thread was faster
+            client, id = untold.pop()
+            client.garbage_collect_object(id, False)
 
 
 def _forget_gateway() -> None:

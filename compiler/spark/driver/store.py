@@ -32,8 +32,9 @@ class JobEntry:
     that of its program's file.
 
     ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
-    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with. ``retention`` is
-    what the program says of checkpoints of jobs that ended, if anything.
+    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with. ``occurrence``
+    counts the jobs of that name which the program had submitted before. ``retention`` is what the program says of checkpoints
+    of jobs that ended, if anything.
     """
 
     job_id: str
@@ -53,6 +54,7 @@ class JobEntry:
     vertices: list[VertexStatus] = field(default_factory=list)
     fence: int = 0
     stopped_with: str | None = None
+    occurrence: int = 0
     retention: str = ""
 
     @property
@@ -379,14 +381,16 @@ class JobStore:
         except OSError as error:
             raise StoreError(f"The store {self.root} cannot be read: {error}.") from error
 
-    def unfinished(self, program: str, name: str, savepoint: str | None) -> JobEntry | None:
+    def unfinished(self, program: str, name: str, savepoint: str | None, occurrence: int = 0) -> JobEntry | None:
         """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it ended.
+
+        Of several jobs of the same name that a program submits, it is the one of the same ``occurrence``.
 
         Raises StoreError where there is none, but a job whose entry is damaged may be it.
         """
         entries, damaged = self._entries()
         for entry in entries:
-            if (entry.program, entry.name) == (program, name):
+            if (entry.program, entry.name, entry.occurrence) == (program, name, occurrence):
                 same = entry.savepoint == savepoint or savepoint is None
                 if not same or entry.over:
                     return None

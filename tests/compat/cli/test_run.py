@@ -482,8 +482,16 @@ THREE_JOBS = """
 from pyflink.common import Types
 from pyflink.datastream import StreamExecutionEnvironment
 
+class Listener:
+    def on_job_submitted(self, client, error):
+        print("submitted" if error is None else "refused")
+
+    def on_job_executed(self, result, error):
+        print("executed" if error is None else f"{result}:{type(error).__name__}")
+
 env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(1)
+env.register_job_listener(Listener())
 for divisor in (1, 0, 2):
     env.from_collection([4], Types.INT()).map(lambda n, by=divisor: n // by, Types.INT()).print()
     try:
@@ -497,7 +505,8 @@ def test_a_failure_that_the_program_caught_is_told_of_the_job_that_failed(compat
     """The second of three jobs fails, and the program goes on: it ended well, and nobody is advised to restore the third."""
     (tmp_path / "job.py").write_text(THREE_JOBS)
     result = compat("run", str(tmp_path / "job.py"))
-    assert (result.exit_code, result.stdout.split()) == (0, ["4", "caught", "JobFailed", "2"])
+    heard = [["submitted", "4", "executed"], ["submitted", "None:JobFailed", "caught", "JobFailed"]]
+    assert (result.exit_code, result.stdout.split()) == (0, [*heard[0], *heard[1], "submitted", "2", "executed"])
     by_name = {entry.name: entry for entry in JobStore(".compat").jobs()}
     assert {name: entry.status for name, entry in by_name.items()} == {
         "by 1": "FINISHED",

@@ -42,6 +42,8 @@ class OfflineCluster:
         settings = ClusterSettings(slots=slots, master="local[1]")
         self.dispatcher = Dispatcher(self.place, self.jobs, settings, gate)
         self.dispatcher._masters.start = lambda *_: None  # type: ignore[method-assign]
+        self.dispatcher._masters.ready = lambda: None  # type: ignore[method-assign]
+        self.dispatcher._keep_spark = lambda: None  # type: ignore[method-assign]
 
     def app(self, anonymous: Role = Role.DEPLOY) -> Starlette:
         """What it serves."""

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from compat.cluster.client import Cluster, JobSummary
@@ -48,13 +49,13 @@ class RunningCluster:
 
     @property
     def client(self) -> Cluster:
-        return Cluster(self.url)
+        return Cluster(self.url, patience=PATIENCE)
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A command of ours, which is told the cluster."""
         return subprocess.run(
             [sys.executable, "-m", "compat", *arguments],
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             env={**os.environ, "COMPAT_CLUSTER": self.url},
             capture_output=True,
             text=True,
@@ -96,8 +97,10 @@ class RunningCluster:
                 return gateway.pid if gateway else None
             case "spark":
                 return next(iter(below(gateway.pid, "SparkSubmit")), None) if gateway else None
-            case _:
-                return next(iter(below(gateway.pid, "task.daemon pyspark.worker")), None) if gateway else None
+            case "host":
+                return next(filter(self._is_mine, _hosts(self.folder)), None)
+        daemon = next(iter(below(gateway.pid, "task.daemon pyspark.worker")), None) if gateway else None
+        return next(iter(below(daemon, "task.daemon pyspark.worker")), None) if daemon and what == "worker" else daemon
 
     def pause(self, what: str, job: str = "") -> int:
         """Stop a process for a while; gives it."""
@@ -118,6 +121,20 @@ class RunningCluster:
             self.start(*self._arguments)
         return True
 
+    def _is_mine(self, pid: int) -> bool:
+        try:
+            return f"TMPDIR={self.folder}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return False
+
+    def take_over(self, *arguments: str) -> tuple[subprocess.Popen[bytes], str]:
+        """Start another dispatcher beside the one that there is; gives that one, and its address."""
+        former, url = self.process, self.url
+        assert former is not None
+        self.url = ""
+        self.start("--standby", *arguments)
+        return former, url
+
     def said(self) -> str:
         """What the dispatcher said last."""
         return (self.folder / "dispatcher.log").read_text()[-3000:]
@@ -133,6 +150,14 @@ class RunningCluster:
             assert self.process.stdout is not None
             self.process.stdout.close()
             self.process = None
+
+
+def _hosts(folder: Path) -> Iterator[int]:
+    """The processes that keep functions open, by the files that name them; where a path would be too long, they are in /tmp."""
+    for place in (folder, Path("/tmp")):
+        for file in place.glob("compat-hosts-*/*.pid"):
+            with suppress(FileNotFoundError, ValueError):
+                yield int(file.read_text())
 
 
 def wait_for_the_end(pid: int) -> None:

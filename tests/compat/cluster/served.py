@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 
 from compat.cluster.app import create_app
 from compat.cluster.dispatcher import ClusterSettings, Dispatcher
 from compat.cluster.places import ClusterFolder
-from compat.cluster.records import ClusterJob
+from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
 from compat.compiler.executiongraph.executions import VertexStatus
@@ -148,3 +152,74 @@ def checkpoint(epoch: int, **more: Any) -> dict[str, Any]:
     event = {"event": "checkpoint", "epoch": epoch, "records": 10 * epoch, "seconds": 0.25, "changed": epoch}
     lag = {"watermark": int(time.time() * 1000) - 5000, "watermark_lag": 5000}
     return {**event, **lag, "state_bytes": 1000 * epoch, "replicas": {}, **more}
+
+
+@dataclass
+class Filled:
+    """A cluster with something to look at, and its jobs."""
+
+    served: Served
+    running: ClusterJob
+    waiting: ClusterJob
+    hostile: ClusterJob
+    failed: ClusterJob
+    ended: ClusterJob
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+LONG = "a very long name of a job that somebody made of everything it does, " * 20
+TRACEBACK = (
+    "Task count (1/2) failed in operator 'count'.\nThe record: <script>alert(2)</script>\n"
+    "Traceback (most recent call last):\n"
+    + "".join(f'  File "/srv/jobs/orders/pipeline.py", line {line}, in call_{line}\n    step()\n' for line in range(12))
+    + "ValueError: no price for <b>7</b>\x1b[31m"
+)
+
+
+def filled(folder: Path, anonymous: Role = Role.NONE) -> Filled:
+    """Jobs that run, wait, failed and ended; one of them bears what would be a command on a page."""
+    served = Served(folder, anonymous, slots=8)
+    ended = served.job("done")
+    served.jobs.end(ended.id, JobStatus.FINISHED, stopped_with="/srv/compat/savepoints/savepoint-0a1b2c")
+    failed = served.job(LONG)
+    served.jobs.failed(failed.id, 1, TRACEBACK)
+    served.jobs.end(failed.id, JobStatus.FAILED, message=TRACEBACK)
+    running = served.job("orders by hour", slots=2)
+    served.tell(running, [{"event": "started", "checkpoint": 0}])
+    served.tell(running, [checkpoint(epoch, seconds=0.2 + 0.01 * (epoch % 7)) for epoch in range(1, 41)])
+    served.tell(
+        running, [{"event": "restarting", "delay": 1.5, "error": TRACEBACK, "task": "count (1/2)", "attempt": 1}]
+    )
+    served.tell(running, [{"event": "savepoint", "path": "/srv/compat/savepoints/savepoint-9f8e7d"}])
+    served.tell(running, [{"event": "printed", "line": f"('key {line}', {line})"} for line in range(30)])
+    served.jobs.failed(running.id, 1, "The JobMaster was ended by SIGKILL.")
+    saved = served.jobs.ask(running.id, Action.SAVEPOINT)
+    served.jobs.answered(saved, location="/srv/compat/savepoints/savepoint-9f8e7d")
+    served.place.log_of(running.id).write_text("".join(f"line {line} of the log\n" for line in range(5000)))
+    hostile = served.job(HOSTILE, slots=2, program=HOSTILE, by=HOSTILE, restored_from=HOSTILE)
+    entry = served.place.store.entry(hostile.id)
+    assert entry is not None
+    named = [replace(vertex, name=HOSTILE, failure=HOSTILE) for vertex in entry.vertices]
+    measured = [{**each, "name": HOSTILE, "metrics": {**each["metrics"], HOSTILE: [HOSTILE]}} for each in entry.metrics]
+    served.place.store.write(replace(entry, vertices=named, metrics=measured))
+    served.tell(hostile, [{"event": "restarting", "error": HOSTILE, "task": HOSTILE}])
+    served.tell(hostile, [{"event": "savepoint", "path": HOSTILE}, {"event": "printed", "line": f"</pre>{HOSTILE}"}])
+    served.place.log_of(hostile.id).write_text(f"</pre>{HOSTILE}\n\x1b[31mred\n" + "x" * 5000)
+    served.jobs.answered(served.jobs.ask(hostile.id, Action.SAVEPOINT), error=HOSTILE)
+    waiting = served.job("a wide one", slots=8, runs=False)
+    return Filled(served, running, waiting, hostile, failed, ended)
+
+
+@contextmanager
+def listening(served: Served) -> Iterator[str]:
+    """The address at which the application is served, by a thread, while this lasts."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(served.app, lifespan="off", log_config=None, access_log=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)

@@ -6,9 +6,13 @@ import uuid
 from dataclasses import fields
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compat.cluster.app import SUBMISSION
+from compat.cluster.deployment_api import DEPLOYMENT
+from compat.cluster.submission import DeploymentRequest
+from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import ListedJob
 from compat.service.records import Role
 from tests.compat.cluster.offline import OfflineCluster, submission
@@ -44,3 +48,69 @@ def test_jobs_are_listed_in_the_shape_of_those_of_a_store(cluster: OfflineCluste
     assert (job["job_id"], job["name"], job["status"], job["alive"]) == (id, "counting", "INITIALIZING", True)
     assert (waiting["status"], waiting["alive"]) == ("CREATED", False)
     assert waiting["waiting"] == "waiting for 1 slots, 0 free"
+
+
+def deployment(**more: object) -> dict[str, object]:
+    """A deployment as it is sent."""
+    given = {"job": "count", "submission": submission("counting").encoded(), "fingerprint": "f", "watch": 0.0}
+    request = DeploymentRequest(**{**given, **more})  # type: ignore[arg-type]
+    return {"content": msgspec.msgpack.encode(request), "headers": {"Content-Type": DEPLOYMENT}}
+
+
+def test_a_deployment_is_begun_once_and_told_of(cluster: OfflineCluster) -> None:
+    client, id = cluster.client(), uuid.uuid4().hex
+    empty = client.ask("GET", "/situation?job=count&called=counting").json()
+    assert (empty["base"], empty["open"], empty["registry"]) == (None, None, None)
+    begun = [client.ask("PUT", f"/deployments/{id}", **deployment()) for _ in range(2)]
+    assert [each.status_code for each in begun] == [202, 202], begun[0].text
+    found = client.ask("GET", f"/deployments/{id}").json()
+    assert (found["step"], found["over"], found["runs"]) == ("starting", False, None)
+    assert [each["step"] for each in found["steps"]] == ["starting"]
+    other = client.ask("PUT", f"/deployments/{uuid.uuid4().hex}", **deployment())
+    assert (other.status_code, "is under way" in other.json()["detail"]) == (409, True)
+    situation = client.ask("GET", "/situation?job=count&called=counting").json()
+    assert situation["open"]["id"] == id
+    cluster.dispatcher._round()
+    (job,) = cluster.jobs.all()
+    assert (job.id, job.name, job.status.value) == (found["new"], "count", "INITIALIZING")
+    assert [each["id"] for each in client.ask("GET", "/deployments").json()["deployments"]] == [id]
+    cluster.jobs.end(job.id, JobStatus.FAILED, message="no")
+    kept = client.ask("DELETE", f"/jobs/{job.id}")
+    assert (kept.status_code, "part of a deployment that is under way" in kept.json()["detail"]) == (409, True)
+    cluster.dispatcher._round()
+    assert client.ask("GET", f"/deployments/{id}").json()["step"] == "failed"
+    assert client.ask("DELETE", f"/jobs/{job.id}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("id", "sent", "status", "said"),
+    [
+        ("short", deployment(), 400, "32 hexadecimal digits"),
+        (uuid.uuid4().hex, {"content": b""}, 415, "application/x-compat-deployment"),
+        (uuid.uuid4().hex, {**deployment(), "content": b"x"}, 400, "This is no deployment"),
+        (uuid.uuid4().hex, deployment(submission=b"x"), 422, "This is no job"),
+        (uuid.uuid4().hex, deployment(replaces="another"), 409, "than the one that was checked against, another"),
+        (uuid.uuid4().hex, deployment(submission=submission("c", slots=3).encoded()), 422, "needs 3 slots"),
+        (uuid.uuid4().hex, deployment(watch=-1.0), 409, "a time above 0"),
+    ],
+    ids=["id", "type", "body", "job", "replaced", "too wide", "time"],
+)
+def test_what_is_no_deployment_is_refused(
+    cluster: OfflineCluster, id: str, sent: dict[str, object], status: int, said: str
+) -> None:
+    answer = cluster.client().ask("PUT", f"/deployments/{id}", **sent)
+    assert (answer.status_code, said in answer.json()["detail"]) == (status, True), answer.text
+    assert cluster.dispatcher.deploying.deployments.all() == []
+
+
+def test_what_would_be_deployed_is_only_looked_at(cluster: OfflineCluster) -> None:
+    answer = cluster.client().ask("PUT", f"/deployments/{uuid.uuid4().hex}", **deployment(dry_run=True))
+    assert (answer.status_code, answer.json()) == (200, {"deployment": None, "sentence": ""})
+    assert cluster.dispatcher.deploying.deployments.all() == []
+
+
+@pytest.mark.parametrize(("role", "may"), [("read", 403), ("push", 403), ("deploy", 202), ("admin", 403)])
+def test_only_the_role_deploy_deploys(cluster: OfflineCluster, role: str, may: int) -> None:
+    client = cluster.client(cluster.registry.tokens.create("me", Role[role.upper()]), Role.NONE)
+    assert client.ask("PUT", f"/deployments/{uuid.uuid4().hex}", **deployment()).status_code == may
+    assert client.ask("GET", "/deployments").status_code == 200

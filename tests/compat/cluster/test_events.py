@@ -49,6 +49,20 @@ def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -
     assert (len(found), cursor) == (1, Cursor(0, len(whole)))
 
 
+def test_an_event_larger_than_a_portion_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "PORTION", 50)
+    log = EventLog(tmp_path)
+    log.add({"event": "printed", "line": "x" * 1000})
+    log.add({"event": "finished"})
+    found, cursor = log.read(Cursor())
+    assert [event["event"] for event in found] == ["printed"]
+    with (tmp_path / "events.0").open("ab") as file:
+        file.write(b'{"event": "printed", "line": "' + b"y" * 1000)
+    found, cursor = log.read(cursor)
+    assert [event["event"] for event in found] == ["finished"]
+    assert log.read(cursor) == ([], cursor)
+
+
 def test_large_files_are_followed_by_others_and_old_ones_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "LARGEST", 100)
     log, read, cursor = EventLog(tmp_path), [], Cursor()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from compat.cluster.app import SUBMISSION
+from compat.cluster.deployment_api import DEPLOYMENT
 from compat.cluster.gate import Candidate, GateClosed, RegistryGate
+from compat.cluster.submission import DeploymentRequest
+from compat.compiler.executiongraph.states import JobStatus
 from compat.service.client import Server
 from tests.compat.cluster.offline import OfflineCluster, submission
 from tests.compat.service.running import OLD, RENUMBERED, Running, plan, serve
@@ -145,3 +150,34 @@ def test_a_version_is_registered_and_promoted_once(service: Running, job: str) -
     assert [each["version"]["number"] if "version" in each else each["number"] for each in promoted] == [2, 1]
     with pytest.raises(GateClosed, match="INCOMPATIBLE"):
         asking.register(Candidate(job, "job.py", text(*RENUMBERED), "2.3"), None, None)
+
+
+def test_a_deployment_passes_the_gate_and_is_promoted(service: Running, job: str, tmp_path: Path) -> None:
+    cluster = OfflineCluster(tmp_path, gate=gate(service))
+
+    def deploy(id: str, *names: str, **more: object) -> httpx.Response:
+        new = submission(job, registered=text(*names), **more).encoded()
+        request = DeploymentRequest(job=job, submission=new, fingerprint="f", watch=0.0, commit="c0ffee")
+        sent = {"content": msgspec.msgpack.encode(request), "headers": {"Content-Type": DEPLOYMENT}}
+        return cluster.client().ask("PUT", f"/deployments/{id}", **sent)
+
+    id = uuid.uuid4().hex
+    for names, more, said in (
+        (BETTER, {}, "This would start without its state"),
+        (RENUMBERED, {"fresh": True}, "INCOMPATIBLE"),
+    ):
+        refused = deploy(id, *names, **more)
+        assert (refused.status_code, said in refused.json()["detail"]) == (409, True), refused.text
+    assert cluster.dispatcher.deploying.deployments.all() == []
+    begun = deploy(id, *BETTER, fresh=True)
+    assert begun.status_code == 202, begun.text
+    version = begun.json()["deployment"]["version"]
+    cluster.dispatcher._round()
+    cluster.jobs.turned(begun.json()["deployment"]["new"], JobStatus.RUNNING)
+    end = time.monotonic() + 60
+    while not (found := cluster.client().ask("GET", f"/deployments/{id}").json())["over"]:
+        cluster.dispatcher.deploying.round()
+        assert time.monotonic() < end, found
+    assert found["step"] == "deployed"
+    current = service.client().get(f"/jobs/{job}/versions/current").json()
+    assert (current["number"], current["commit"]) == (version, "c0ffee")

@@ -8,7 +8,7 @@ import pytest
 
 from compat.cluster import events
 from compat.cluster.events import EventLog
-from compat.cluster.history import CHARTED, LONGEST_PRINTED, MOST, MOST_PRINTED, History, HistoryReader
+from compat.cluster.history import CHARTED, LONGEST_ERROR, LONGEST_PRINTED, MOST, MOST_PRINTED, History, HistoryReader
 from tests.compat.cluster.served import checkpoint
 
 
@@ -64,6 +64,13 @@ def test_of_what_is_printed_the_last_lines_are_kept_and_long_ones_are_cut(tmp_pa
     found = HistoryReader(log).read().printed
     assert (len(found), found[1], found[-1]) == (MOST_PRINTED, str(MOST_PRINTED), "2")
     assert found[0] == "x" * LONGEST_PRINTED + "… (10000 characters)"
+
+
+def test_of_a_long_traceback_the_end_is_kept(tmp_path: Path) -> None:
+    log = EventLog(tmp_path)
+    log.add({"event": "restarting", "error": "x" * 3_000_000 + "KeyError"})
+    (restart,) = HistoryReader(log).read().restarts
+    assert (len(restart.error), restart.error[-9:]) == (LONGEST_ERROR, "xKeyError")
 
 
 def test_it_goes_on_behind_a_file_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from compat.service.records import Role
 from tests.compat.cluster.served import DESCRIBED, VERTEX, Served, submission
 
 JSON = "application/json"
+PAGE, BUTTON, QUESTION = (401, 200, 200, 200, 200), (401, 403, 403, 303, 403), (401, 403, 403, 200, 403)
 LOOK, CHANGE = (401, 200, 200, 200, 200), (401, 403, 403, 202, 403)
 
 STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
@@ -38,13 +39,45 @@ STATUSES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("DELETE", "/jobs/{job}"): (401, 403, 403, 409, 403),
     ("POST", "/jobs/{job}/savepoints"): CHANGE,
     ("POST", "/jobs/{job}/stop"): CHANGE,
+    ("GET", "/situation"): (401, 400, 400, 400, 400),
+    ("GET", "/deployments"): LOOK,
+    ("GET", "/deployments/{deployment}"): (401, 404, 404, 404, 404),
+    ("PUT", "/deployments/{deployment}"): (401, 403, 403, 415, 403),
+    ("GET", "/"): PAGE,
+    ("GET", "/ui/jobs"): PAGE,
+    ("GET", "/ui/jobs/{job}"): PAGE,
+    ("GET", "/ui/jobs/{job}/graph"): PAGE,
+    ("GET", "/ui/jobs/{job}/log"): PAGE,
+    ("GET", "/ui/jobs/{job}/stop"): QUESTION,
+    ("GET", "/ui/jobs/{job}/cancel"): QUESTION,
+    ("POST", "/ui/jobs/{job}/savepoint"): BUTTON,
+    ("POST", "/ui/jobs/{job}/stop"): BUTTON,
+    ("POST", "/ui/jobs/{job}/cancel"): BUTTON,
+    ("GET", "/login"): (200, 200, 200, 200, 200),
+    ("POST", "/login"): (401, 401, 401, 401, 401),
+    ("POST", "/logout"): (303, 303, 303, 303, 303),
+    ("GET", "/static/cluster"): (200, 200, 200, 200, 200),
+    ("GET", "/static/service"): (200, 200, 200, 200, 200),
+    ("GET", "/static/view"): (200, 200, 200, 200, 200),
 }
-"""What is answered to no token and to tokens of the roles read, push, deploy and admin; the job has not ended."""
+"""What is answered to no token and to tokens of the roles read, push, deploy and admin; the job has not ended, nothing is known
+of a situation without a name, there is no such deployment, and what is sent for one is a job."""
+FILES = {"/static/cluster": "/numbers.js", "/static/service": "/pages.css", "/static/view": "/base.css"}
+OWN = {"Origin": "http://localhost"}
+"""What a browser says of what our own pages send."""
 
 BODIES = {"PUT": (SUBMISSION, submission(slots=4)), "POST": (JSON, b"{}")}
 """A job that needs all slots waits: no process is started for it."""
 CASES = [(*address, role, status) for address, row in STATUSES.items() for role, status in zip(Role, row, strict=True)]
 CHANGES = [(method, path) for method, path in STATUSES if method != "GET"]
+
+
+def _is_form(path: str) -> bool:
+    return path.startswith("/ui/") or path in ("/login", "/logout")
+
+
+FORMS = [(method, path) for method, path in CHANGES if path.startswith("/ui/")]
+INTERFACE = [(method, path) for method, path in CHANGES if not _is_form(path)]
 
 
 class Cluster(Served):
@@ -58,13 +91,16 @@ class Cluster(Served):
             "request": self.jobs.ask(job.id, Action.SAVEPOINT),
             "operator": DESCRIBED,
             "vertex": VERTEX,
+            "deployment": "0" * 32,
         }
 
     def answer(self, method: str, path: str, role: Role = Role.NONE, **headers: str) -> Any:
         """The answer to what a route stands for."""
-        kind, body = BODIES.get(method, ("", None))
+        kind, body = ("application/x-www-form-urlencoded", b"") if _is_form(path) else BODIES.get(method, ("", None))
+        if path.startswith("/ui/") and method == "POST" and "Sec-Fetch-Site" not in headers:
+            headers = {**OWN, **headers}
         named = {"Content-Type": kind} if kind else {}
-        address = re.sub(r"\{(\w+)(:path)?\}", lambda part: self.names[part[1]], path)
+        address = re.sub(r"\{(\w+)(:path)?\}", lambda part: self.names[part[1]], path) + FILES.get(path, "")
         return self.ask(method, address, role, content=body, headers={**named, **headers})
 
 
@@ -90,7 +126,7 @@ def test_every_address_is_in_the_table(cluster: Cluster) -> None:
 def test_a_role_may_do_what_the_table_says(cluster: Cluster, method: str, path: str, role: Role, status: int) -> None:
     answer = cluster.answer(method, path, role)
     assert answer.status_code == status, answer.text
-    if status >= 400:
+    if status >= 400 and path != "/login" and not (path.startswith("/ui/") and status == 403):
         assert answer.headers["content-type"] == "application/problem+json"
 
 
@@ -100,7 +136,7 @@ def test_no_page_of_another_site_changes_anything(cluster: Cluster, method: str,
         assert cluster.answer(method, path, Role.DEPLOY, **headers).status_code == 403
 
 
-@pytest.mark.parametrize(("method", "path"), CHANGES)
+@pytest.mark.parametrize(("method", "path"), INTERFACE)
 def test_a_cookie_changes_nothing_over_the_interface(cluster: Cluster, method: str, path: str) -> None:
     cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.DEPLOY]}", "Origin": "http://localhost"}
     assert cluster.answer(method, path, **cookie).status_code == 401
@@ -110,6 +146,26 @@ def test_a_cookie_changes_nothing_over_the_interface(cluster: Cluster, method: s
 def test_no_other_name_and_no_wrong_token_is_let_in(cluster: Cluster, method: str, path: str) -> None:
     assert cluster.answer(method, path, Role.ADMIN, Host="evil.example").status_code == 421
     assert cluster.answer(method, path, Authorization="Bearer wrong").status_code == 401
+
+
+@pytest.mark.parametrize(("method", "path"), FORMS)
+def test_a_form_is_sent_with_the_cookie_and_only_by_a_page_of_ours(cluster: Cluster, method: str, path: str) -> None:
+    for role, status in ((Role.PUSH, 403), (Role.DEPLOY, 303), (Role.ADMIN, 403)):
+        cookie = {"Cookie": f"{COOKIE}={cluster.tokens[role]}"}
+        assert cluster.answer(method, path, **cookie).status_code == status
+        for origin in ("http://evil.example", "null", "http://localhost:8080", "http://localhost.evil.example", ""):
+            assert cluster.answer(method, path, **cookie, Origin=origin).status_code == 403
+        assert (
+            cluster.answer(method, path, **cookie, **{"Sec-Fetch-Site": "same-site"}, Origin="null").status_code == 403
+        )
+
+
+@pytest.mark.parametrize(("method", "path"), FORMS)
+def test_a_form_of_which_nobody_says_where_it_is_from_is_refused(cluster: Cluster, method: str, path: str) -> None:
+    address = path.replace("{job}", cluster.names["job"])
+    cookie = {"Cookie": f"{COOKIE}={cluster.tokens[Role.DEPLOY]}"}
+    assert cluster.ask(method, address, headers=cookie).status_code == 403
+    assert cluster.ask(method, address, Role.DEPLOY).status_code == 403
 
 
 def test_a_cookie_lets_look(cluster: Cluster) -> None:

@@ -21,6 +21,7 @@ from compat.compiler.spark.driver import lease, master
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.types import Types
+from tests.compat.cluster import fakes
 from tests.compat.cluster.fakes import FakeCluster, fake_cluster, wait_for
 from tests.compiler.spark.conftest import Cluster
 
@@ -155,3 +156,13 @@ def test_the_process_of_a_job_that_hangs_ends_and_says_where(tmp_path: Path) -> 
     assert done.returncode == 1
     assert "waits_for_what_never_comes" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("The job stood still")
+
+
+def test_a_spark_that_takes_long_to_start_is_let_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it starts it gives no signs; once others may use it, it just has."""
+    monkeypatch.setattr(fakes, "KEEPER", fakes.SLOW_KEEPER)
+    with fake_cluster(tmp_path, monkeypatch, SETTINGS) as fake:
+        wait_for(lambda: fake.folder.spark.find() is not None)
+        threading.Event().wait(SETTINGS.heartbeat_timeout / 2)
+        assert len(fake.sparks) == 1
+        assert fake.sparks[0].poll() is None

@@ -34,7 +34,7 @@ class Count(KeyedProcessFunction):
         yield value % {keys}, count
 
 env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(2)
+env.set_parallelism({parallelism})
 env.enable_checkpointing({interval})
 numbers = env.from_source(NumberSequenceSource(1, {end}), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
 pair = Types.TUPLE([Types.LONG(), Types.LONG()])
@@ -132,13 +132,19 @@ class CrashingJob:
         verify_job(self.place, self.end, store, job.job_id)
 
 
-def write_program(folder: Path, end: int, interval: int = 100, place: str = "") -> Path:
+def write_program(folder: Path, end: int, interval: int = 100, place: str = "", parallelism: int = 2) -> Path:
     """The program of the job, in a folder, which counts to ``end`` and writes into ``place``, or into the folder.
 
     ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer.
     """
     program, text = folder / "job.py", JOB
-    for name, value in {"keys": KEYS, "end": end, "folder": place or folder, "interval": interval}.items():
+    for name, value in {
+        "keys": KEYS,
+        "end": end,
+        "folder": place or folder,
+        "interval": interval,
+        "parallelism": parallelism,
+    }.items():
         text = text.replace(f"{{{name}}}", str(value))
     program.write_text(text)
     return program
@@ -146,29 +152,37 @@ def write_program(folder: Path, end: int, interval: int = 100, place: str = "") 
 
 def verify_job(place: str, end: int, store: JobStore, job_id: str) -> None:
     """The same of a job of a store, whose program wrote into ``place``."""
-    from deltalake import DeltaTable
-
     from compat.compiler.spark.state.inspection import state_rows
-    from compat.state.stores.options import table_options
-    from compat.state.stores.places import place_of
 
     sizes = Counter(number % KEYS for number in range(1, end + 1))
     expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
+    assert written(place) == {"table": expected, "files": expected}
+    rows = state_rows(store.state(job_id), "count")
+    assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
+    job = store.read(job_id)
+    assert job is not None
+    assert job.status == "FINISHED"
+
+
+def written(place: str) -> dict[str, Counter[tuple[int, ...]]]:
+    """What both sinks of jobs that wrote into ``place`` have published."""
+    from deltalake import DeltaTable
+
+    from compat.state.stores.options import table_options
+    from compat.state.stores.places import place_of
+
     path = f"{place}/table"
     table = DeltaTable(path, storage_options=table_options(path)).to_pyarrow_table().to_pylist()
-    assert Counter((row["key"], row["count"]) for row in table) == expected
     lines = [
         line
         for file in place_of(f"{place}/files").walk()
         if not file.name.startswith(".")
         for line in file.read().decode().splitlines()
     ]
-    assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
-    rows = state_rows(store.state(job_id), "count")
-    assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
-    job = store.read(job_id)
-    assert job is not None
-    assert job.status == "FINISHED"
+    return {
+        "table": Counter((row["key"], row["count"]) for row in table),
+        "files": Counter(tuple(map(int, line.split(":"))) for line in lines),
+    }
 
 
 def processes() -> dict[int, tuple[int, str]]:

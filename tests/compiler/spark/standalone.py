@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,16 +18,23 @@ import pyspark
 class StandaloneCluster:
     """Starts the processes; ``url`` is the master's. They listen on the loopback address only.
 
-    Workers do not see the folders ``hidden``, as if they were on other machines, whose addresses are ``hosts``.
+    Workers do not see the folders ``hidden``, as if they were on other machines, whose addresses are ``hosts``. Where ``spark``
+    is given, they have an installation of Spark of their own, in that empty folder, and no other package.
     """
 
     def __init__(
-        self, folder: Path, workers: int = 2, hidden: Sequence[Path] = (), hosts: Sequence[str] = ("127.0.0.1",)
+        self,
+        folder: Path,
+        workers: int = 2,
+        hidden: Sequence[Path] = (),
+        hosts: Sequence[str] = ("127.0.0.1",),
+        spark: Path | None = None,
     ) -> None:
-        self._folder, self._hosts = folder, hosts
+        self._folder, self._hosts, self._spark = folder, hosts, spark
         self._elsewhere: tuple[str, ...] = ()
         if hidden:
-            mounts = "; ".join(f"mount -t tmpfs tmpfs '{path}'" for path in hidden)
+            own = [] if spark is None else [f"mount --bind '{os.path.dirname(pyspark.__file__)}' '{spark}'"]
+            mounts = "; ".join([*own, *(f"mount -t tmpfs tmpfs '{path}'" for path in hidden)])
             self._elsewhere = ("unshare", "-m", "sh", "-c", f'set -e; {mounts}; exec "$@"', "sh")
         self._processes: list[subprocess.Popen[bytes]] = []
         try:
@@ -71,6 +79,11 @@ class StandaloneCluster:
             "SPARK_LOG_LEVEL": "INFO",
             "SPARK_DAEMON_JAVA_OPTS": "-Dlog4j2.rootLogger.level=info",
         }
+        if name != "master" and self._spark is not None:
+            script = str(self._spark / "bin" / "spark-class")
+            left = ("PYTHON", "PYSPARK", "VIRTUAL_ENV")
+            environment = {key: text for key, text in environment.items() if not key.startswith(left)}
+            environment["SPARK_HOME"] = str(self._spark)
         command = [*(self._elsewhere if name != "master" else ()), script, main, *arguments]
         with open(self._folder / f"{name}.log", "wb") as log:
             self._processes.append(
@@ -94,3 +107,13 @@ class StandaloneCluster:
             except ProcessLookupError:
                 continue
             process.wait()
+
+
+def installation() -> list[Path]:
+    """Where this package, its dependencies and the interpreter are."""
+    places = {Path(__file__).parents[3], Path(sys.prefix), Path(sysconfig.get_path("purelib"))}
+    places |= {Path(path).resolve() for path in sys.path if path.endswith("site-packages")}
+    places |= set() if sys.base_prefix in ("/usr", "/usr/local") else {Path(sys.base_prefix)}
+    return [
+        path for path in sorted(places) if not any(path != other and path.is_relative_to(other) for other in places)
+    ]

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from compat.compiler.datastream.functions import KeyedProcessFunction, MapFuncti
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.state import ValueStateDescriptor
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
+from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.task.epochs import PackedPlan
 from compat.compiler.spark.task.hosts import HostLoad, _folder
@@ -202,3 +204,33 @@ def test_a_worker_whose_daemon_was_killed_leaves_no_host_behind(tmp_path: Path) 
         [sys.executable, "-c", ORPHAN], env=environment, capture_output=True, text=True, timeout=60
     )
     assert started.stdout == "0\n", started.stderr
+
+
+@pytest.mark.parametrize("names", [(), ("first", "second")])
+def test_each_job_of_a_program_goes_on_where_that_one_was(cluster: Any, tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Two jobs that look alike, by default of the same name: the second one failed, and the first one is run anew."""
+    file, poison = tmp_path / "program.py", tmp_path / "poison"
+    for each in (file, poison):
+        each.write_text("")
+
+    def run() -> list[list[str]]:
+        env = cluster.environment(1, epoch_records=1, program=str(file))
+        printed = []
+        for job in range(2):
+
+            def made(number: int, job: int = job) -> int:
+                if job == 1 and number == 3 and poison.exists():
+                    raise ValueError("poison")
+                return 10 * job + number
+
+            cluster.lines.clear()
+            env.from_collection([1, 2, 3, 4], Types.INT()).map(made, Types.INT()).print()
+            with suppress(JobFailed):
+                env.execute(*names[job : job + 1])
+            printed.append(list(cluster.lines))
+        return printed
+
+    assert run() == [["1", "2", "3", "4"], ["11", "12"]]
+    poison.unlink()
+    assert run() == [["1", "2", "3", "4"], ["13", "14"]]
+    assert run() == [["1", "2", "3", "4"], ["11", "12", "13", "14"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from contextlib import closing
@@ -12,11 +13,14 @@ import pytest
 
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.driver import restore
-from compat.compiler.spark.driver.restore import RestoreRefused
+from compat.compiler.spark.driver.checkpoints import STATES
+from compat.compiler.spark.driver.restore import RestoreRefused, saved_operators
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
 from compat.state.delta.savepoint import read_description
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.stores.local import LocalFiles
@@ -159,6 +163,28 @@ def test_savepoint_can_be_moved(cluster: Any, tmp_path: Any) -> None:
     shutil.move(path, tmp_path / "moved")
     env = cluster.environment(3, savepoint=str(tmp_path / "moved"))
     assert sorted(first + list(program(env).execute_and_collect())) == expected()
+
+
+def test_operators_are_found_without_reading_all_keys_and_values(tmp_path, monkeypatch):
+    log = SnapshotLog.create(tmp_path / "state")
+    facts = {"name": "sum", "uid": "sum", "parallelism": 1, "max_parallelism": 128, "states": []}
+    told = Row("a" * 32, Kind.OPERATOR, NO_KEY_GROUP, STATES, b"", b"", b"", json.dumps(facts).encode())
+    log.commit(1, [write_rows(log.path, [told], 1)], {"token": "a"})
+    for epoch in (2, 3):
+        row = Row("a" * 32, Kind.VALUE, 5, "total", b"key", b"", b"", b"value")
+        assert log.commit(epoch, [write_rows(log.path, [row], epoch)], {"token": "a"})
+    whole = []
+    read_file = SnapshotLog.read_file
+
+    def noted(log, file, columns=None):
+        if columns is None or "value" in columns:
+            whole.append(file.epochs)
+        return read_file(log, file, columns)
+
+    monkeypatch.setattr(SnapshotLog, "read_file", noted)
+    (found,) = saved_operators(SnapshotLog.open(log.path)).values()
+    assert (found.name, found.stateful, found.keyed) == ("sum", True, True)
+    assert whole == [(1, 1)]
 
 
 def _away(*_: Any) -> None:

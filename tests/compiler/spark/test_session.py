@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.driver.session import refuse_unsafe
+from compat.compiler.spark.driver.masters import refuse_unsafe
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import threading
 import time
 from pathlib import Path
@@ -17,7 +16,6 @@ from compat.compiler.datastream.connectors.number_seq import NumberSequenceSourc
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
-from compat.compiler.spark.driver.session import refuse_unreachable
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.types import Types
@@ -215,32 +213,3 @@ def test_a_program_that_does_not_wait_is_told_the_id_only(cluster: Any) -> None:
         with pytest.raises(ProgramError, match="Job was submitted in detached mode"):
             ask()
     cluster.last.cancel().result()
-
-
-@pytest.mark.parametrize("master", [None, "local", "local[2]", "local[*]", "local[*,1]", "k8s://https://host:6443"])
-def test_masters_that_spark_asks_itself(master: str | None) -> None:
-    refuse_unreachable(master)
-
-
-@pytest.mark.parametrize(
-    ("master", "told"),
-    [
-        ("bogus", "--master bogus names no Spark master: give local"),
-        ("spark://host", "--master spark://host names no Spark master"),
-        ("yarn", "--master yarn needs .* set HADOOP_CONF_DIR or YARN_CONF_DIR"),
-        ("spark://127.0.0.1:1", r"No Spark master answers at spark://127\.0\.0\.1:1 \(127\.0\.0\.1:1: .*refused"),
-        ("spark://127.0.0.1:99999", "No Spark master answers at"),
-    ],
-)
-def test_masters_that_there_are_not(monkeypatch: Any, master: str, told: str) -> None:
-    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
-    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
-    began = time.monotonic()
-    with pytest.raises(ProgramError, match=told):
-        refuse_unreachable(master)
-    assert time.monotonic() - began < 10
-
-
-def test_a_master_that_answers() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        refuse_unreachable(f"spark://127.0.0.1:1,127.0.0.1:{server.getsockname()[1]}")

@@ -93,6 +93,30 @@ def test_a_savepoint_on_an_object_store_is_converted(tmp_path, s3):
     assert held[0] == held[1] != []
 
 
+def test_state_is_shown_by_the_types_of_the_program(tmp_path):
+    """Process mode has bytes in the savepoint; the values are those that the converted savepoint has."""
+    name = "small_uid_p2_canonical"
+    program = program_of(name, tmp_path)
+    command = [sys.executable, "-m", "compat", "state", str(GOLDEN / name), "--store", str(tmp_path / "store")]
+    form = ["--state", "count", "--format", "json"]
+
+    def shown(*more):
+        done = subprocess.run([*command, *more], capture_output=True, text=True, timeout=300, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    counts = {row["key"]: row["value"] for row in json.loads(shown("count", *form, "--program", str(program)))}
+    assert counts
+    assert all(type(key) is int and type(value) is int for key, value in counts.items())
+    untyped = json.loads(shown("count", *form))
+    assert {tuple(row["key"].values()) for row in untyped} == {(key,) for key in counts}
+    assert not any(isinstance(row["value"], int) for row in untyped)
+    done = subprocess.run(
+        [*command, "--program", str(program), "--checkpoint", "1"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (done.returncode, "leave out --checkpoint" in done.stderr) == (2, True)
+
+
 def test_windows_and_aggregates_are_taken_over(tmp_path):
     name = "windows_no_uid_p3_canonical"
     done, out = convert(name, tmp_path, (_LAZY, "        yield key, 1\n"))

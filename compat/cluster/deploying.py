@@ -1,0 +1,458 @@
+"""Upgrades of jobs: stop the old one with a savepoint, start the new one from it, watch it, promote it, or go back.
+
+A deployment is looked at in each round of the dispatcher. What it has done is in the database, and what it is to do next
+follows from that and from how its jobs are; each step is such that doing it again changes nothing, as the ids of what it makes
+were chosen before. So a dispatcher may be killed between any two of them, and the next one goes on. Flink's Kubernetes operator
+does the same with ``upgradeMode: savepoint`` and its rollbacks.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import msgspec
+from sqlalchemy.exc import SQLAlchemyError
+
+from compat.cluster import resources
+from compat.cluster.deployments import BACK, NEW, Deployment, Deployments, Step, derived
+from compat.cluster.gate import STATELESS, Candidate, GateClosed, RegistryAway, RegistryGate
+from compat.cluster.places import ClusterFolder
+from compat.cluster.records import Action, ClusterJob
+from compat.cluster.registry import Jobs, LeadershipLost
+from compat.cluster.submission import DeploymentRequest, Submission, SubmissionRefused
+from compat.compiler.executiongraph.states import JobStatus
+from compat.execution.narration import last_line
+from compat.service.telemetry import log
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.frozen import frozen
+
+_MOST_RESTARTS = 3
+"""A job that restarts so often without a checkpoint in between has failed."""
+_GRACE = 30.0
+"""Seconds that a job gets to come up, or to recover from what happened to it while it was watched, at least."""
+_PROMOTING = 600.0
+"""Seconds for which a registry that cannot be asked is asked again."""
+_ASKING_AGAIN = 2.0
+
+
+class DeploymentRefused(Exception):
+    """A deployment that cannot be begun; the message says why. Nothing was changed."""
+
+
+class Replaced(DeploymentRefused):
+    """Another job runs than the one that was checked against."""
+
+
+class UnderWay(DeploymentRefused):
+    """A deployment of the job has not ended yet."""
+
+
+@frozen
+class Situation:
+    """What there is of a job: the one that runs, or else the last one that ended, and the snapshot that goes on from it.
+
+    ``unclear`` says why a new one would start without the state that the last one had. ``open`` is a deployment that has not
+    ended.
+    """
+
+    runs: ClusterJob | None = None
+    ended: ClusterJob | None = None
+    state: str | None = None
+    unclear: str = ""
+    open: Deployment | None = None
+
+    @property
+    def base(self) -> str | None:
+        """The job whose state a new one begins with."""
+        if self.runs is not None:
+            return self.runs.id
+        return self.ended.id if self.ended is not None and self.state is not None else None
+
+
+@frozen
+class Judgement:
+    """What the gate said: the number of the version in the registry, and a sentence; neither where there is no registry."""
+
+    version: int | None = None
+    sentence: str = ""
+
+
+@frozen
+class Deployed:
+    """The answer to who asks for a deployment: what was begun, None for nothing, and what the registry said."""
+
+    deployment: Deployment | None = None
+    sentence: str = ""
+
+
+@dataclass(slots=True)
+class _Health:
+    """How often a job restarted since its last checkpoint, as far as this dispatcher saw, and when it last did."""
+
+    epoch: int | None
+    begun: tuple[int, int]
+    restarts: int
+    since: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def first(cls, epoch: int | None, begun: tuple[int, int]) -> _Health:
+        """Of a job that is looked at for the first time: one that was restarted before has yet to show that it runs."""
+        return cls(epoch, begun, 1 if begun > (1, 0) else 0)
+
+    def look(self, epoch: int | None, begun: tuple[int, int]) -> None:
+        """It is so far, None where it has not said so, in an attempt of its process and one of its tasks."""
+        if epoch is not None and self.epoch is not None and epoch > self.epoch:
+            self.restarts = 0
+        elif begun != self.begun:
+            self.restarts += 1
+            self.since = time.monotonic()
+        self.epoch, self.begun = self.epoch if epoch is None else epoch, begun
+
+    @property
+    def settled(self) -> bool:
+        """True for a job that did not restart, or has come further since, or has had nothing to do for a while."""
+        return self.restarts == 0 or time.monotonic() - self.since >= _GRACE
+
+
+@dataclass(slots=True)
+class Deploying:
+    """The deployments of a cluster, as its dispatcher goes on with them.
+
+    ``rests`` tells of a job that holds slots whether its process is known to have ended. All but :meth:`judge` is called with
+    the dispatcher's lock.
+    """
+
+    folder: ClusterFolder
+    jobs: Jobs
+    slots: int
+    gate: RegistryGate | None
+    rests: Callable[[str], bool]
+    deployments: Deployments = field(init=False)
+    _health: dict[str, _Health] = field(default_factory=dict)
+    _promotions: dict[str, threading.Thread] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.deployments = Deployments(self.jobs)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The jobs that a deployment that is under way may yet need."""
+        return frozenset(
+            id for each in self.deployments.open() for id in (each.old, each.new, each.back) if id is not None
+        )
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The same, with those whose state the next deployment goes on with: they stay, however long ago they ended."""
+        last = (each for each in self.deployments.latest() if each.step.over)
+        return self.needed.union(id for each in last for id in ([each.runs] if each.runs else [each.new, each.back]))
+
+    def situation(self, name: str, called: str | None = None) -> Situation:
+        """What there is of a job; where nothing is known of its name, of the one that its program calls so.
+
+        Raises DeploymentRefused where several jobs have the name.
+        """
+        last = self.deployments.last(name)
+        known = self.jobs.named(name)
+        if not known and last is None and called is not None:
+            known = self.jobs.named(called)
+        open = last if last is not None and not last.step.over else None
+        running = [job for job in known if not job.status.terminal]
+        if len(running) > 1 and open is None:
+            raise DeploymentRefused(
+                f"{len(running)} jobs called {running[0].name} run: {', '.join(job.id for job in running)}. Stop those that "
+                "are not to be replaced."
+            )
+        if running:
+            return Situation(runs=running[0], open=open)
+        if not known:
+            unclear = "" if last is None else f"{name} was deployed here, and its last job was discarded. {STATELESS}."
+            return Situation(open=open, unclear=unclear)
+        ended = known[0]
+        if last is not None and last.step is Step.FAILED and ended.id in (last.new, last.back):
+            state = self._checkpoint(ended) if ended.status is JobStatus.FAILED else None
+            return Situation(ended=ended, state=state or last.savepoint, open=open)
+        state, unclear = self._left(ended)
+        return Situation(ended=ended, state=state, unclear=unclear, open=open)
+
+    def judge(self, request: DeploymentRequest, submission: Submission, situation: Situation) -> Judgement:
+        """What the gate says of a new version. Takes its time: without the dispatcher's lock. Raises GateClosed."""
+        starts_empty = situation.runs is None and submission.savepoint is None and not submission.fresh
+        if starts_empty and situation.unclear:
+            raise GateClosed(situation.unclear)
+        if self.gate is None:
+            return Judgement()
+        candidate = Candidate.of(submission, request.job, f"{STATELESS}." if starts_empty else "")
+        if request.dry_run:
+            return Judgement(sentence=self.gate.check(candidate))
+        return Judgement(version=self.gate.register(candidate, request.commit, request.author))
+
+    def refuse(self, request: DeploymentRequest, submission: Submission) -> Situation:
+        """Raise DeploymentRefused for what cannot be begun; gives what there is of the job."""
+        if not (request.watch >= 0 and request.job):
+            raise DeploymentRefused("A deployment has the name of a job, and a time above 0 to watch it.")
+        resources.refuse_too_wide(submission.slots, self.slots)
+        found = self.situation(request.job, submission.name)
+        if found.open is not None:
+            raise UnderWay(f"A deployment of {request.job} is under way: {found.open.id}, begun by {found.open.by}.")
+        if found.base != request.replaces:
+            raise Replaced(
+                f"{request.job} is another job by now, {found.base}, than the one that was checked against, "
+                f"{request.replaces}. Deploy again."
+            )
+        if found.runs is not None:
+            if submission.savepoint is not None or submission.fresh:
+                raise DeploymentRefused(
+                    f"{request.job} runs, as job {found.runs.id}, and a deployment goes on from its own savepoint. To begin "
+                    "with another one, or without state, stop or cancel it first."
+                )
+            free = resources.free_slots(self.jobs.unfinished(), self.slots) + found.runs.slots * (
+                found.runs.pool is not None
+            )
+            if submission.slots > free:
+                raise DeploymentRefused(
+                    f"{request.job} would need {submission.slots} slots in the place of {found.runs.slots}, and {free} are "
+                    "free then. Nothing was stopped."
+                )
+        return found
+
+    def begin(
+        self, id: str, request: DeploymentRequest, submission: Submission, judged: Judgement, by: str
+    ) -> Deployment:
+        """Begin a deployment for which the gate is open. Raises DeploymentRefused."""
+        old = self.refuse(request, submission).runs
+        self.folder.keep(derived(id, NEW), msgspec.structs.replace(submission, name=request.job).encoded())
+        if old is not None:
+            self.folder.keep(derived(id, BACK), self.folder.submission(old.id).encoded())
+        log("deployment", deployment=id, job=request.job, old=None if old is None else old.id, by=by)
+        return self.deployments.add(
+            id,
+            job=request.job,
+            program=submission.program,
+            fingerprint=request.fingerprint,
+            slots=submission.slots,
+            watch=request.watch,
+            by=by,
+            old=None if old is None else old.id,
+            version=judged.version,
+            savepoint=submission.savepoint,
+        )
+
+    def round(self) -> frozenset[str]:
+        """Do what is to be done next for each deployment; gives the jobs that get their slots before all others.
+
+        These take the place of one that had some. Raises LeadershipLost.
+        """
+        open = self.deployments.open()
+        for deployment in open:
+            try:
+                while True:  # slots that a step frees are taken by the next, before others get them
+                    self._advance(deployment)
+                    (after,) = self.deployments.get(deployment.id)
+                    if after.step in (deployment.step, Step.PROMOTING) or after.step.over:
+                        break
+                    deployment = after
+            except (OSError, SubmissionRefused) as error:
+                log("deployment", level="error", deployment=deployment.id, error=f"{type(error).__name__}: {error}")
+        return frozenset(id for each in open for id in (each.new, each.back))
+
+    def _advance(self, deployment: Deployment) -> None:
+        match deployment.step:
+            case Step.STOPPING:
+                self._stop(deployment)
+            case Step.STARTING:
+                self._start(deployment)
+            case Step.WATCHING:
+                self._watch(deployment)
+            case Step.PROMOTING:
+                self._promote(deployment)
+            case Step.RETURNING:
+                self._return(deployment)
+            case _:
+                raise AssertionError(deployment.step)
+
+    def _to(self, deployment: Deployment, step: Step, message: str = "", savepoint: str | None = None) -> None:
+        if step.over:
+            self._health.pop(deployment.id, None)
+            if step is not Step.RETURNED and deployment.old is not None and not self.jobs.with_id(deployment.back):
+                shutil.rmtree(self.folder.job(deployment.back), ignore_errors=True)
+        self.deployments.to(deployment, step, message, savepoint)
+        log("deployment", deployment=deployment.id, job=deployment.job, step=step.value, message=message)
+
+    def _stop(self, deployment: Deployment) -> None:
+        assert deployment.old is not None
+        (old,) = self.jobs.with_id(deployment.old)  # it is held
+        asked = self.jobs.request(deployment.old, deployment.stop)
+        if old.status.terminal and old.stopped_with is not None:
+            self._to(deployment, Step.STARTING, savepoint=old.stopped_with)
+        elif old.status.terminal:
+            self._to(deployment, Step.ABANDONED, f"Job {old.id} was {old.status.value} before it was stopped.")
+        elif asked is None:
+            self.jobs.ask(deployment.old, Action.STOP, id=deployment.stop)
+        elif asked.error is not None:
+            self._to(deployment, Step.ABANDONED, f"Job {old.id} was not stopped with a savepoint: {asked.error}")
+
+    def _start(self, deployment: Deployment) -> None:
+        """Have the new job there, and wait until it runs."""
+        job = self._job(deployment, deployment.new)
+        if job is None:
+            return
+        if job.status in (JobStatus.RUNNING, JobStatus.FINISHED):
+            self._to(deployment, Step.WATCHING)
+            return
+        cause = self._ended_badly(job) or self._restarts_only(deployment, job)
+        patience = max(deployment.watch, _GRACE) + (_GRACE if job.started_at is None else 0.0)
+        if cause is None and time.time() - deployment.since > patience:
+            cause = f"It did not run within {patience:g} s. {self._failure(job)}".rstrip()
+        self._give_up(deployment, job, cause)
+
+    def _watch(self, deployment: Deployment) -> None:
+        """Follow the new job for as long as it is watched, and let it recover a while from what happens at the end."""
+        job = self._job(deployment, deployment.new)
+        assert job is not None
+        if job.status is JobStatus.FINISHED:
+            self._to(deployment, Step.PROMOTING)
+            return
+        cause = self._ended_badly(job) or self._restarts_only(deployment, job)
+        watched = time.time() - deployment.since
+        if cause is None and watched >= deployment.watch:
+            if job.status is JobStatus.RUNNING and self._health[deployment.id].settled:
+                self._to(deployment, Step.PROMOTING)
+                return
+            if watched >= deployment.watch + 2 * _GRACE:
+                cause = f"It did not come to run again. {self._failure(job)}".rstrip()
+        self._give_up(deployment, job, cause)
+
+    def _give_up(self, deployment: Deployment, job: ClusterJob, cause: str | None) -> None:
+        if cause is not None and job.status is JobStatus.CANCELED:
+            state = f" Its state is in {deployment.savepoint}." if deployment.savepoint else ""
+            self._to(deployment, Step.FAILED, cause + state)  # somebody wants it not to run
+        elif cause is not None:
+            self._to(deployment, Step.RETURNING, cause)
+
+    def _promote(self, deployment: Deployment) -> None:
+        """Have the registry know, where there is one: by a thread, as it may take its time."""
+        gate, version = self.gate, deployment.version
+        if gate is None or version is None:
+            self._to(deployment, Step.DEPLOYED)
+            return
+        known = self._promotions.get(deployment.id)
+        if known is not None and known.is_alive():
+            return
+
+        def promote() -> None:
+            try:
+                gate.promote(deployment.job, version)
+                self._to(deployment, Step.DEPLOYED)
+            except RegistryAway as error:
+                if time.time() - deployment.since > _PROMOTING:
+                    self._to(deployment, Step.NOT_PROMOTED, str(error))
+                else:
+                    time.sleep(_ASKING_AGAIN)
+            except GateClosed as error:
+                self._to(deployment, Step.NOT_PROMOTED, str(error))
+
+        def run() -> None:
+            with suppress(LeadershipLost, SQLAlchemyError):  # the next round or dispatcher asks again
+                promote()
+
+        self._promotions = {id: each for id, each in self._promotions.items() if each.is_alive()}
+        self._promotions[deployment.id] = threading.Thread(target=run, name="promoting", daemon=True)
+        self._promotions[deployment.id].start()
+
+    def _return(self, deployment: Deployment) -> None:
+        """End the new job, whatever it does, and then start the old one again."""
+        (new,) = self.jobs.with_id(deployment.new)
+        if not new.status.terminal:
+            if self.jobs.request(new.id, deployment.end) is None:
+                self.jobs.ask(new.id, Action.CANCEL, id=deployment.end)
+            elif self.rests(new.id):
+                self.jobs.end(new.id, JobStatus.CANCELED, message=deployment.message)
+            return
+        if new.status is JobStatus.FINISHED:
+            self._to(deployment, Step.PROMOTING)  # it came to its end after all
+            return
+        if deployment.old is None:
+            self._to(deployment, Step.FAILED, f"{deployment.message} Nothing ran before that could run again.")
+            return
+        job = self._job(deployment, deployment.back)
+        if job is None:
+            return
+        if job.status in (JobStatus.RUNNING, JobStatus.FINISHED):
+            self._to(deployment, Step.RETURNED)
+        elif (cause := self._ended_badly(job)) is not None:
+            self._to(
+                deployment,
+                Step.FAILED,
+                f"{deployment.message} Nor does the old version run again: {cause} Its state is in {deployment.savepoint}.",
+            )
+
+    def _job(self, deployment: Deployment, id: str) -> ClusterJob | None:
+        """The job that a deployment starts; None where it was only just submitted."""
+        for job in self.jobs.with_id(id):
+            return job
+        submission = self.folder.submission(id)
+        if deployment.savepoint is not None:
+            submission = msgspec.structs.replace(submission, savepoint=deployment.savepoint, claim=False, fresh=False)
+            self.folder.keep(id, submission.encoded())
+        self.jobs.add(
+            id,
+            name=deployment.job,
+            program=submission.program,
+            slots=submission.slots,
+            by=deployment.by,
+            restored_from=submission.savepoint,
+        )
+        return None
+
+    def _ended_badly(self, job: ClusterJob) -> str | None:
+        """Why a job has ended that was to run on."""
+        match job.status:
+            case JobStatus.FAILED:
+                return f"It failed: {last_line(job.message)}"
+            case JobStatus.CANCELED:
+                return f"Job {job.id} was cancelled."
+        return None
+
+    def _restarts_only(self, deployment: Deployment, job: ClusterJob) -> str | None:
+        """Why a job counts as failed that restarts again and again, and comes no further."""
+        entry = self.folder.store.entry(job.id)
+        epoch = None if entry is None else entry.epoch
+        begun = max(job.attempt, 1), 0 if entry is None else max((each.attempt for each in entry.vertices), default=0)
+        health = self._health.get(deployment.id)
+        if health is None:
+            health = self._health[deployment.id] = _Health.first(epoch, begun)
+        health.look(epoch, begun)
+        if health.restarts < _MOST_RESTARTS:
+            return None
+        return f"It restarted {health.restarts} times without a checkpoint. {self._failure(job)}".rstrip()
+
+    def _failure(self, job: ClusterJob) -> str:
+        """The last failure of a job."""
+        entry = self.folder.store.entry(job.id)
+        told = [each.failure for each in entry.vertices if each.failure] if entry is not None else []
+        told += [each.cause for each in self.jobs.failures(job.id)[:1]]
+        return last_line(told[0]) if told else ""
+
+    def _left(self, ended: ClusterJob) -> tuple[str | None, str]:
+        """The snapshot that goes on from a job that has ended, and why that is not clear where it is not."""
+        match ended.status:
+            case JobStatus.CANCELED:
+                return None, f"{ended.name} was cancelled (job {ended.id}), which gives its state up. {STATELESS}."
+            case JobStatus.FAILED:
+                return self._checkpoint(ended) or ended.restored_from, ""
+        return ended.stopped_with, ""
+
+    def _checkpoint(self, job: ClusterJob) -> str | None:
+        """The last checkpoint of a job, if it has one."""
+        path = self.folder.store.state(job.id)
+        try:
+            return path if SnapshotLog.open(path).epoch > 0 else None
+        except StoreError:
+            return None

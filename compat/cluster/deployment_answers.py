@@ -1,0 +1,56 @@
+"""What is told of deployments over HTTP: what the cluster sends, and its clients read. Times are milliseconds since 1970."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class StepTaken(msgspec.Struct, frozen=True):
+    """A step that a deployment has taken; ``at`` in milliseconds since 1970."""
+
+    step: str
+    at: int
+    message: str
+
+
+class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after its end."""
+
+    id: str
+    job: str
+    program: str
+    fingerprint: str
+    step: str
+    over: bool
+    message: str
+    old: str | None
+    new: str
+    runs: str | None
+    savepoint: str | None
+    version: int | None
+    watch: float
+    by: str
+    start_time: int
+    end_time: int
+    steps: list[StepTaken]
+
+
+class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is of a job that is to be upgraded (see ``compat.cluster.deploying``), and the plan of ``base``."""
+
+    runs: str | None
+    base: str | None
+    state: str | None
+    unclear: str
+    open: DeploymentSummary | None
+    plan: dict[str, Any] | None
+    registry: str | None
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """The answer to who asks for a deployment: what the registry said, and what was begun."""
+
+    deployment: DeploymentSummary | None
+    sentence: str

@@ -1,0 +1,172 @@
+"""What is known of a job in the words of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from compat.cluster.history import Checkpoint
+from compat.cluster.observation import JobDetails, LogTail, VertexSeen
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.operators.metrics import RECORD_COUNTS
+from compat.escaping import code_line
+from compat.plan.facts import facts_of
+from compat.plan.model import Plan
+from compat.plan.reading import PlanError, from_plain
+from compat.report.context import ReportContext
+from compat.service.pages import contents, running
+from compat.service.pages.rendering import clipped, size
+from compat.state.delta.history import Epoch
+from compat.state.frozen import frozen
+from compat.view.model import plan_section
+
+LOG_SHOWN = 64 * 1024
+"""Bytes of a log that a page shows; the interface has more."""
+LONGEST_LINE = 2000
+LONGEST_CAUSE = 20_000
+"""Characters of a traceback that are shown: its end says what it was."""
+MOST_METRICS, LONGEST_METRIC = 500, 200
+"""Metrics of a program that are shown, and the characters of each."""
+EPOCHS = 20
+"""Epochs that a job's page lists."""
+MOST_DRAWN = 2000
+"""Operators of a job beyond which no graph is made: that would take the dispatcher's time."""
+
+TONES = {
+    JobStatus.CREATED: "warn",
+    JobStatus.INITIALIZING: "change",
+    JobStatus.RUNNING: "good",
+    JobStatus.FINISHED: "plain",
+    JobStatus.CANCELED: "plain",
+    JobStatus.FAILED: "bad",
+}
+"""The colours of statuses; all others are of something that is going wrong, or ending."""
+
+
+def tone(status: str) -> str:
+    """The colour that a status of a job, a vertex or a task has."""
+    try:
+        return TONES.get(JobStatus(status), "warn")
+    except ValueError:
+        return "warn"
+
+
+@frozen
+class Row:
+    """A vertex in words: ``tasks`` counts its subtasks by state; records are None where they are not counted."""
+
+    id: str
+    name: str
+    status: str
+    tasks: str
+    parallelism: int
+    read: int | None
+    written: int | None
+    failure: str
+
+
+def vertices(found: Sequence[VertexSeen]) -> list[Row]:
+    """The vertices, from the sources on."""
+    return [
+        Row(
+            id=each.status.id,
+            name=each.status.name,
+            status=each.status.status,
+            tasks=", ".join(f"{count} {state.lower()}" for state, count in each.status.tasks.items()),
+            parallelism=each.status.parallelism,
+            read=each.read,
+            written=each.written,
+            failure=(each.status.failure or "")[-LONGEST_CAUSE:],
+        )
+        for each in found
+    ]
+
+
+def metrics(found: Sequence[VertexSeen]) -> list[tuple[str, str, str]]:
+    """What the program measured: operator, metric, value."""
+    own = [
+        {**each, "metrics": {name: value for name, value in each["metrics"].items() if name not in RECORD_COUNTS}}
+        for vertex in found
+        for each in vertex.metrics
+    ]
+    told = contents.metrics({"metrics": own})[:MOST_METRICS]
+    return [
+        (clipped(operator, LONGEST_METRIC), clipped(name, LONGEST_METRIC), clipped(value, LONGEST_METRIC))
+        for operator, name, value in told
+    ]
+
+
+def history(details: JobDetails) -> running.History | None:
+    """Charts and a table of the job's checkpoints; None before there is one."""
+    found = list(_epochs(details.history.checkpoints))
+    return running.describe(found, EPOCHS) if found else None
+
+
+def _epochs(checkpoints: Sequence[Checkpoint]) -> Iterator[Epoch]:
+    """The checkpoints, the oldest first; one that was committed again after a failure only as it was at last."""
+    latest: Mapping[int, Checkpoint] = {each.epoch: each for each in reversed(checkpoints)}
+    for number, each in sorted(latest.items()):
+        yield Epoch(
+            number=number,
+            version=number,
+            time=each.at,
+            records=each.records,
+            written=each.added_bytes or 0,
+            size=each.state_bytes,
+            watermark=None if each.watermark_lag is None else each.at - each.watermark_lag,
+            seconds=each.seconds,
+        )
+
+
+def cause(text: str) -> str:
+    """A traceback, line by line, at most its end."""
+    left_out = len(text) - LONGEST_CAUSE
+    told = f"… {left_out} characters before\n" if left_out > 0 else ""
+    return told + "\n".join(code_line(line) for line in text[-LONGEST_CAUSE:].splitlines())
+
+
+@frozen
+class Text:
+    """Lines to show, and what is left out before them."""
+
+    lines: str
+    note: str
+
+
+def log(found: LogTail) -> Text:
+    """The end of a log."""
+    note = (
+        f"The last {size(len(found.text.encode('utf-8', 'replace')))}; {size(found.before)} before are left out."
+        if found.before
+        else ""
+    )
+    return Text(lines="\n".join(_line(line) for line in found.text.splitlines()), note=note)
+
+
+def printed(lines: Sequence[str]) -> Text:
+    """What a program printed, the newest line last."""
+    return Text(lines="\n".join(_line(line) for line in reversed(lines)), note="")
+
+
+def _line(line: str) -> str:
+    shown = code_line(line[:LONGEST_LINE])
+    return shown if len(line) <= LONGEST_LINE else f"{shown}… ({len(line)} characters)"
+
+
+def graph(document: Mapping[str, Any] | None, name: str) -> dict[str, Any] | str:
+    """The section of a graph as :mod:`compat.view` draws it; the reason where there is none."""
+    if document is None:
+        return "The job's process has not written its graph yet."
+    operators = document.get("operators")
+    if isinstance(operators, list) and len(operators) > MOST_DRAWN:
+        return (
+            f"The job has more than the {MOST_DRAWN} operators that are drawn here: compat plan --format html draws it."
+        )
+    try:
+        plan = from_plain(dict(document))
+    except PlanError as error:
+        return f"The graph cannot be read: {error}"
+    if not isinstance(plan, Plan):
+        return "The program was refused, and has no graph."
+    program = facts_of(plan, name=name, kind="plan")
+    return {**plan_section(program, plan, ReportContext(sources={})), "verdict_words": "Graph"}

@@ -1,0 +1,157 @@
+"""Spark masters: which are on this machine, and what there has to be for each, told before a job is recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from compat.compiler.errors import ProgramError
+from compat.state.stores.name_nodes import settings_of
+
+YARN = "yarn"
+_KUBERNETES = "k8s://"
+_LOCAL = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?")
+_LOCAL_CLUSTER = "local-cluster"
+_LOCAL_FAILURES = re.compile(r"local\[[^,\]]*,\s*([^\]]*)\]")
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_ONCE = ("spark.task.maxFailures", "spark.stage.maxConsecutiveAttempts")
+_CONNECTING = 5.0
+"""Seconds that a master has to answer."""
+_MANAGER_PORT = 8032
+_IMAGE = "spark.kubernetes.container.image"
+_CREDENTIALS = (
+    "spark.kubernetes.authenticate.oauthToken",
+    "spark.kubernetes.authenticate.oauthTokenFile",
+    "spark.kubernetes.authenticate.clientCertFile",
+    "spark.kubernetes.authenticate.submission.oauthToken",
+    "spark.kubernetes.authenticate.submission.oauthTokenFile",
+    "spark.kubernetes.authenticate.submission.clientCertFile",
+)
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+"""Where a pod finds the token of its service account."""
+
+
+def on_loopback(master: str) -> bool:
+    """True for a master that is reached by this machine's own address: its workers are on this machine, too."""
+    hosts = re.fullmatch(r"spark://(.+)", master)
+    return hosts is not None and all(place.rpartition(":")[0] in _LOOPBACK for place in hosts[1].split(","))
+
+
+def is_elsewhere(master: str | None) -> bool:
+    """True for a master whose tasks run on other machines than this one, with paths of their own."""
+    return master is not None and not master.startswith("local") and not on_loopback(master)
+
+
+def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
+    """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
+
+    Two attempts of a task at the same time would write to the same replica and send what both wrote.
+    """
+    asked = [f"{name}={options[name]}" for name in _ONCE if name in options and options[name].strip() != "1"]
+    if options.get("spark.speculation", "false").strip().lower() != "false":
+        asked.append(f"spark.speculation={options['spark.speculation']}")
+    found = _LOCAL_FAILURES.fullmatch(master or "")
+    if found is not None and found[1].strip() != "1":
+        asked.append(f"--master {master}")
+    if asked:
+        raise ProgramError(
+            f"{', '.join(asked)} would have Spark run tasks of an epoch again by itself. Take it out: an epoch is tried "
+            "again as a whole, as often as the job's restart strategy says (restart-strategy.type)."
+        )
+
+
+def refuse_incomplete(options: Mapping[str, str], master: str | None) -> None:
+    """Raise a ProgramError where a master lacks settings without which it starts nothing: Kubernetes' image and credentials."""
+    if master is None or not master.startswith(_KUBERNETES):
+        return
+    if not any(options.get(name) for name in (_IMAGE, "spark.kubernetes.executor.container.image")):
+        raise ProgramError(
+            f"--master {master} needs an image for its pods, with Spark of this version and Python of this one: give "
+            f"-D {_IMAGE}=REGISTRY/IMAGE:TAG."
+        )
+    configuration = Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or Path.home() / ".kube" / "config")
+    if not (any(options.get(name) for name in _CREDENTIALS) or configuration.is_file() or _ACCOUNT.is_file()):
+        raise ProgramError(
+            f"--master {master} needs credentials, and there are none: {configuration} is not there, and this is no pod. Have "
+            f"KUBECONFIG name your cluster's file, or give one of {', '.join(_CREDENTIALS[:3])}."
+        )
+
+
+def refuse_unreachable(master: str | None) -> None:
+    """Raise a ProgramError for a Spark master that there is not: Spark itself would try for long."""
+    if master is None or _LOCAL.fullmatch(master):
+        return
+    if master == YARN:
+        _refuse_without_yarn()
+        return
+    if master.startswith(_LOCAL_CLUSTER):
+        raise ProgramError(
+            f"--master {master} is Spark's own for its tests, and keeps its workers in one process: give local[N] for this "
+            "machine, or spark://HOST:PORT for workers of their own."
+        )
+    if master.startswith(_KUBERNETES):
+        _refuse_unanswered("Kubernetes", master, [_server_of(master)])
+        return
+    hosts = re.fullmatch(r"spark://(.+)", master)
+    places = [re.fullmatch(r"(.+):(\d+)", place) for place in hosts[1].split(",")] if hosts else [None]
+    addresses = [(place[1], int(place[2])) for place in places if place is not None]
+    if len(addresses) < len(places):
+        raise ProgramError(
+            f"--master {master} names no Spark master: give local, local[2], local[*], spark://HOST:PORT, yarn or k8s://URL."
+        )
+    _refuse_unanswered("Spark master", master, addresses)
+
+
+def _refuse_unanswered(what: str, master: str, addresses: Iterable[tuple[str, int]]) -> None:
+    addresses = list(addresses)
+    problems = []
+    for host, port in addresses:
+        try:
+            socket.create_connection((host.strip("[]"), port), _CONNECTING / len(addresses)).close()
+            return
+        except (OSError, OverflowError) as error:
+            problems.append(f"{host}:{port}: {error}")
+    raise ProgramError(f"No {what} answers at {master} ({'; '.join(problems)}): start it, or give another --master.")
+
+
+def _refuse_without_yarn() -> None:
+    """Raises a ProgramError unless there is a configuration of YARN, and a resource manager of it answers."""
+    folder = os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")
+    if not folder:
+        raise ProgramError(
+            "--master yarn needs the cluster's configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR to its folder."
+        )
+    places = [os.environ[name] for name in ("YARN_CONF_DIR", "HADOOP_CONF_DIR") if os.environ.get(name)]
+    found = next((path for path in (Path(place, "yarn-site.xml") for place in places) if path.is_file()), None)
+    if found is None:
+        raise ProgramError(
+            f"--master yarn needs the cluster's configuration, and there is no yarn-site.xml in {' or '.join(places)}: set "
+            "HADOOP_CONF_DIR or YARN_CONF_DIR to the folder that has it."
+        )
+    settings = settings_of(found)
+    names = [name.strip() for name in settings.get("yarn.resourcemanager.ha.rm-ids", "").split(",") if name.strip()]
+    ends = [f".{name}" for name in names] or [""]
+    given = [
+        settings.get(f"yarn.resourcemanager.address{end}") or settings.get(f"yarn.resourcemanager.hostname{end}")
+        for end in ends
+    ]
+    managers = [_address(text, _MANAGER_PORT) for text in given if text]
+    if not managers:
+        raise ProgramError(
+            f"{found} names no resource manager: it has to have yarn.resourcemanager.hostname, or .address."
+        )
+    _refuse_unanswered("resource manager of YARN", YARN, managers)
+
+
+def _server_of(master: str) -> tuple[str, int]:
+    """The API server of an address as Spark reads it: https, unless it says otherwise."""
+    scheme, _, rest = master.removeprefix(_KUBERNETES).rpartition("://")
+    return _address(rest.partition("/")[0], 80 if scheme == "http" else 443)
+
+
+def _address(text: str, port: int) -> tuple[str, int]:
+    found = re.fullmatch(r"(.+):(\d+)", text)
+    return (found[1], int(found[2])) if found else (text, port)

@@ -1,0 +1,155 @@
+"""``compat deploy`` with all that it takes: programs, a cluster, Spark; and with kills of each of its processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.cluster.deployments import Deployment, Deployments, Step
+from compat.cluster.registry import Jobs
+from compat.service.database import Database
+from tests.compat.cluster.running import PATIENCE, RunningCluster
+from tests.compiler.spark.crashes import JOB, KEYS, verify_job
+
+pytestmark = pytest.mark.spark
+
+COUNTED = 'lambda p: "%d:%d" % p'
+"""What the versions differ in: the function behind the one that has the state."""
+
+SLOWLY = ("--epoch-records", "2")
+
+
+class Upgraded:
+    """A job in a folder that counts to ``end``, and its versions."""
+
+    def __init__(self, cluster: RunningCluster, name: str, end: int = 600) -> None:
+        self.cluster, self.name, self.end = cluster, name, end
+        self.folder = cluster.folder / name
+        self.folder.mkdir()
+
+    def program(self, function: str = COUNTED, uid: str = "count") -> Path:
+        """A version of its program."""
+        text = JOB.replace(COUNTED, function).replace('uid("count")', f'uid("{uid}")').replace("(2)", "(1)")
+        for name, value in {"keys": KEYS, "end": self.end, "folder": self.folder, "interval": 5_000}.items():
+            text = text.replace(f"{{{name}}}", str(value))
+        path = self.folder / "job.py"
+        path.write_text(text)
+        return path
+
+    def command(self, program: Path, *more: str) -> list[str]:
+        given = ("--job", self.name, str(program), "--format", "json", *more)
+        return [sys.executable, "-m", "compat", "deploy", "--cluster", self.cluster.url, *given]
+
+    def start(self, program: Path, *more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(program, *more),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def deploy(self, program: Path, *more: str, code: int = 0) -> dict[str, Any]:
+        """What came of it."""
+        process = self.start(program, *more)
+        out, errors = process.communicate(timeout=PATIENCE)
+        assert process.returncode == code, errors
+        told: dict[str, Any] = json.loads(out)
+        return {**told, "said": errors}
+
+    @property
+    def last(self) -> Deployment | None:
+        """Its last deployment, by the database."""
+        database = Database(self.cluster.place.database)
+        try:
+            return Deployments(Jobs(database)).last(self.name)
+        finally:
+            database.close()
+
+    def verify(self, job: str) -> None:
+        """That the versions together did everything once, of which that job was the last."""
+        self.cluster.wait(job, lambda found: found.over)
+        verify_job(str(self.folder), self.end, self.cluster.place.store, job)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
+    running = RunningCluster(tmp_path_factory.mktemp("deploy"), slots=1)
+    running.start("--master", "local[1]")
+    yield running
+    running.stop()
+
+
+def test_a_job_is_started_upgraded_and_brought_back(cluster: RunningCluster) -> None:
+    job = Upgraded(cluster, "upgraded")
+    first = job.deploy(job.program(), "--watch", "0s", *SLOWLY)
+    assert (first["outcome"], first["deployment"]["old"]) == ("deployed", None)
+    runs = first["deployment"]["runs"]
+    cluster.at(runs, 2)
+    lost = job.deploy(job.program(uid="other"), code=2)
+    assert lost["outcome"] == "refused"
+    assert "cannot restore upgraded (job" in lost["said"]
+    possible = job.deploy(job.program(), "--dry-run")
+    assert possible["outcome"] == "possible"
+    assert cluster.client.find(runs).state == "RUNNING"
+    bad = job.deploy(job.program("lambda p: 1 // 0"), *SLOWLY, code=1)
+    assert bad["outcome"] == "returned", bad
+    assert "ZeroDivisionError" in bad["message"]
+    assert [each["step"] for each in bad["deployment"]["steps"]] == [
+        "stopping",
+        "starting",
+        "watching",
+        "returning",
+        "returned",
+    ]
+    back = bad["deployment"]["runs"]
+    process = job.start(job.program('lambda p: "%d:%d" % (p[0], p[1])'), "--watch", "1s")
+    while (open := job.last) is None or open.step is not Step.STOPPING:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    assert cluster.kill("dispatcher")
+    out, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    told = json.loads(out)["deployment"]
+    assert (told["old"], told["step"]) == (back, "deployed")
+    job.verify(told["runs"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [Step.STOPPING, Step.STARTING, Step.WATCHING], ids=str)
+@pytest.mark.parametrize("what", ["client", "dispatcher", "master"])
+def test_whatever_is_killed_at_whatever_step_one_version_runs(cluster: RunningCluster, step: Step, what: str) -> None:
+    job = Upgraded(cluster, f"{what}-{step}", 300)
+    runs = job.deploy(job.program(), "--watch", "0s", *SLOWLY)["deployment"]["runs"]
+    cluster.at(runs, 2)
+    program = job.program('lambda p: "%d:%d" % (p[0], p[1])')
+    process = job.start(program, "--watch", "2s", *SLOWLY)
+    while (open := job.last) is None or open.old != runs or open.step is not step:
+        assert process.poll() is None, process.communicate()
+        assert open is None or open.old != runs or not open.step.over, "The step was not seen"
+        time.sleep(0.005)
+    if what == "client":
+        process.send_signal(signal.SIGKILL)
+    else:
+        cluster.kill(what, open.new if step is Step.WATCHING else runs)
+    process.communicate(timeout=PATIENCE)
+    if what == "client":
+        told = job.deploy(program, "--watch", "2s")["deployment"]
+    else:
+        found = job.last
+        assert found is not None
+        told = {"runs": found.runs, "step": found.step}
+        assert found.step in (Step.DEPLOYED, Step.RETURNED, Step.ABANDONED), cluster.said()
+    running = [each.jid for each in cluster.client.jobs() if each.name == job.name and not each.over]
+    assert running in ([told["runs"]], [])  # or it has come to its end since
+    job.verify(told["runs"])
+    assert os.path.exists(cluster.place.job(told["runs"]))
