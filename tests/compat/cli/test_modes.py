@@ -68,7 +68,7 @@ VALUES = {
 COMMON = {
     "allow_non_restored_state", "outputs", "form", "verbose", "color", "fail_on", "allow_unknown", "baseline", "explain",
     "new_args", "job", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
-    "pyflink", "exact", "env", "pyfiles", "strict_imports",
+    "pyflink", "exact", "env", "pyfiles", "strict_imports", "deployment", "old_deployment",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
 OF_OLD = {

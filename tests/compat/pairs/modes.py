@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.compat.pairs.model import BROKEN, OK, ROW_AB, ROW_ABC, pair
 from tests.compat.pairs.programs import DAY, SUM, THREAD, counting, job, list_, map_, reducing, value, window
 
+SESSIONS = "ProcessingTimeSessionWindows.with_gap(Time.days(1))"
+
 MODES = [
     pair("mode_process_to_thread", value("L"), value("L", settings=THREAD), BROKEN, "CMP603"),
     pair("mode_thread_to_process", value("L", settings=THREAD), value("L"), BROKEN, "CMP603"),
@@ -76,6 +78,14 @@ MODES = [
         window(DAY, settings=THREAD),
         BROKEN,
         "CMP414",
+    ),
+    pair(
+        "thread_sessions",
+        window(SESSIONS, settings=THREAD),
+        window(SESSIONS, settings=THREAD),
+        OK,
+        "CMP429",
+        unrecorded="Flink cannot take a savepoint of them, as the rule says",
     ),
     pair("thread_reduce_unchanged", job(SUM, settings=THREAD), job(SUM, settings=THREAD), BROKEN, "CMP413"),
 ]

@@ -80,6 +80,7 @@ NEAR_MISSES = {
     "CMP413": ("reduce_unchanged", "reduce_in_a_window"),
     "CMP414": ("window_process_to_reduce", "window_same"),
     "CMP417": ("ttl_shorter", "ttl_same"),
+    "CMP429": ("thread_sessions", "thread_window_same"),
     "CMP501": ("savepoint_cut", "savepoint_whole"),
     "CMP502": ("savepoint_without_a_file", "savepoint_with_all_files"),
     "CMP503": ("native_format_of_rocksdb_on_heap", "native_format_of_rocksdb"),

@@ -298,6 +298,15 @@ def _of_another_kind(random: Random, operator: Operator) -> Operator:
     return replace(operator, kind=kind, key="LONG" if of_plain else operator.key)
 
 
+def _keyed_to_operator_state(random: Random, operator: Operator) -> Operator:
+    """Maps by key become broadcast state of the same names."""
+    return replace(operator, kind=random.choice(("broadcast", "keyed broadcast")))
+
+
+def _keeps_maps(operator: Operator) -> bool:
+    return operator.kind in OF_A_KEY and bool(operator.states) and all(each.kind == "map" for each in operator.states)
+
+
 def _keyed(operator: Operator) -> bool:
     return operator.kind in (
         "process",
@@ -353,6 +362,7 @@ EDITS: dict[str, Edit] = {
     "window for states": _operator_changed(
         lambda random, each: replace(each, kind="window", window="tumbling"), lambda each: each.kind in OF_A_KEY
     ),
+    "keyed state to operator state": _operator_changed(_keyed_to_operator_state, _keeps_maps),
     "broadcast of another kind": _operator_changed(
         lambda random, each: replace(each, kind="broadcast" if each.kind == "keyed broadcast" else "keyed broadcast"),
         lambda each: "broadcast" in each.kind,
