@@ -53,6 +53,7 @@ class Wanted:
     """An upgrade: of the job of a name to a program, watched for so many seconds.
 
     ``run`` says how the program is run, on which cluster. ``gate`` asks the registry where the cluster itself has none.
+    ``command`` is the command line that asks for the same again.
     """
 
     job: str
@@ -63,6 +64,7 @@ class Wanted:
     commit: str | None = None
     author: str | None = None
     dry_run: bool = False
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +192,7 @@ def _check(wanted: Wanted, submission: Submission, found: SituationSummary, say:
     """
     if found.plan is None or submission.fresh or submission.savepoint != found.state:
         return
-    check = checker(wanted.run.program, say, wanted.allow_unknown)
+    check = checker(wanted.run.program, say, wanted.allow_unknown, again=wanted.command)
     old = f"{wanted.job} (job {str(found.base)[:8]})"
     check(old, found.plan, json.loads(submission.plan), submission.allow_non_restored)
     say(f"{wanted.run.program} can restore the state of {old}")
