@@ -33,7 +33,7 @@ RULE = Rule(
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
     when="error where no state is restored: stateless upgrades, and the last state with another state backend",
-    fate=Fate.RESTORED,
+    fate=Fate.LOST,
     summary="The deployment that --deployment gives has an upgrade lose state, drop it without a word, or repeat records.",
     why="Flink's Kubernetes operator takes the state of an upgrade from nowhere (upgradeMode stateless, its default), from a "
     "savepoint, or from the last checkpoint (last-state). With allowNonRestoredState, state that nothing takes is dropped "
