@@ -18,7 +18,7 @@ from compat.cluster.deployments import Deployment, Deployments, Step
 from compat.cluster.registry import Jobs
 from compat.service.database import Database
 from tests.compat.cluster.running import PATIENCE, RunningCluster
-from tests.compiler.spark.crashes import JOB, KEYS, verify_job
+from tests.compiler.spark.crashes import JOB, verify_job, write_program
 
 pytestmark = pytest.mark.spark
 
@@ -38,12 +38,8 @@ class Upgraded:
 
     def program(self, function: str = COUNTED, uid: str = "count") -> Path:
         """A version of its program."""
-        text = JOB.replace(COUNTED, function).replace('uid("count")', f'uid("{uid}")').replace("(2)", "(1)")
-        for name, value in {"keys": KEYS, "end": self.end, "folder": self.folder, "interval": 5_000}.items():
-            text = text.replace(f"{{{name}}}", str(value))
-        path = self.folder / "job.py"
-        path.write_text(text)
-        return path
+        text = JOB.replace(COUNTED, function).replace('uid("count")', f'uid("{uid}")')
+        return write_program(self.folder, self.end, interval=5_000, parallelism=1, text=text)
 
     def command(self, program: Path, *more: str) -> list[str]:
         given = ("--job", self.name, str(program), "--format", "json", *more)
