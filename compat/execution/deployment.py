@@ -99,7 +99,7 @@ def deploy(wanted: Wanted, say: Say) -> Result:
         ended = _follow(cluster, found.open, say)
         if same:
             return _promoted(wanted, found, ended, submission, say)
-    submission = _placed(wanted, submission, found)
+    submission = _placed(wanted, submission, found, say)
     _check(wanted, submission, found, say)
     sentence, number = _asked(wanted, submission, found)
     request = DeploymentRequest(
@@ -171,7 +171,7 @@ def _fingerprint(run: Run, submission: Submission) -> str:
     return sha256(told.encoded() + given + Path(run.program).read_bytes()).hexdigest()
 
 
-def _placed(wanted: Wanted, submission: Submission, found: SituationSummary) -> Submission:
+def _placed(wanted: Wanted, submission: Submission, found: SituationSummary, say: Say) -> Submission:
     """The submission with where it begins. Raises Refused."""
     given = submission.savepoint is not None or submission.fresh
     if found.runs is not None and given:
@@ -182,6 +182,8 @@ def _placed(wanted: Wanted, submission: Submission, found: SituationSummary) -> 
         )
     if not given and found.runs is None and found.unclear:
         raise Refused(found.unclear)
+    if not given and found.stateless:
+        say(f"{found.stateless}: {wanted.job} begins without state")
     return submission if given else replace(submission, savepoint=found.state)
 
 
