@@ -38,8 +38,8 @@ def _finding(check: Check, old: Operator, new: Operator, was: KafkaSink, now: Ka
         )
     else:
         consequence = (
-            f"The writer finds no state, so nobody aborts what is open under {before!r} (a cancelled job aborts it itself, a "
-            "killed one does not): readers of committed data wait for it until Kafka ends it (transaction.timeout.ms)."
+            f"The writer finds no state, so nobody aborts what is open under {before!r}, nor commits what the savepoint holds "
+            "ready: readers of committed data wait for it until Kafka ends it (transaction.timeout.ms)."
         )
     return check.finding(
         RULE,
