@@ -135,7 +135,7 @@ def wrong(record: Record, mode: Mode, outcome: Report | Undecided) -> str:
     if verdict is Verdict.UNKNOWN and mode is Mode.SAVEPOINT:
         return ""
     rules = {} if isinstance(outcome, Undecided) else {each.rule: each.level for each in outcome.findings}
-    if record.outcome == "restored" and record.left and not rules.keys() & OF_LEFT_STATE:
+    if record.outcome == "restored" and record.left and not told and not rules.keys() & OF_LEFT_STATE:
         return "nothing is said of state that is left behind"
     if record.kept:
         of_left = {rule for rule, level in rules.items() if level is Level.ERROR} <= OF_LEFT_STATE
