@@ -178,6 +178,19 @@ def test_nothing_is_lost_or_left_open_after_a_stop_with_the_savepoint(seen: Rest
         assert not seen.harm
 
 
+@_each([seen for seen in SEEN if seen.case.name == "weaker-killed-ready"])
+def test_a_weaker_sink_loses_what_is_ready_since_4_0_1(seen: Restore) -> None:
+    ready = {"orders 0", "orders 1", "orders 2"}
+    assert seen.lost == (set() if seen.connector.startswith("3.") else ready)
+
+
+@_each([seen for seen in SEEN if seen.case.name.startswith("prefix-")])
+def test_another_prefix_harms_whom_its_state_does_not_reach(seen: Restore) -> None:
+    found = seen.case.after.sink_uid == seen.case.before.sink_uid
+    assert seen.held_up == (not found or seen.case.end is End.WENT_BACK)
+    assert bool(seen.lost) == (not found)
+
+
 @pytest.mark.parametrize("connector", WHOLE)
 def test_an_older_savepoint_publishes_again(connector: str, tmp_path: Path) -> None:
     for name in ("older-savepoint", "older-savepoint-weak"):

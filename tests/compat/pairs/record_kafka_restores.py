@@ -2,8 +2,8 @@
 
 ``python -m tests.compat.pairs.record_kafka_restores PYTHON CONNECTOR [NAME…]`` from the repository's root, where PYTHON is the
 interpreter of an environment with ``apache-flink``, whose ``pyflink/lib`` has the jar ``flink-sql-connector-kafka`` of the
-version CONNECTOR. The records are in ``kafka_restores.json``, by connector and case. The broker and its jars are those of the
-tests of Kafka on Spark.
+version CONNECTOR (for 3.4.0-1.20, of which there is none, ``flink-connector-kafka`` and ``kafka-clients``). The records are in
+``kafka_restores.json``, by connector and case. The broker and its jars are those of the tests of Kafka on Spark.
 """
 
 from __future__ import annotations
