@@ -183,7 +183,7 @@ def _placed(wanted: Wanted, submission: Submission, found: SituationSummary, say
     if not given and found.runs is None and found.unclear:
         raise Refused(found.unclear)
     if not given and found.stateless:
-        say(f"{found.stateless}: {wanted.job} begins without state")
+        say(f"{found.stateless}: {wanted.job} is to begin without state")
     return submission if given else replace(submission, savepoint=found.state)
 
 

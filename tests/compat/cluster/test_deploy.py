@@ -164,7 +164,7 @@ def test_a_registry_is_asked_and_told_by_the_command_and_by_the_cluster(tmp_path
     cluster = RunningCluster(tmp_path / "cluster", slots=1)
     cluster.start("--master", "local[1]")
     try:
-        job = Upgraded(cluster, "told", 600)
+        job = Upgraded(cluster, "told", 10_000)
         asked = ("--registry", registry.url, "--registry-token-file", str(token), "--commit", "c0ffee")
 
         def promoted() -> list[int]:
@@ -172,7 +172,7 @@ def test_a_registry_is_asked_and_told_by_the_command_and_by_the_cluster(tmp_path
             return [each["number"] for each in found]
 
         first = job.deploy(job.program(), *asked, "--watch", "0s", *SLOWLY)
-        assert "This cluster knows no job called told: told begins without state" in first["said"]
+        assert "This cluster knows no job called told: told is to begin without state" in first["said"]
         assert "told@1 runs by the registry, too" in first["said"]
         assert promoted() == [1]
         cluster.at(first["deployment"]["runs"], 2)
@@ -183,7 +183,7 @@ def test_a_registry_is_asked_and_told_by_the_command_and_by_the_cluster(tmp_path
         assert (other.returncode, "knows no job 'counting'" in other.stderr) == (2, True), other.stderr
         assert job.deploy(job.program(uid="other"), *SLOWLY, code=2)["outcome"] == "refused"
         assert promoted() == [2, 1]
-        last = job.deploy(job.program('lambda p: f"{p[0]}:{p[1]}"'), "--watch", "0s", "--epoch-records", "50")
+        last = job.deploy(job.program('lambda p: f"{p[0]}:{p[1]}"'), "--watch", "0s", "--epoch-records", "1000")
         assert last["deployment"]["version"] == 3
         assert promoted() == [3, 2, 1]
         current = registry.client().get("/jobs/told/versions/current").json()

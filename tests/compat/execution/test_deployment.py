@@ -162,7 +162,7 @@ def test_what_begins_without_state_says_so_unless_that_was_asked_for(run: Any, g
     new = submission("count", plan=json.dumps(plan(*OLD)).encode(), **given)
     assert run(FakeCluster([situation]), new, say=said.append).done
     told = [text for text in said if "without state" in text]
-    assert told == ([] if given else ["This cluster knows no job called count: count begins without state"])
+    assert told == ([] if given else ["This cluster knows no job called count: count is to begin without state"])
 
 
 def test_a_deployment_that_is_under_way_is_followed_or_waited_for(run: Any) -> None:

@@ -137,7 +137,7 @@ def write_program(
 ) -> Path:
     """The program of the job, in a folder, which counts to ``end`` and writes into ``place``, or into the folder.
 
-    ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer. ``text`` is another one.
+    ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer. ``text`` is the version.
     """
     program = folder / "job.py"
     for name, value in {
