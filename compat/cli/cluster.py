@@ -62,7 +62,8 @@ def cluster() -> None:
     multiple=True,
     metavar="KEY=VALUE",
     help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by default), "
-    "jobstore.max-capacity (how many of them).",
+    "jobstore.max-capacity (how many of them); execution.checkpointing.dir and execution.checkpointing.savepoint-dir "
+    "(where jobs write that say nothing of it).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
@@ -91,22 +92,25 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         raise click.UsageError(
             "Whoever reaches a cluster runs programs on it: elsewhere than on this machine's own address it takes tokens."
         )
+    try:
+        from compat.cluster.directories import Directories
+        from compat.cluster.dispatcher import ClusterSettings
+        from compat.cluster.retention import Retention, RetentionError
+        from compat.state.delta.errors import StoreError
+    except ModuleNotFoundError as error:
+        click.echo(_MISSING.format(name=error.name), err=True)
+        sys.exit(REFUSED)
     given = parse_definitions(options["definitions"])
     kept = {name: text for name, text in given.items() if name.startswith("jobstore.")}
-    spark = {name: text for name, text in given.items() if name not in kept}
+    placed = {name: text for name, text in given.items() if Directories.is_option(name)}
+    spark = {name: text for name, text in given.items() if name not in kept and name not in placed}
     if strange := [name for name in spark if not name.startswith("spark.")]:
         raise click.UsageError(
             f"{strange[0]} is no option of Spark or of a cluster: give options of a job with compat run -D."
         )
     try:
-        from compat.cluster.dispatcher import ClusterSettings
-        from compat.cluster.retention import Retention, RetentionError
-    except ModuleNotFoundError as error:
-        click.echo(_MISSING.format(name=error.name), err=True)
-        sys.exit(REFUSED)
-    try:
-        retention = Retention.of(kept)
-    except RetentionError as error:
+        retention, directories = Retention.of(kept), Directories.of(placed)
+    except (RetentionError, StoreError) as error:
         raise click.BadParameter(str(error), param_hint="'-D'") from error
     slots = options["slots"] or os.cpu_count() or 1
     settings = ClusterSettings(
@@ -116,6 +120,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         lease=options["lease"],
         heartbeat_timeout=options["heartbeat_timeout"],
         retention=retention,
+        directories=directories,
     )
     anonymous = local if options["anonymous"] is None else options["anonymous"]
     _serve(folder, host, port, settings, hosts, **{**options, "anonymous": anonymous})
@@ -142,6 +147,7 @@ def _serve(
     from compat.cli.remote import server_of
     from compat.cli.serve import listening
     from compat.cluster.app import create_app
+    from compat.cluster.directories import refuse_unseen
     from compat.cluster.dispatcher import Dispatcher
     from compat.cluster.gate import RegistryGate
     from compat.cluster.leadership import Led, become_leader
@@ -149,13 +155,14 @@ def _serve(
     from compat.cluster.registry import Jobs
     from compat.compiler.errors import ProgramError
     from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
-    from compat.compiler.spark.driver.session import MissingJava, find_java
+    from compat.compiler.spark.driver.session import find_java
     from compat.service import telemetry
     from compat.service.database import Database, DatabaseUrlError
     from compat.service.records import Role
     from compat.service.registry import Registry
     from compat.service.server import serve
     from compat.service.settings import LOOPBACK, ServiceSettings
+    from compat.state.delta.errors import StoreError
 
     gate = None if registry is None else RegistryGate(server_of(registry, token_file, "--registry"))
     os.environ.pop("COMPAT_TOKEN", None)  # jobs get the environment, and the token is not theirs
@@ -164,15 +171,19 @@ def _serve(
         find_java()
         refuse_unsafe(settings.options, settings.master)
         refuse_incomplete(settings.options, settings.master)
+        note = refuse_unseen(settings.directories, place.path, settings.master)
         refuse_unreachable(settings.master)
+        settings.directories.prove()
         place.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         tokens = Registry(Database(database or place.database))
         tokens.database.migrate()
         jobs = Jobs(tokens.database)
         jobs.migrate()
-    except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, MissingJava) as error:
+    except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, StoreError) as error:
         click.echo(f"The cluster cannot start: {error}", err=True)
         sys.exit(REFUSED)
+    if note is not None:
+        click.echo(note, err=True)
     with listening(host, port) as listener:
         address = f"http://{host}:{listener.getsockname()[1]}"
         try:

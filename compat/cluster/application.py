@@ -29,14 +29,14 @@ class ApplicationFolder(ClusterFolder):
     def __init__(self, path: str, store: str, master: str) -> None:
         super().__init__(path)
         self.store = JobStore(store)
-        self._master = master
+        self._of = master
 
     @property
     def replicas_of_tasks(self) -> str | None:
         return None
 
     def attached(self, pool: str) -> Spark:
-        return ApplicationSpark(self._master)
+        return ApplicationSpark(self._of)
 
     def events(self, job_id: str) -> EventLog:
         self.job(job_id).mkdir(parents=True, exist_ok=True)

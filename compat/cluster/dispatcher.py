@@ -18,26 +18,29 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
+import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
 from compat.cluster.deploying import Deployed, Deploying
+from compat.cluster.directories import Directories
 from compat.cluster.gate import RegistryGate, refuse_twin
 from compat.cluster.masters import Masters, child_environment
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.cluster.retention import Retention, keeps_checkpoint
-from compat.cluster.submission import DeploymentRequest, decoded
+from compat.cluster.submission import DeploymentRequest, Submission, decoded
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.masters import is_elsewhere
 from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.narration import last_line
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
 from compat.state.frozen import frozen
+from compat.state.stores.places import place_of
 
 _SECONDS = 0.1
 """Between two rounds, where nothing happens."""
@@ -45,6 +48,8 @@ _STARTING = 60.0
 """Seconds that a JobMaster has to become the driver of its job."""
 _SPARK_STARTS = 180.0
 """Seconds that a Spark has to come up, at least."""
+_SPARK_STARTS_ELSEWHERE = 900.0
+"""The same where an environment is packed and sent first, and others give the machines."""
 _LONGEST_WAIT = 30.0
 """Seconds between two attempts to start what dies at once, at most."""
 _STABLE = 60.0
@@ -52,6 +57,8 @@ _STABLE = 60.0
 _ASKING = 600.0
 """Seconds after which a request that no JobMaster answers is given up."""
 _MOST_ASKED = 16
+_STOPPING = 20.0
+"""Seconds in which a cluster's processes end that are asked to."""
 _FAREWELL = 1.0
 """Seconds for which one that leads no more tells so whoever asks it for something."""
 _TIDYING, _TIDYING_AGAIN = 1.0, 60.0
@@ -68,7 +75,7 @@ class ClusterSettings:
 
     ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
     ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.
-    ``options`` are those of its Spark, at ``master``.
+    ``options`` are those of its Spark, at ``master``. ``directories`` are where jobs write that say nothing of it.
     """
 
     slots: int
@@ -77,6 +84,7 @@ class ClusterSettings:
     lease: float = 10.0
     heartbeat_timeout: float = 60.0
     retention: Retention = Retention()
+    directories: Directories = Directories()
 
 
 @dataclass(slots=True)
@@ -131,7 +139,7 @@ class Dispatcher:
         """``gate`` is what jobs have to pass, where not all may run."""
         self.folder, self.jobs, self.settings, self.gate = folder, jobs, settings, gate
         self.lost = threading.Event()
-        self._masters = Masters(folder)
+        self._masters = Masters(folder, settings.master)
         self._attempts: dict[str, _Attempt] = {}
         self._backoffs: dict[str, _Backoff] = {}
         self._spark: subprocess.Popen[bytes] | None = None
@@ -157,7 +165,7 @@ class Dispatcher:
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, LeadershipLost.
         """
-        submission = decoded(data)
+        submission = self._with_directories(decoded(data))
         resources.refuse_too_wide(submission.slots, self.settings.slots)
         if self.gate is not None and not self.jobs.with_id(job_id):
             self.gate.admit(submission, self.jobs.unfinished())
@@ -167,7 +175,7 @@ class Dispatcher:
                 return known
             if self.gate is not None:  # another one may have come while the registry was asked
                 refuse_twin(submission.name, self.jobs.unfinished())
-            self.folder.keep(job_id, data)
+            self.folder.keep(job_id, submission.encoded())
             job = self.jobs.add(
                 job_id,
                 name=submission.name,
@@ -186,7 +194,7 @@ class Dispatcher:
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, LeadershipLost.
         """
-        submission = decoded(request.submission)
+        submission = self._with_directories(decoded(request.submission))
         for known in self.deploying.deployments.get(id):
             return Deployed(deployment=known)
         with self.lock:
@@ -198,6 +206,10 @@ class Dispatcher:
             begun = self.deploying.begin(id, request, submission, judged, by)
         self._wake.set()
         return Deployed(deployment=begun, sentence=judged.sentence)
+
+    def _with_directories(self, submission: Submission) -> Submission:
+        """A submission with the directories of today: its job keeps them, whatever the cluster is started with later."""
+        return msgspec.structs.replace(submission, directories=self.settings.directories)
 
     def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
         """Ask a job for something; gives the id of the request, whose outcome is in the registry."""
@@ -410,7 +422,8 @@ class Dispatcher:
         """End Spark where it does not answer its keeper, or that gives no sign of life itself: another one is started."""
         patience = self.settings.heartbeat_timeout
         if self.folder.spark.find() is None:
-            patience = max(patience, _SPARK_STARTS)
+            elsewhere = is_elsewhere(self.settings.master)
+            patience = max(patience, _SPARK_STARTS_ELSEWHERE if elsewhere else _SPARK_STARTS)
         silent = self._spark_pulse.silent(self.folder.spark.sign_of_life())
         if silent > patience:
             self.jobs.renew()
@@ -420,8 +433,7 @@ class Dispatcher:
                 message=f"Spark gave no sign of life for {silent:.0f} s and is ended",
                 pid=keeper,
             )
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(keeper, signal.SIGKILL)  # it leads a group, with its JVM
+            _kill_keeper(keeper)
             self._spark_pulse.heard = time.monotonic()
 
     def _serve(self, request: JobRequest) -> None:
@@ -497,7 +509,7 @@ def _saved(job: ClusterJob, request: JobRequest) -> str | None:
     except StoreError:
         return None
     of_job = description.get("job_id") == job.id and description.get("time", 0) >= request.at
-    return str(Path(request.path).absolute()) if of_job else None
+    return str(place_of(request.path, "The savepoint").absolute()) if of_job else None
 
 
 def start_spark(folder: ClusterFolder, settings: ClusterSettings) -> subprocess.Popen[bytes]:
@@ -518,6 +530,12 @@ def start_spark(folder: ClusterFolder, settings: ClusterSettings) -> subprocess.
         )
 
 
+def _kill_keeper(keeper: int) -> None:
+    """End a process that keeps Spark, at once, with its JVM: it leads a group. Masters elsewhere notice that by themselves."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(keeper, signal.SIGKILL)
+
+
 def stop_processes(folder: ClusterFolder, jobs: Jobs) -> int:
     """End the JobMasters and Spark of a cluster; gives how many jobs go on when it is started again."""
     unfinished = jobs.unfinished()
@@ -530,7 +548,9 @@ def stop_processes(folder: ClusterFolder, jobs: Jobs) -> int:
     if keeper:
         with suppress(ProcessLookupError):
             os.kill(keeper, signal.SIGTERM)
-    end = time.monotonic() + 20
+    end = time.monotonic() + _STOPPING
     while time.monotonic() < end and (folder.spark.kept or any(folder.store.driver(job.id) for job in unfinished)):
         time.sleep(_SECONDS)
+    if keeper and folder.spark.keeper == keeper:  # it is in the midst of starting Spark, or hangs
+        _kill_keeper(keeper)
     return len(unfinished)

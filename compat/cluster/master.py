@@ -13,22 +13,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from compat.cluster.directories import Directories
 from compat.cluster.places import ClusterFolder
 from compat.cluster.submission import Submission, job_of, setup_of, travelled
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
+from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.store import JobEntry, caches_below
 from compat.execution.failures import Refused
 from compat.execution.narration import last_line
 from compat.execution.snapshots import checker
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog
 from compat.state.serializers import dump
+from compat.state.stores.places import place_of
 
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.dependencies import Ships
@@ -45,6 +48,8 @@ class _AssignedExecutor(SparkExecutor):
 
     def __init__(self, folder: ClusterFolder, submission: Submission, pool: str, **how: Any) -> None:
         super().__init__(str(folder.store.root), **how)
+        if submission.directories.checkpoints:  # tasks write what they keep of streams
+            self.caches = Caches(caches_below(place_of(submission.directories.checkpoints)))
         self._folder, self._submission, self._pool = folder, submission, pool
 
     def check(self) -> None:
@@ -102,7 +107,7 @@ class JobProcess:
             printer=lambda line: self._events.add({"event": "printed", "line": line}),
         )
         try:
-            client = executor.submit(job_of(submission))
+            client = executor.submit(_placed(job_of(submission), submission.directories))
             self._master = client.master
             collecting = threading.Thread(target=self._collect, args=(client,), daemon=True)
             if client.collects:
@@ -210,6 +215,11 @@ class JobProcess:
                 os._exit(1)
 
 
+def _placed(job: Job, directories: Directories) -> Job:
+    """The job with the cluster's directories where its program names none."""
+    return replace(job, settings=replace(job.settings, options=directories.beside(job.settings.options)))
+
+
 def end_event(entry: JobEntry) -> dict[str, Any]:
     """What is told of a job that has ended, as its entry says it."""
     base = {"job_id": entry.job_id, "metrics": entry.metrics, "replicas": {}}
@@ -220,7 +230,6 @@ def end_event(entry: JobEntry) -> dict[str, Any]:
     return {"event": "finished", "records": entry.records, **base}
 
 
-def main(folder: str, job_id: str, fence: int, pool: str) -> int:
+def main(folder: ClusterFolder, job_id: str, fence: int, pool: str) -> int:
     """An attempt to run a job, in this process; gives the exit code."""
-    place = ClusterFolder(folder)
-    return JobProcess(place, Assigned(job_id, fence), pool).run()
+    return JobProcess(folder, Assigned(job_id, fence), pool).run()

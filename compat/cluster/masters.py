@@ -18,8 +18,9 @@ from compat.compiler.ours import ROOT
 class Masters:
     """Starts JobMasters, and hears how those that it started ended."""
 
-    def __init__(self, folder: ClusterFolder) -> None:
-        self._folder = folder
+    def __init__(self, folder: ClusterFolder, master: str) -> None:
+        """``master`` is that of the cluster's Spark."""
+        self._folder, self._master = folder, master
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._running: set[tuple[str, int]] = set()
@@ -34,7 +35,7 @@ class Masters:
     def start(self, job: str, fence: int, pool: int) -> None:
         """Start an attempt to run a job. Raises OSError where the template has just died."""
         self.ready()
-        start = Start(folder=str(self._folder.path), job=job, fence=fence, pool=f"pool-{pool}")
+        start = Start(folder=str(self._folder.path), master=self._master, job=job, fence=fence, pool=f"pool-{pool}")
         with self._lock:
             self._running.add((job, fence))
             assert self._process is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compat.cluster.events import EventLog
 from compat.cluster.submission import Submission, decoded
+from compat.compiler.spark.driver.masters import is_elsewhere
 from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.driver.shared import AttachedSpark, SparkPlace
 from compat.compiler.spark.driver.store import JobStore
@@ -16,10 +17,11 @@ _SUBMISSION = "submission"
 
 
 class ClusterFolder:
-    """The folder of a cluster; a job's own is that of the store."""
+    """The folder of a cluster; a job's own is that of the store. ``master`` is that of its Spark, for who runs jobs."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, master: str | None = None) -> None:
         self.path = Path(path).absolute()
+        self._master = master
         self.store = JobStore(self.path)
         self.spark = SparkPlace(self.path)
 
@@ -41,7 +43,7 @@ class ClusterFolder:
     @property
     def replicas_of_tasks(self) -> str | None:
         """The same as tasks are told it; None where each machine has a folder of its own for that."""
-        return str(self.replicas)
+        return None if is_elsewhere(self._master) else str(self.replicas)
 
     def attached(self, pool: str) -> Spark:
         """The Spark of the cluster, for a job in that fair pool."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compat import __version__
+from compat.cluster.directories import Directories
 
 if TYPE_CHECKING:
     from compat.compiler.job import Job
@@ -38,7 +39,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     ``registered`` is the plan as ``compat push`` sends it to a registry. ``fresh`` says that the job is to start without state.
     ``job``, ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what
     travels in ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
-    processes. The rest is as with ``compat run``.
+    processes. ``directories`` are the cluster's, which it writes down. The rest is as with ``compat run``.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     shipped: bytes | None = None
     files: bytes = b""
     environment: dict[str, str] = {}
+    directories: Directories = Directories()
     savepoint: str | None = None
     allow_non_restored: bool = False
     claim: bool = False

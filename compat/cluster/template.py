@@ -36,6 +36,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt to start."""
 
     folder: str
+    master: str
     job: str
     fence: int
     pool: str
@@ -96,14 +97,14 @@ def _become_master(start: Start) -> NoReturn:
     code: Any = 1
     try:
         os.setsid()
-        folder = ClusterFolder(start.folder)
+        folder = ClusterFolder(start.folder, start.master)
         log = folder.log_of(start.job)
         null = os.open(os.devnull, os.O_RDONLY)
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for descriptor, source in ((0, null), (1, output), (2, output)):
             os.dup2(source, descriptor)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        code = run_master(start.folder, start.job, start.fence, start.pool)
+        code = run_master(folder, start.job, start.fence, start.pool)
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:

@@ -24,10 +24,10 @@ from compat.compiler.job import Job
 from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
 from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
+from compat.compiler.spark.driver.directories import without_checkpoint_directory
 from compat.compiler.spark.driver.master import JobCancelled, JobMaster
 from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
-from compat.compiler.spark.driver.savepoints import without_checkpoint_directory
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan

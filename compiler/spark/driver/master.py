@@ -25,6 +25,7 @@ from compat.compiler.spark.driver import next_epoch
 from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Ships
+from compat.compiler.spark.driver.directories import checkpoint_directory
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
@@ -37,7 +38,7 @@ from compat.compiler.spark.driver.restore import (
     prepare_restore,
     saved_operators,
 )
-from compat.compiler.spark.driver.savepoints import checkpoint_directory, take_savepoint, with_adopted
+from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.driver.watch import Watch
@@ -231,7 +232,7 @@ class JobMaster:
     def _ship(self) -> None:
         """Put what the job's functions need where its machines see it. Raises StoreError."""
         if self._dependencies is not None:
-            shipped = self._dependencies.ship(self.store.directory(self.job_id) / "shipped")
+            shipped = self._dependencies.ship(self.store.shipped(self.job_id))
             self.plan = replace(self.plan, shipped=shipped)
 
     def _take_over(self, restoration: Restoration | None) -> None:
@@ -299,8 +300,8 @@ class JobMaster:
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
                 self._sweep()
-                with suppress(OSError):
-                    (self.store.directory(self.job_id) / "shipped").remove()
+                with suppress(OSError, StoreError):
+                    self.store.shipped(self.job_id).remove()
             with suppress(OSError):  # it ends by itself
                 self._lock.close()
         return self.status

@@ -45,6 +45,11 @@ def is_elsewhere(master: str | None) -> bool:
     return master is not None and not master.startswith("local") and not on_loopback(master)
 
 
+def is_standalone(master: str) -> bool:
+    """True for a master of Spark's own: nobody knows on which machines its workers are."""
+    return master.startswith("spark://")
+
+
 def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
     """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
 

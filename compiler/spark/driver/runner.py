@@ -85,7 +85,7 @@ class SparkRunner:
         if context is not self._known:
             if self._assigned is not None:
                 context.cancelJobGroup(self._group)
-                kill_hosts(_plan_id(self._assigned.job_id, self._assigned.fence - 1))
+                self._end_former(context, self._assigned)
             self._plan = context.broadcast(self._packed)
             self._cores = context.defaultParallelism if self._spark.local else None
             self._outline = self._whole.for_cores(self._cores)
@@ -122,15 +122,25 @@ class SparkRunner:
         clear_away(self._id, folder)
         if self._plan is not None and self._spark.alive:
             if not self._spark.local:
-                context = self._spark.context
-                tasks = 2 * max(self._widest, context.defaultParallelism)  # so that each executor is given one
-                with suppress(Exception):  # the hosts of a machine that is lost end with its executor
-                    context.parallelize(range(tasks), tasks).foreachPartition(_clearing(self._id, folder))
+                self._everywhere(self._spark.context, _clearing(self._id, folder))
             with suppress(Exception):  # what is lost needs no tidying
                 self._plan.destroy()
             if self._places is not None:
                 self._base.unpersist()
                 self._places.close()
+
+    def _end_former(self, context: Any, assigned: Assigned) -> None:
+        """End what is left of the attempt before this one."""
+        plan_id = _plan_id(assigned.job_id, assigned.fence - 1)
+        kill_hosts(plan_id)
+        if not self._spark.local and assigned.fence > 1:
+            self._everywhere(context, lambda _: kill_hosts(plan_id))
+
+    def _everywhere(self, context: Any, task: Callable[[Any], None]) -> None:
+        """Have the machines of all executors do something."""
+        tasks = 2 * max(self._widest, context.defaultParallelism)  # so that each executor is given one
+        with suppress(Exception):  # the hosts of a machine that is lost end with its executor
+            context.parallelize(range(tasks), tasks).foreachPartition(task)
 
 
 def _packed(orders: list[Orders]) -> list[Orders]:

@@ -7,34 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.directories import savepoint_directory
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.errors import unwritable
 from compat.state.delta.savepoint import write_savepoint
 from compat.state.stores.places import Place, place_of
-
-SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
-"""Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
-
-_OLDER = "state.savepoints.dir"
-CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
-"""Where checkpoints go. Flink: ``FileSystemCheckpointStorage``."""
-_OLDER_CHECKPOINTS = "state.checkpoints.dir"
-
-
-def savepoint_directory(options: Mapping[str, str]) -> str:
-    """The directory for savepoints that a program sets; empty where it sets none."""
-    return options.get(SAVEPOINT_DIRECTORY) or options.get(_OLDER) or ""
-
-
-def checkpoint_directory(options: Mapping[str, str]) -> str:
-    """The directory for checkpoints that a program sets; empty where it sets none."""
-    return options.get(CHECKPOINT_DIRECTORY) or options.get(_OLDER_CHECKPOINTS) or ""
-
-
-def without_checkpoint_directory(options: Mapping[str, str]) -> Mapping[str, str]:
-    """The options of a program without what it says of where checkpoints go."""
-    return {name: value for name, value in options.items() if name not in (CHECKPOINT_DIRECTORY, _OLDER_CHECKPOINTS)}
 
 
 def take_savepoint(

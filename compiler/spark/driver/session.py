@@ -37,7 +37,9 @@ _SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
-_PATHS, _ARCHIVES, _PYTHON = "spark.executorEnv.PYTHONPATH", "spark.archives", "spark.pyspark.python"
+_PATHS, _ARCHIVES = "spark.executorEnv.PYTHONPATH", "spark.archives"
+PYTHON_OF_TASKS = "spark.pyspark.python"
+"""The option of Spark with the interpreter of tasks."""
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -131,7 +133,7 @@ class Spark:
 
         settings = self.settings()
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        os.environ["PYSPARK_PYTHON"] = settings.get(_PYTHON, sys.executable)
+        os.environ["PYSPARK_PYTHON"] = settings.get(PYTHON_OF_TASKS, sys.executable)
         if _PATHS in settings:
             os.environ["PYTHONPATH"] = settings[_PATHS]
         conf = SparkConf().setMaster(self._master).setAll(list(settings.items()))
@@ -165,7 +167,7 @@ class Spark:
         if not self._ship:
             return {_PATHS: _paths(self._folders), **settings}
         own = f"{packed_environment(self._folders)}#{FOLDER}"
-        return {**settings, _ARCHIVES: ",".join(filter(None, (settings.get(_ARCHIVES), own))), _PYTHON: PYTHON}
+        return {**settings, _ARCHIVES: ",".join(filter(None, (settings.get(_ARCHIVES), own))), PYTHON_OF_TASKS: PYTHON}
 
 
 def ships(master: str | None, options: Mapping[str, str], asked: bool | None) -> bool:
@@ -174,7 +176,7 @@ def ships(master: str | None, options: Mapping[str, str], asked: bool | None) ->
     """
     if asked is not None:
         return asked
-    return is_elsewhere(master) and _PYTHON not in options
+    return is_elsewhere(master) and PYTHON_OF_TASKS not in options
 
 
 def silence_py4j() -> None:

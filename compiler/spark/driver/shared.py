@@ -21,11 +21,11 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
 from typing import Any
 
-from compat.compiler.spark.driver.session import Spark, ships, silence_py4j
+from compat.compiler.spark.driver.session import PYTHON_OF_TASKS, Spark, ships, silence_py4j
 from compat.compiler.spark.task.epochs import EpochLost
 
 _PATIENCE = 180.0
-"""Seconds that are waited for a Spark that is being started."""
+"""Seconds that are waited for somebody to start Spark, and for one that is up."""
 _LOOKS, _AFTER_A_FAILURE = 0.05, 1.0
 _LOST = 75
 """How the driver of an application ends whose Spark is lost: it may be tried again."""
@@ -217,6 +217,8 @@ class AttachedSpark(Spark):
                     reason = f": {type(error).__name__}: {error}"
                     _forget_gateway()
                     time.sleep(_AFTER_A_FAILURE)
+            elif self._place.kept:  # it is being started: the dispatcher ends one that hangs in that
+                end = time.monotonic() + _PATIENCE
             time.sleep(_LOOKS)
         raise EpochLost(f"The cluster's Spark is not up after {_PATIENCE:g} s{reason or '.'}")
 
@@ -241,7 +243,7 @@ class ApplicationSpark(Spark):
 
 def _attach(gateway: Gateway) -> Any:
     """A SparkContext over the one that the JVM has."""
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(gateway.port), gateway.secret
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -254,7 +256,9 @@ def _attach(gateway: Gateway) -> Any:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     found = getattr(getattr(java.jvm, "org.apache.spark.SparkContext$"), "MODULE$").getActive()
     existing = java.jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(found.get())
-    context = SparkContext(conf=SparkConf(_jvm=java.jvm, _jconf=existing.getConf()), gateway=java, jsc=existing)
+    conf = SparkConf(_jvm=java.jvm, _jconf=existing.getConf())
+    os.environ["PYSPARK_PYTHON"] = conf.get(PYTHON_OF_TASKS, sys.executable)  # where tasks run, it may have been sent
+    context = SparkContext(conf=conf, gateway=java, jsc=existing)
     _leave_accumulators(context, gateway)
     return context
 

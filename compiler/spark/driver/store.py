@@ -133,6 +133,16 @@ def state_of(directory: Place) -> Place:
         return directory / "state"
 
 
+def _beside(state: Place) -> Place:
+    """The folder of a job's state table, where that really is."""
+    return place_of(os.path.realpath(state)).parent if state.local else state.parent
+
+
+def caches_below(root: Place) -> Place:
+    """The folder with what jobs wrote of cached streams, in a folder of each job's own."""
+    return root / "caches"
+
+
 def prove_conditional(place: Place, what: str) -> None:
     """Raise a StoreError unless a storage takes a file only where there is none: on that the exactness of jobs rests."""
     if place.local:
@@ -168,8 +178,8 @@ class JobStore:
 
     @property
     def caches(self) -> Place:
-        """The folder with what jobs wrote of cached streams, in a folder of each job's own."""
-        return self.root / "caches"
+        """The folder with what jobs wrote of cached streams."""
+        return caches_below(self.root)
 
     def directory(self, job_id: str) -> Place:
         """The directory of a job."""
@@ -181,6 +191,13 @@ class JobStore:
             return str(state_of(self.directory(job_id)))
         except OSError as error:
             raise StoreError(f"The store {self.root} cannot be read: {error}.") from error
+
+    def shipped(self, job_id: str) -> Place:
+        """The folder for what a job's functions need: where its machines see it, which is where they see its state.
+
+        Raises StoreError.
+        """
+        return _beside(place_of(self.state(job_id))) / "shipped"
 
     def place_state(self, job_id: str, folder: str) -> None:
         """Have a new job's state lie in ``folder``, in one of the job's own, as Flink lays checkpoints there.
@@ -282,10 +299,10 @@ class JobStore:
         """Remove all that there is of a job whose driver the caller is. Raises OSError."""
         directory = self.directory(job_id)
         state = state_of(directory)
-        if state.system != directory.system:
-            state.parent.remove()
-        elif state.local and os.path.islink(state):
-            place_of(os.path.realpath(state)).parent.remove()  # a folder of the job's own, see place_state
+        if state.system != directory.system or (state.local and os.path.islink(state)):
+            beside = _beside(state)  # a folder of the job's own, see place_state
+            (caches_below(beside.parent) / job_id).remove()
+            beside.remove()
         (self.caches / job_id).remove()
         directory.remove()
 
@@ -342,8 +359,7 @@ class JobStore:
         """Keep the plan of a job, for checks against its checkpoints; beside its state too, where that is elsewhere."""
         directory = self.directory(job_id)
         state = state_of(directory)
-        beside = place_of(os.path.realpath(state)).parent if state.local else state.parent
-        for place in dict.fromkeys((directory, beside)):
+        for place in dict.fromkeys((directory, _beside(state))):
             self._put(place / "plan.json", plan)
 
     @staticmethod

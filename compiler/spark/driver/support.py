@@ -9,7 +9,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.job import Job
 from compat.compiler.spark.connectors.sinks import placed, unsupported_sink
 from compat.compiler.spark.connectors.sources import unsupported_source
-from compat.compiler.spark.driver.savepoints import (
+from compat.compiler.spark.driver.directories import (
     CHECKPOINT_DIRECTORY,
     SAVEPOINT_DIRECTORY,
     checkpoint_directory,

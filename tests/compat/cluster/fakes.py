@@ -63,7 +63,7 @@ def _run(program: str, *arguments: str) -> subprocess.Popen[bytes]:
 class FakeMasters:
     """Starts such JobMasters, in the place of :class:`~compat.cluster.masters.Masters`."""
 
-    def __init__(self, folder: ClusterFolder) -> None:
+    def __init__(self, folder: ClusterFolder, master: str) -> None:
         self._folder = folder
         self.started: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
 

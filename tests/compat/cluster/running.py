@@ -20,10 +20,10 @@ PATIENCE = 300.0
 
 
 class RunningCluster:
-    """A cluster in a folder. ``client`` talks to it."""
+    """A cluster in a folder. ``client`` talks to it. ``patience`` are the seconds that anything may take."""
 
-    def __init__(self, folder: Path, slots: int = 2) -> None:
-        self.folder, self._slots = folder, slots
+    def __init__(self, folder: Path, slots: int = 2, patience: float = PATIENCE) -> None:
+        self.folder, self._slots, self._patience = folder, slots, patience
         folder.mkdir(parents=True, exist_ok=True)
         self.place = ClusterFolder(folder / "cluster")
         self.url = ""
@@ -49,7 +49,7 @@ class RunningCluster:
 
     @property
     def client(self) -> Cluster:
-        return Cluster(self.url, patience=PATIENCE)
+        return Cluster(self.url, patience=self._patience)
 
     def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A command of ours, which is told the cluster."""
@@ -59,7 +59,7 @@ class RunningCluster:
             env={**os.environ, "COMPAT_CLUSTER": self.url},
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=self._patience,
         )
 
     def begin(self, *arguments: str, cwd: Path) -> subprocess.Popen[str]:
@@ -83,7 +83,7 @@ class RunningCluster:
 
     def wait(self, job: str, wanted: Callable[[JobSummary], bool]) -> JobSummary:
         """A job, once it is as wanted."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._patience
         while not wanted(found := self.client.find(job)):
             assert time.monotonic() < end, f"{found} {self.said()}"
             time.sleep(0.05)

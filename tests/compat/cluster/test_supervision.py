@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +15,20 @@ from typing import Any
 
 import pytest
 
+from compat.cluster import dispatcher
 from compat.cluster.dispatcher import ClusterSettings
 from compat.compiler.datastream import program
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver import lease, master
+from compat.compiler.spark.driver import lease, master, shared
 from compat.compiler.spark.driver.executor import InProcessExecutor
-from compat.compiler.spark.task.epochs import InProcessRunner
+from compat.compiler.spark.driver.shared import AttachedSpark, SparkPlace
+from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.state.types import Types
 from tests.compat.cluster import fakes
 from tests.compat.cluster.fakes import FakeCluster, fake_cluster, wait_for
 from tests.compiler.spark.conftest import Cluster
 
+PLACE = "from compat.compiler.spark.driver.shared import SparkPlace"
 SETTINGS = ClusterSettings(slots=2, master="", lease=60, heartbeat_timeout=4)
 
 
@@ -72,6 +76,35 @@ def test_a_spark_that_hangs_is_replaced(fake: FakeCluster) -> None:
     assert hanging.wait(60) == -signal.SIGKILL
     wait_for(lambda: fake.folder.spark.keeper not in (None, hanging.pid))
     assert len(fake.sparks) == 2
+
+
+def test_a_keeper_that_does_not_end_is_ended_with_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be in the midst of starting Spark, and hears of nothing until that is up."""
+    monkeypatch.setattr(dispatcher, "_STOPPING", 0.5)
+    monkeypatch.setattr(fakes, "KEEPER", "import signal; signal.signal(15, signal.SIG_IGN)\n" + fakes.KEEPER)
+    with fake_cluster(tmp_path, monkeypatch, SETTINGS) as fake:
+        wait_for(lambda: fake.folder.spark.find() is not None)
+        fake.dispatcher.close(stop_all=False)
+        assert dispatcher.stop_processes(fake.folder, fake.jobs) == 0
+        assert fake.sparks[0].wait(60) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_a_spark_that_is_being_started_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """However long that takes, as where an environment is sent first; not where nobody starts it."""
+    monkeypatch.setattr(shared, "_PATIENCE", 0.3)
+    place = SparkPlace(tmp_path)
+    starting = f"import sys, time\n{PLACE}\nheld = SparkPlace(sys.argv[1]).keep()\ntime.sleep({seconds})"
+    process = subprocess.Popen([sys.executable, "-c", starting, str(tmp_path)]) if seconds else None
+    wait_for(lambda: place.kept is (process is not None))
+    began = time.monotonic()
+    with pytest.raises(EpochLost, match="Spark is not up"):
+        _ = AttachedSpark(place, "pool").context
+    assert process is None or time.monotonic() - began > seconds / 2
+    if process is not None:
+        process.wait(60)
 
 
 def test_an_attempt_that_begins_late_does_not_take_the_job_from_the_one_after_it(fake: FakeCluster) -> None:

@@ -250,6 +250,20 @@ def test_checkpoints_elsewhere_than_the_job(cluster: Cluster, bucket: Place) -> 
     assert not place.exists()
 
 
+def test_what_tasks_need_lies_beside_the_state_and_goes_with_it(bucket: Place, tmp_path: Path) -> None:
+    """They do not see a store on the driver's machine: not what is shipped, nor kept streams."""
+    jobs = JobStore(tmp_path / "store")
+    assert str(jobs.shipped("1a2b")) == str(jobs.directory("1a2b") / "shipped")
+    for given in (bucket / "checkpoints", place_of(str(tmp_path / "mounted"))):
+        jobs.lock("1a2b").close()
+        jobs.place_state("1a2b", str(given))
+        assert str(jobs.shipped("1a2b")) == f"{given}/1a2b/shipped"
+        kept = store.caches_below(given) / "1a2b" / "0" / "part"
+        kept.write(b"records")
+        jobs.discard("1a2b")
+        assert not kept.exists()
+
+
 def test_a_driver_answers_through_the_store(bucket: Place, monkeypatch: Any) -> None:
     monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
     monkeypatch.setattr(store, "_SLOW", 0.05)

@@ -1,0 +1,85 @@
+"""Where the jobs of a cluster write what all machines of the cluster have to see: its own defaults for Flink's options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from compat.compiler.errors import ProgramError
+from compat.compiler.spark.driver.directories import (
+    CHECKPOINT_DIRECTORY,
+    DIRECTORIES,
+    SAVEPOINT_DIRECTORY,
+    checkpoint_directory,
+    savepoint_directory,
+)
+from compat.compiler.spark.driver.masters import is_elsewhere, is_standalone
+from compat.compiler.spark.driver.store import prove_conditional
+from compat.state.frozen import frozen
+from compat.state.stores.mounts import is_mounted
+from compat.state.stores.places import place_of
+from compat.state.stores.schemes import is_remote
+
+
+@frozen
+class Directories:
+    """Where the ``checkpoints`` and ``savepoints`` of jobs go whose programs say nothing; empty for the cluster's folder."""
+
+    checkpoints: str = ""
+    savepoints: str = ""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Directories:
+        """Read the options in Flink's spelling, absolute. Raises StoreError for a storage that nobody knows."""
+        return cls(
+            checkpoints=_absolute(checkpoint_directory(options), "The directory for checkpoints"),
+            savepoints=_absolute(savepoint_directory(options), "The directory for savepoints"),
+        )
+
+    @staticmethod
+    def is_option(name: str) -> bool:
+        """True for an option that names one of them."""
+        return name in DIRECTORIES
+
+    def beside(self, options: Mapping[str, str]) -> dict[str, str]:
+        """A program's options, with these where it names none."""
+        mine = {} if checkpoint_directory(options) else {CHECKPOINT_DIRECTORY: self.checkpoints}
+        mine |= {} if savepoint_directory(options) else {SAVEPOINT_DIRECTORY: self.savepoints}
+        return {**options, **{name: folder for name, folder in mine.items() if folder}}
+
+    def prove(self) -> None:
+        """Raise a StoreError where the storage for checkpoints is away, or cannot do what jobs need of it."""
+        if self.checkpoints:
+            prove_conditional(place_of(self.checkpoints), "The directory for checkpoints")
+
+
+def refuse_unseen(directories: Directories, folder: Path, master: str) -> str | None:
+    """Raise a ProgramError where the machines of a master do not see what jobs write.
+
+    ``folder`` is the cluster's. Gives what is to be said where nobody can know: a standalone cluster's workers may be on this
+    machine, too.
+    """
+    if not is_elsewhere(master):
+        return None
+    written = {
+        CHECKPOINT_DIRECTORY: directories.checkpoints or str(folder / "jobs"),
+        SAVEPOINT_DIRECTORY: directories.savepoints or str(folder / "savepoints"),
+    }
+    unseen = {name: path for name, path in written.items() if not is_remote(path) and not is_mounted(path)}
+    if not unseen:
+        return None
+    paths = " and ".join(unseen.values())
+    given = " ".join(f"-D {name}=hdfs://HOST:PORT/FOLDER" for name in unseen)
+    if is_standalone(master):
+        return (
+            f"Jobs write to {paths}, a folder of this machine: unless the workers of {master} have it mounted, or are on this "
+            f"machine, too, jobs fail. Give {given}, or s3://BUCKET/FOLDER."
+        )
+    raise ProgramError(
+        f"The tasks of {master} run on other machines, which do not see {paths}, where the cluster's jobs would write: give "
+        f"{given}, or s3://BUCKET/FOLDER, or a folder that all machines have mounted."
+    )
+
+
+def _absolute(folder: str, what: str) -> str:
+    return str(place_of(folder, what).absolute()) if folder else ""
