@@ -40,9 +40,9 @@ from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
-COMPACT_AFTER = 5
+COMPACT_AFTER = 6
 INLINE_ROWS = 2
-SAVE_AFTER = 3
+SAVE_AFTER = 6
 _load = HostLoad.of
 
 

@@ -83,14 +83,14 @@ class Schedule:
         job = draw.choice((Job.COUNTS, Job.COUNTS, Job.WINDOWS, Job.TOPICS, Job.TOPICS))
         self.shape = Shape(
             job=job,
-            records=draw.randrange(4, 14),
+            records=draw.randrange(6, 24),
             parallelism=draw.choice((1, 2, 2, 3)),
             epoch_records=draw.choice((2, 3, 5)),
             table=job is Job.COUNTS and draw.random() < 0.2,
             rescaled=draw.choice((None, None, 1, 2, 3)),
-            stop=draw.randrange(1, 4),
+            stop=draw.randrange(1, 6),
             tight=seed % 3 == 0,
-            scattered=draw.random() < 0.3,
+            scattered=True,
         )
         self.folder = folder
         self.store = JobStore(folder / "store")

@@ -93,6 +93,13 @@ def test_a_fault_of_our_own_is_found_where_there_are_two_drivers(name: str) -> N
         assert run(79, shape=COUNTING, script=FENCES[name]).wrong
 
 
+@pytest.mark.parametrize("seed", [7000097, 7000284])
+def test_an_attempt_may_come_to_its_end_behind_that_of_its_job(seed: int) -> None:
+    result = run(seed)
+    assert BEHIND_THE_END in result.trace
+    assert not result.wrong, result
+
+
 LATE = ("an attempt goes on for long",) * 9
 """Attempts that go on, of the first tasks of a job: also of such as write files."""
 
