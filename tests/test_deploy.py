@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from compat.cli import main
-from compat.service.admission.resources import GROUP, KINDS
+from compat.deployment.resources import GROUP, KINDS
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

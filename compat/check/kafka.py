@@ -17,6 +17,12 @@ from compat.state.frozen import frozen
 
 C = TypeVar("C", bound=Connector)
 
+ON_FROM_THE_GROUP = (
+    "To go on, take committed offsets of the same group with a reset strategy: they are of OLD's last checkpoints, and may not "
+    "be of its stop, so that some records are read again."
+)
+"""How a source that starts without its state goes on: a job that is stopped may end before its last offsets are committed."""
+
 _LONGEST_TOPIC = 249
 _MOST_REPEATS = 3
 _REPEATS = re.compile(r"[*+{]")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from compat import settings as configuration
 from compat.check.findings import Level
@@ -22,6 +21,7 @@ from compat.cli.options import (
     parse_environment,
     parse_pyfiles,
     split,
+    written_options,
 )
 from compat.cli.project import complete
 from compat.cli.rehearsal import limit_of
@@ -152,9 +152,9 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
     if mode is Mode.SERVER:
         from compat.cli.push import push
 
-        pushed = " ".join(["compat push", *_written(context, {str(one.name) for one in push.params}), *quoted])
+        pushed = " ".join(["compat push", *written_options(context, {str(one.name) for one in push.params}), *quoted])
     every = {str(one.name) for one in context.command.params}
-    options = list(_written(context, every - _ONCE - {"against"}))
+    options = list(written_options(context, every - _ONCE - {"against"}))
     return Typed(
         check=None if mode is Mode.AGAINST else " ".join(["compat check", *quoted, *options]),
         options=" ".join(options),
@@ -164,21 +164,6 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
         main_class=given["main_class"],
         definitions=tuple(map(shlex.quote, given["definitions"])),
     )
-
-
-def _written(context: click.Context, names: Container[str]) -> Iterator[str]:
-    """The options of a command line with one of these parameters' names, quoted for a shell."""
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if (
-            isinstance(parameter, click.Argument)
-            or name not in names
-            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-        ):
-            continue
-        value = context.params[name]
-        for one in value if isinstance(value, tuple) else (value,):
-            yield parameter.opts[0] if one is True else f"{parameter.opts[0]} {shlex.quote(str(one))}"
 
 
 _AS_GIVEN = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from compat.cli.options import (
     parse_definitions,
     split,
     surroundings_of,
+    written_options,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     from compat.compiler.errors import ProgramError
 
     try:
-        return float(value) if value.isdigit() else parse_duration(value) / 1000
+        return float(value) if value.replace(".", "", 1).isdecimal() else parse_duration(value) / 1000
     except (ValueError, ProgramError) as error:
         raise click.BadParameter(f"{value!r} is no duration such as 60s or 5min.") from error
 
@@ -135,8 +137,16 @@ def _wanted(program: str, options: dict[str, Any]) -> Wanted:
         gate=gate,
         allow_unknown=options["allow_unknown"],
         dry_run=options["dry_run"],
+        command=_command(program),
         **origin(program, options["commit"], options["author"]),
     )
+
+
+def _command(program: str) -> str:
+    """The command line, to be repeated."""
+    context = click.get_current_context()
+    options = written_options(context, {str(one.name) for one in context.command.params})
+    return " ".join(["compat deploy", *options, shlex.quote(program)])
 
 
 def _deploy(wanted: Wanted, as_json: bool) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
@@ -369,9 +371,22 @@ def split(arguments: str | None) -> tuple[str, ...]:
     """The arguments of a program, split as a shell would."""
     if not arguments:
         return ()
-    import shlex
-
     try:
         return tuple(shlex.split(arguments))
     except ValueError as error:
         raise click.BadParameter(f"{arguments!r}: {error}.") from error
+
+
+def written_options(context: click.Context, names: Container[str]) -> Iterator[str]:
+    """The options of a command line with one of these parameters' names, quoted for a shell."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if (
+            isinstance(parameter, click.Argument)
+            or name not in names
+            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+        ):
+            continue
+        value = context.params[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            yield parameter.opts[0] if one is True else f"{parameter.opts[0]} {shlex.quote(str(one))}"

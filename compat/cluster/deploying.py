@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
@@ -22,7 +22,7 @@ from compat.cluster import resources
 from compat.cluster.deployments import BACK, NEW, Deployment, Deployments, Step, derived
 from compat.cluster.gate import STATELESS, Candidate, GateClosed, RegistryAway, RegistryGate
 from compat.cluster.places import ClusterFolder
-from compat.cluster.records import Action, ClusterJob
+from compat.cluster.records import Action, ClusterJob, FormerJob
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.cluster.submission import DeploymentRequest, Submission, SubmissionRefused
 from compat.compiler.executiongraph.states import JobStatus
@@ -57,14 +57,15 @@ class UnderWay(DeploymentRefused):
 class Situation:
     """What there is of a job: the one that runs, or else the last one that ended, and the snapshot that goes on from it.
 
-    ``unclear`` says why a new one would start without the state that the last one had. ``open`` is a deployment that has not
-    ended.
+    ``unclear`` says why a new one would start without the state that the last one had, ``stateless`` why there is none that it
+    could begin with. ``open`` is a deployment that has not ended.
     """
 
     runs: ClusterJob | None = None
     ended: ClusterJob | None = None
     state: str | None = None
     unclear: str = ""
+    stateless: str = ""
     open: Deployment | None = None
 
     @property
@@ -159,9 +160,9 @@ class Deploying:
         Raises DeploymentRefused where several jobs have the name.
         """
         last = self.deployments.last(name)
-        known = self.jobs.named(name)
-        if not known and last is None and called is not None:
-            known = self.jobs.named(called)
+        known, former = self.jobs.named(name), self.jobs.former(name)
+        if not known and former is None and last is None and called is not None:
+            known, former = self.jobs.named(called), self.jobs.former(called)
         open = last if last is not None and not last.step.over else None
         running = [job for job in known if not job.status.terminal]
         if len(running) > 1 and open is None:
@@ -171,15 +172,15 @@ class Deploying:
             )
         if running:
             return Situation(runs=running[0], open=open)
+        if former is not None and (not known or known[0].number < former.number):
+            return Situation(unclear=_gone(former), open=open)
         if not known:
-            unclear = "" if last is None else f"{name} was deployed here, and its last job was discarded. {STATELESS}."
-            return Situation(open=open, unclear=unclear)
-        ended = known[0]
-        if last is not None and last.step is Step.FAILED and ended.id in (last.new, last.back):
-            state = self._checkpoint(ended) if ended.status is JobStatus.FAILED else None
-            return Situation(ended=ended, state=state or last.savepoint, open=open)
-        state, unclear = self._left(ended)
-        return Situation(ended=ended, state=state, unclear=unclear, open=open)
+            if last is None:
+                return Situation(stateless=f"This cluster knows no job called {name}")
+            return Situation(
+                unclear=f"{name} was deployed here, and its last job was discarded. {STATELESS}.", open=open
+            )
+        return replace(self._left(known[0], last), open=open)
 
     def judge(self, request: DeploymentRequest, submission: Submission, situation: Situation) -> Judgement:
         """What the gate says of a new version. Takes its time: without the dispatcher's lock. Raises GateClosed."""
@@ -192,6 +193,15 @@ class Deploying:
         if request.dry_run:
             return Judgement(sentence=self.gate.check(candidate))
         return Judgement(version=self.gate.register(candidate, request.commit, request.author))
+
+    def former(self, job: ClusterJob, *, checkpoint: bool) -> FormerJob | None:
+        """What is to be known of a job that is removed, whose last ``checkpoint`` may stay; None where it leaves nothing."""
+        if job.status is JobStatus.FINISHED:
+            return None if job.stopped_with is None else FormerJob.of(job, job.stopped_with)
+        own = self._checkpoint(job)
+        if own is None and job.status is JobStatus.FAILED:
+            return None if job.restored_from is None else FormerJob.of(job, job.restored_from)
+        return FormerJob.of(job, own if checkpoint else None)
 
     def refuse(self, request: DeploymentRequest, submission: Submission) -> Situation:
         """Raise DeploymentRefused for what cannot be begun; gives what there is of the job."""
@@ -440,14 +450,21 @@ class Deploying:
         told += [each.cause for each in self.jobs.failures(job.id)[:1]]
         return last_line(told[0]) if told else ""
 
-    def _left(self, ended: ClusterJob) -> tuple[str | None, str]:
-        """The snapshot that goes on from a job that has ended, and why that is not clear where it is not."""
-        match ended.status:
-            case JobStatus.CANCELED:
-                return None, f"{ended.name} was cancelled (job {ended.id}), which gives its state up. {STATELESS}."
-            case JobStatus.FAILED:
-                return self._checkpoint(ended) or ended.restored_from, ""
-        return ended.stopped_with, ""
+    def _left(self, ended: ClusterJob, last: Deployment | None) -> Situation:
+        """Where the next one begins after a job that has ended, of which this was the last deployment, if any."""
+        called = f"{ended.name} (job {ended.id})"
+        canceled = ended.status is JobStatus.CANCELED
+        if canceled and last is not None and last.step is Step.FAILED:
+            canceled = self.jobs.request(ended.id, last.end) is None  # by a user, and not by the deployment
+        if canceled:
+            return Situation(ended=ended, unclear=f"{called} was cancelled, which gives its state up. {STATELESS}.")
+        if ended.status is JobStatus.FINISHED:
+            came = "" if ended.stopped_with is not None else f"{called} came to its end by itself"
+            return Situation(ended=ended, state=ended.stopped_with, stateless=came)
+        state = self._checkpoint(ended) or ended.restored_from
+        return Situation(
+            ended=ended, state=state, stateless="" if state else f"{called} failed before its first checkpoint"
+        )
 
     def _checkpoint(self, job: ClusterJob) -> str | None:
         """The last checkpoint of a job, if it has one."""
@@ -456,3 +473,11 @@ class Deploying:
             return path if SnapshotLog.open(path).epoch > 0 else None
         except StoreError:
             return None
+
+
+def _gone(former: FormerJob) -> str:
+    """Why a new job would start without what a former one left."""
+    how = {JobStatus.FINISHED: "was stopped", JobStatus.FAILED: "failed", JobStatus.CANCELED: "was cancelled"}
+    state = f"It left its state in {former.state}" if former.state is not None else "Its checkpoints were not kept"
+    job = f"job {former.job}, which {how[former.status]}, and was removed"
+    return f"{former.name} ran here before: {job}. {state}. {STATELESS}."

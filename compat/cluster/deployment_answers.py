@@ -44,6 +44,7 @@ class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None
     state: str | None
     unclear: str
+    stateless: str
     open: DeploymentSummary | None
     plan: dict[str, Any] | None
     registry: str | None

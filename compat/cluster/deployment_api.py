@@ -58,6 +58,7 @@ class _Handlers:
                 base=found.base,
                 state=found.state,
                 unclear=found.unclear,
+                stateless=found.stateless,
                 open=None if found.open is None else views.deployment(found.open),
                 plan=None if found.base is None else self._plan(found.base),
                 registry=None if gate is None else gate.url,

@@ -358,15 +358,16 @@ class Dispatcher:
             if job.id in self._stuck:
                 continue
             entry = self.folder.store.entry(job.id)
+            stays = entry is not None and keeps_checkpoint(job.status, entry.retention)
             try:
-                self._remove(job, checkpoint=entry is not None and keeps_checkpoint(job.status, entry.retention))
+                self._remove(job, checkpoint=stays or self.folder.store.reduced(job.id))
             except (StoreError, OSError) as error:
                 self._stuck[job.id] = now + _TIDYING_AGAIN
                 log("expired", level="warning", job=job.id, error=str(error))
 
     def _remove(self, job: ClusterJob, *, checkpoint: bool) -> None:
         """Remove a job: its files, and then what is known of it; so one that is killed in between begins again."""
-        self.jobs.renew()
+        self.jobs.remember(job, self.deploying.former(job, checkpoint=checkpoint))
         self.folder.remove(job.id, checkpoint=checkpoint)
         self.jobs.forget(job.id)
         log("removed", job=job.id, checkpoint="kept" if checkpoint else "removed")

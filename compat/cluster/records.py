@@ -42,6 +42,22 @@ class ClusterJob:
 
 
 @frozen
+class FormerJob:
+    """The last job of a name that had state, and is listed no more. ``state`` is where that is, None where it is gone."""
+
+    name: str
+    job: str
+    number: int
+    status: JobStatus
+    state: str | None
+
+    @classmethod
+    def of(cls, job: ClusterJob, state: str | None) -> FormerJob:
+        """A job that is about to be removed, and leaves that state."""
+        return cls(name=job.name, job=job.id, number=job.number, status=job.status, state=state)
+
+
+@frozen
 class JobRequest:
     """Something that was asked of a job; ``done_at`` is None until it has an outcome: a ``location`` or an ``error``."""
 

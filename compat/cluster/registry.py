@@ -34,7 +34,7 @@ from sqlalchemy import (
     update,
 )
 
-from compat.cluster.records import Action, ClusterJob, JobFailure, JobRequest, Leader
+from compat.cluster.records import Action, ClusterJob, FormerJob, JobFailure, JobRequest, Leader
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.database import AnyRow, Database
 from compat.service.database.migrate import Schema
@@ -93,6 +93,15 @@ _failures = Table(
     Column("attempt", Integer, nullable=False),
     Column("cause", Text, nullable=False),
     Index("cluster_failures_by_job", "job"),
+)
+_former = Table(
+    "cluster_former",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("job", String(32), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("state", Text),
 )
 _ENDED = tuple(status.value for status in JobStatus if status.terminal)
 MOST_FAILURES = 100
@@ -225,6 +234,24 @@ class Jobs:
             rows = connection.execute(select(_jobs).where(ended, gone).order_by(_jobs.c.ended_at).limit(most))
             return [_job_of(row) for row in rows]
 
+    def remember(self, job: ClusterJob, left: FormerJob | None) -> None:
+        """Put down what a job leaves that is about to be forgotten, None for nothing: of each name the last one counts."""
+        with self.leading() as connection:
+            named = _former.c.name == job.name
+            connection.execute(delete(_former).where(named, _former.c.number < job.number))
+            if left is not None and connection.execute(select(_former).where(named)).first() is None:
+                connection.execute(
+                    insert(_former).values(
+                        name=left.name, job=left.job, number=left.number, status=left.status.value, state=left.state
+                    )
+                )
+
+    def former(self, name: str) -> FormerJob | None:
+        """The last job of a name that left something and was forgotten, or None."""
+        with self._database.read() as connection:
+            row = connection.execute(select(_former).where(_former.c.name == name)).first()
+        return None if row is None else _former_of(row)
+
     def forget(self, id: str) -> None:
         """Know nothing more of a job that has ended."""
         with self.leading() as connection:
@@ -342,6 +369,11 @@ def _leader_of(row: AnyRow) -> Leader:
 def _job_of(row: AnyRow) -> ClusterJob:
     fields: dict[str, Any] = dict(row._mapping)
     return ClusterJob(**{**fields, "status": JobStatus(row.status)})
+
+
+def _former_of(row: AnyRow) -> FormerJob:
+    fields: dict[str, Any] = dict(row._mapping)
+    return FormerJob(**{**fields, "status": JobStatus(row.status)})
 
 
 def _request_of(row: AnyRow) -> JobRequest:

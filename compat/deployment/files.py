@@ -46,12 +46,12 @@ def read_deployment(path: Path) -> Deployment:
     if path.name == _LEGACY_NAME:
         return configured(path.name, _lines(text))
     documents = [found for part in _BETWEEN_DOCUMENTS.split(text) if (found := _document(path, part)) is not None]
-    resources = [one for one in documents if "kind" in one and "apiVersion" in one]
+    resources = [one for one in documents if "kind" in one or "apiVersion" in one]
     if not resources and len(documents) == 1:
         return configured(path.name, _flattened(path, documents[0]))
     jobs = [one for one in resources if _is_job(one)]
     if len(jobs) != 1:
-        kinds = ", ".join(str(one["kind"])[:60] for one in resources) or "nothing"
+        kinds = ", ".join(str(one.get("kind"))[:60] for one in resources) or "nothing"
         raise DeploymentError(
             f"{path}: one {' or '.join(KINDS)}, or a configuration of Flink, is expected, and it holds {kinds}"
         )
@@ -64,7 +64,7 @@ def read_deployment(path: Path) -> Deployment:
 
 
 def _is_job(document: dict[str, object]) -> bool:
-    return document["kind"] in KINDS and str(document["apiVersion"]).partition("/")[0] == GROUP
+    return document.get("kind") in KINDS and str(document.get("apiVersion")).partition("/")[0] == GROUP
 
 
 def _document(path: Path, text: str) -> dict[str, object] | None:

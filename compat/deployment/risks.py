@@ -13,12 +13,12 @@ _SAVEPOINT_INSTEAD = "Upgrade with upgradeMode: savepoint."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk:
-    """What a deployment says, what becomes of state by it, and what to do; ``fails`` where the start itself fails."""
+    """What a deployment says, what becomes of state by it, and what to do; ``lost`` where no state is restored at all."""
 
     says: str
     therefore: str
     instead: str
-    fails: bool = False
+    lost: bool = False
 
     def __str__(self) -> str:
         """Both in one line."""
@@ -50,8 +50,9 @@ def risks(new: Deployment, old: Deployment | None, restored: str | None) -> Iter
 
 _STATELESS = Risk(
     says="upgradeMode is stateless",
-    therefore="the job starts without the state that it had.",
+    therefore="the job starts without the state that it had, and without an error.",
     instead=_SAVEPOINT_INSTEAD,
+    lost=True,
 )
 _DROPS = Risk(
     says="allowNonRestoredState is true",
@@ -72,7 +73,7 @@ def _of_last_state(new: Deployment, old: Deployment) -> Iterator[Risk]:
             says=f"the state backend changes from {old.backend} to {new.backend}, and upgradeMode is last-state",
             therefore="checkpoints are in the backend's own format. A savepoint in the canonical format can change backends.",
             instead=f"{_SAVEPOINT_INSTEAD} Its format has to be canonical.",
-            fails=True,
+            lost=True,
         )
     if new.drops_state:
         yield Risk(

@@ -53,6 +53,7 @@ class Wanted:
     """An upgrade: of the job of a name to a program, watched for so many seconds.
 
     ``run`` says how the program is run, on which cluster. ``gate`` asks the registry where the cluster itself has none.
+    ``command`` is the command line that asks for the same again.
     """
 
     job: str
@@ -63,6 +64,7 @@ class Wanted:
     commit: str | None = None
     author: str | None = None
     dry_run: bool = False
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ def deploy(wanted: Wanted, say: Say) -> Result:
         ended = _follow(cluster, found.open, say)
         if same:
             return _promoted(wanted, found, ended, submission, say)
-    submission = _placed(wanted, submission, found)
+    submission = _placed(wanted, submission, found, say)
     _check(wanted, submission, found, say)
     sentence, number = _asked(wanted, submission, found)
     request = DeploymentRequest(
@@ -169,7 +171,7 @@ def _fingerprint(run: Run, submission: Submission) -> str:
     return sha256(told.encoded() + given + Path(run.program).read_bytes()).hexdigest()
 
 
-def _placed(wanted: Wanted, submission: Submission, found: SituationSummary) -> Submission:
+def _placed(wanted: Wanted, submission: Submission, found: SituationSummary, say: Say) -> Submission:
     """The submission with where it begins. Raises Refused."""
     given = submission.savepoint is not None or submission.fresh
     if found.runs is not None and given:
@@ -180,6 +182,8 @@ def _placed(wanted: Wanted, submission: Submission, found: SituationSummary) -> 
         )
     if not given and found.runs is None and found.unclear:
         raise Refused(found.unclear)
+    if not given and found.stateless:
+        say(f"{found.stateless}: {wanted.job} begins without state")
     return submission if given else replace(submission, savepoint=found.state)
 
 
@@ -190,7 +194,7 @@ def _check(wanted: Wanted, submission: Submission, found: SituationSummary, say:
     """
     if found.plan is None or submission.fresh or submission.savepoint != found.state:
         return
-    check = checker(wanted.run.program, say, wanted.allow_unknown)
+    check = checker(wanted.run.program, say, wanted.allow_unknown, again=wanted.command)
     old = f"{wanted.job} (job {str(found.base)[:8]})"
     check(old, found.plan, json.loads(submission.plan), submission.allow_non_restored)
     say(f"{wanted.run.program} can restore the state of {old}")

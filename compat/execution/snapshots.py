@@ -69,20 +69,25 @@ def report_of(
         raise Refused(f"{snapshot}: {error}") from error
 
 
-def checker(program: str, note: Callable[[str], None], allow_unknown: bool = True) -> Check:
+def checker(
+    program: str, note: Callable[[str], None], allow_unknown: bool = True, *, again: str | None = None
+) -> Check:
     """A function that raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
-    ``note`` gets the report where the check cannot tell, and that may be.
+    ``note`` gets the report where the check cannot tell, and that may be. ``again`` is the command that checks once more, where
+    ``compat check`` cannot.
     """
 
     def check(snapshot: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], allow_non_restored: bool) -> None:
         from compat.check.findings import Verdict
         from compat.report import ReportContext, render
+        from compat.report.context import Typed
 
         report = report_of(program, snapshot, old, new, allow_non_restored)
         if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
             return
-        text = render("text", [report], ReportContext()).rstrip()
+        typed = None if again is None else Typed(check=again)
+        text = render("text", [report], ReportContext(typed=typed)).rstrip()
         if report.verdict is Verdict.UNKNOWN:
             if not allow_unknown:
                 raise Refused(f"Whether {program} restores the state of {snapshot} cannot be told.", text)

@@ -19,11 +19,10 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{new.name}: {risk.says}",
-            level=Level.ERROR if risk.fails else Level.WARNING,
+            level=Level.ERROR if risk.lost else Level.WARNING,
             consequence=risk.therefore[0].upper() + risk.therefore[1:],
             reason="What an upgrade starts from is decided by the deployment, not by the program.",
             fixes=(Fix(text=risk.instead),),
-            silent=not risk.fails,
             subject=risk.says,
         )
 
@@ -33,8 +32,8 @@ RULE = Rule(
     name="upgrade-at-risk",
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
-    when="error where the start fails: the last state, and another state backend",
-    fate=Fate.RESTORED,
+    when="error where no state is restored: stateless upgrades, and the last state with another state backend",
+    fate=Fate.LOST,
     summary="The deployment that --deployment gives has an upgrade lose state, drop it without a word, or repeat records.",
     why="Flink's Kubernetes operator takes the state of an upgrade from nowhere (upgradeMode stateless, its default), from a "
     "savepoint, or from the last checkpoint (last-state). With allowNonRestoredState, state that nothing takes is dropped "

@@ -30,8 +30,8 @@ def _find(check: Check) -> Iterator[Finding]:
             new=pair.new,
             fixes=(
                 Fix(
-                    text=f"Give the source a uid of its own and restore with -n: it starts at {new.starting}, so take "
-                    "committed offsets of the same group to go on with the other topics. Or drop the records behind it.",
+                    text=f"Give the source a uid of its own and restore with -n: it starts at {new.starting}. "
+                    f"{kafka.ON_FROM_THE_GROUP} Or drop the records behind it.",
                     code=uid_call(pair.new, check),
                 ),
             ),
@@ -51,6 +51,6 @@ RULE = Rule(
     "5.0) takes restored partitions away because they are not subscribed to any more; it only looks for further ones.",
     old='KafkaSource.builder().set_topics("orders", "returns")',
     new='KafkaSource.builder().set_topics("orders")',
-    fix="Start the source under another uid, from the group's committed offsets, and restore with -n.",
+    fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",
     find=_find,
 )

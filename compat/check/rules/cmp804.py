@@ -36,7 +36,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Give the source a uid of its own and restore with -n, so that the partitions are taken up anew; "
-                    f"it starts at {new.starting}.",
+                    f"it starts at {new.starting}. {kafka.ON_FROM_THE_GROUP}",
                     code=uid_call(pair.new, check),
                 ),
             ),
@@ -56,6 +56,6 @@ RULE = Rule(
     "that no state knows.",
     old="KafkaSource.builder().set_bounded(KafkaOffsetsInitializer.latest())",
     new="KafkaSource.builder()    # reads for ever",
-    fix="Start the source under another uid, from the group's committed offsets, and restore with -n.",
+    fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",
     find=_find,
 )

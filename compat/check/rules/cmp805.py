@@ -32,14 +32,14 @@ def _finding(check: Check, old: Operator, new: Operator, was: KafkaSink, now: Ka
     before = was.transactional_id_prefix
     if found:
         consequence = (
-            f"At its first start the writer aborts what the savepoint knows to be open under {before!r}. What it does not know "
-            f"stays open, and so does what is open under {now.transactional_id_prefix!r} when somebody goes back to OLD: "
-            "readers of committed data wait for such a transaction until Kafka ends it (transaction.timeout.ms)."
+            f"At its first start the writer commits what the savepoint holds ready, and aborts what is open under {before!r}. "
+            f"When somebody goes back to OLD, nobody aborts what is open under {now.transactional_id_prefix!r}: readers of "
+            "committed data wait for such a transaction until Kafka ends it (transaction.timeout.ms)."
         )
     else:
         consequence = (
-            f"The writer finds no state, so nobody aborts what is open under {before!r}: readers of committed data wait for it "
-            "until Kafka ends it (transaction.timeout.ms)."
+            f"The writer finds no state, so nobody aborts what is open under {before!r}, nor commits what the savepoint holds "
+            "ready: readers of committed data wait for it until Kafka ends it (transaction.timeout.ms)."
         )
     return check.finding(
         RULE,
@@ -64,8 +64,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="An exactly-once Kafka sink has another transactional id prefix.",
-    why="What a failed or cancelled job left open in Kafka is aborted by the next one, which finds it by its prefix. "
-    "Transactions under another name stay open until transaction.timeout.ms is over, and readers of committed data wait.",
+    why="What a killed job left open in Kafka is aborted by the next one, which looks under its own prefix and the one in its "
+    "state. Other transactions stay open until transaction.timeout.ms is over, and readers of committed data wait.",
     old='KafkaSink.builder().set_transactional_id_prefix("counts")',
     new='KafkaSink.builder().set_transactional_id_prefix("counts-2")',
     fix="Keep the prefix, or go over from a savepoint that the job was stopped with.",

@@ -29,8 +29,7 @@ def _find(check: Check) -> Iterator[Finding]:
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Keep the guarantee, or stop OLD with a savepoint, so that nothing is left to commit, and start NEW "
-                    "from that one.",
+                    text=_instead(old.guarantee, new.guarantee),
                     code=f".set_delivery_guarantee(DeliveryGuarantee.{old.guarantee.name})",
                 ),
             ),
@@ -42,8 +41,9 @@ def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints:
     """The consequence of a change; None where it only makes a promise stronger."""
     if old is _EXACTLY_ONCE:
         return (
-            "Transactions that OLD left open are not aborted, and readers of committed data wait for them; what the savepoint "
-            "holds ready to commit is not committed by connector 4.0.1 and later, and so lost, unless OLD did it."
+            "Transactions that OLD left open are not aborted, and readers of committed data wait for them before they see what "
+            "NEW writes; what the savepoint holds ready to commit is not committed by connector 4.0.1 and later, and so lost, "
+            "unless OLD did it: it does when it is stopped with the savepoint, and not when it is cancelled after it."
             + (
                 " From now on restarts write records twice."
                 if new is _AT_LEAST_ONCE
@@ -54,9 +54,22 @@ def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints:
         if not checkpoints:
             return "NEW takes no checkpoints, and nothing is ever committed: readers of committed data see no records."
         return (
-            "Readers of committed data see records after the checkpoint that commits them; others see aborted ones too."
+            "Readers of committed data see records after the checkpoint that commits them; others see aborted ones too. NEW "
+            "fails at its start where transaction.timeout.ms is more than the broker's transaction.max.timeout.ms: the "
+            "connector takes an hour unless it is set, and a broker allows 15 minutes unless told otherwise."
         )
     return "From now on records that are in flight at a failure are lost." if new is _NONE else None
+
+
+def _instead(old: DeliveryGuarantee, new: DeliveryGuarantee) -> str:
+    """What to do about a change."""
+    if old is _EXACTLY_ONCE:
+        return "Keep the guarantee, or stop OLD with a savepoint, so that nothing is left to commit, and start NEW from it."
+    if new is _EXACTLY_ONCE:
+        return (
+            "Keep the guarantee, or take checkpoints and set transaction.timeout.ms to at most what the broker allows."
+        )
+    return "Keep the guarantee."
 
 
 _INTERVAL = "checkpoint_interval"

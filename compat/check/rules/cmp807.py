@@ -41,7 +41,12 @@ def _dropped(check: Check, why: str) -> Iterator[Finding]:
             new=check.successor(old),
             fixes=(
                 Fix(
-                    text="Give the sink its uid again. Or let it publish all first: stop OLD with --drain.",
+                    text="Give the sink its uid again. Or let it publish all first: "
+                    + (
+                        "stop OLD with the savepoint, which commits; a savepoint that OLD is cancelled after does not."
+                        if kafka
+                        else "stop OLD with --drain."
+                    ),
                     code=None
                     if old.uid is None
                     else f".uid({writing.text_of(old.uid.removeprefix('Sink Committer: '))})",
@@ -93,6 +98,7 @@ RULE = Rule(
     "of before does not.",
     old='stream.sink_to(file_sink).uid("out")       # stopped, and restored with -n',
     new='stream.sink_to(file_sink).uid("output")',
-    fix="Restore from the latest snapshot, and keep the sink's uid; to do without its state, stop the job with --drain.",
+    fix="Restore from the latest snapshot, and keep the sink's uid; to do without its state, stop the job with --drain (Kafka: "
+    "stop it with the savepoint).",
     find=_find,
 )

@@ -274,6 +274,10 @@ class JobStore:
         finally:
             driving.close(gone=True)
 
+    def reduced(self, job_id: str) -> bool:
+        """True for a job of which only its last checkpoint was kept, or is just being kept. Raises OSError."""
+        return (self.directory(job_id) / _RETAINED).exists()
+
     def clear(self, job_id: str) -> None:
         """Remove all that there is of a job whose driver the caller is. Raises OSError."""
         directory = self.directory(job_id)

@@ -91,6 +91,7 @@ class RecordWriter:
 
     def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
         """Write records that have keys."""
+        self.sent += len(values)
         if len(self.targets) == 1:
             self._add(self.targets[0], keys, values, timestamps)
         elif self._by_key:

@@ -107,7 +107,7 @@ def test_a_sink_that_lost_its_state_leaves_transactions_to_kafka() -> None:
     moved = replace(new, operators=(operator("out: Writer", uid="moved", kind="sink_writer", connector=sink("b")),))
     (restored,), (lost,) = told("CMP805", old, new), told("CMP805", old, moved)
     assert restored.level is lost.level is Level.WARNING
-    assert "aborts what the savepoint knows" in restored.consequence
+    assert "aborts what is open under 'a'" in restored.consequence
     assert "nobody aborts" in lost.consequence
 
 

@@ -602,7 +602,8 @@ def test_of_a_job_that_is_forgotten_the_checkpoint_can_be_restored(compat: Any, 
     assert compat("cancel", entry.job_id).exit_code == 0
     store = JobStore(".compat")
     store.reduce(entry.job_id)
-    assert sorted(path.name for path in Path(str(store.directory(entry.job_id))).iterdir()) == ["plan.json", "state"]
+    left = Path(str(store.directory(entry.job_id))).iterdir()
+    assert sorted(path.name for path in left) == ["plan.json", "retained", "state"]
     assert store.jobs() == []
     again = compat("run", str(tmp_path / "job.py"), "-s", f".compat/jobs/{entry.job_id}")
     assert again.exit_code == 0, again.stderr

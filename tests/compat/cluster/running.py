@@ -62,6 +62,17 @@ class RunningCluster:
             timeout=PATIENCE,
         )
 
+    def begin(self, *arguments: str, cwd: Path) -> subprocess.Popen[str]:
+        """The same, which is not waited for."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "compat", *arguments],
+            cwd=cwd,
+            env={**os.environ, "COMPAT_CLUSTER": self.url},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def submit(self, end: int, name: str, *arguments: str) -> str:
         """Submit the job that counts to ``end``, which writes into a folder of that name; gives its id."""
         folder = self.folder / name
@@ -120,6 +131,11 @@ class RunningCluster:
             self._reap()
             self.start(*self._arguments)
         return True
+
+    def restart(self, *arguments: str) -> None:
+        """Kill the dispatcher, and start another with other options; jobs and Spark go on."""
+        self._arguments = arguments
+        assert self.kill("dispatcher")
 
     def _is_mine(self, pid: int) -> bool:
         try:

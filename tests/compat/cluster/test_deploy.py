@@ -18,7 +18,8 @@ from compat.cluster.deployments import Deployment, Deployments, Step
 from compat.cluster.registry import Jobs
 from compat.service.database import Database
 from tests.compat.cluster.running import PATIENCE, RunningCluster
-from tests.compiler.spark.crashes import JOB, KEYS, verify_job
+from tests.compat.service.running import serve
+from tests.compiler.spark.crashes import JOB, verify_job, write_program
 
 pytestmark = pytest.mark.spark
 
@@ -38,12 +39,8 @@ class Upgraded:
 
     def program(self, function: str = COUNTED, uid: str = "count") -> Path:
         """A version of its program."""
-        text = JOB.replace(COUNTED, function).replace('uid("count")', f'uid("{uid}")').replace("(2)", "(1)")
-        for name, value in {"keys": KEYS, "end": self.end, "folder": self.folder, "interval": 5_000}.items():
-            text = text.replace(f"{{{name}}}", str(value))
-        path = self.folder / "job.py"
-        path.write_text(text)
-        return path
+        text = JOB.replace(COUNTED, function).replace('uid("count")', f'uid("{uid}")')
+        return write_program(self.folder, self.end, interval=5_000, parallelism=1, text=text)
 
     def command(self, program: Path, *more: str) -> list[str]:
         given = ("--job", self.name, str(program), "--format", "json", *more)
@@ -98,6 +95,7 @@ def test_a_job_is_started_upgraded_and_brought_back(cluster: RunningCluster) -> 
     lost = job.deploy(job.program(uid="other"), code=2)
     assert lost["outcome"] == "refused"
     assert "cannot restore upgraded (job" in lost["said"]
+    assert "Next: compat deploy --job upgraded" in lost["said"]
     possible = job.deploy(job.program(), "--dry-run")
     assert possible["outcome"] == "possible"
     assert cluster.client.find(runs).state == "RUNNING"
@@ -128,22 +126,25 @@ def test_a_job_is_started_upgraded_and_brought_back(cluster: RunningCluster) -> 
 @pytest.mark.parametrize("step", [Step.STOPPING, Step.STARTING, Step.WATCHING], ids=str)
 @pytest.mark.parametrize("what", ["client", "dispatcher", "master"])
 def test_whatever_is_killed_at_whatever_step_one_version_runs(cluster: RunningCluster, step: Step, what: str) -> None:
-    job = Upgraded(cluster, f"{what}-{step}", 300)
+    repeated = what == "client"
+    job = Upgraded(cluster, f"{what}-{step}", 600 if repeated else 300)
     runs = job.deploy(job.program(), "--watch", "0s", *SLOWLY)["deployment"]["runs"]
     cluster.at(runs, 2)
     program = job.program('lambda p: "%d:%d" % (p[0], p[1])')
-    process = job.start(program, "--watch", "2s", *SLOWLY)
+    more = ("--watch", "30s" if repeated else "2s", "--epoch-records", "3")
+    process = job.start(program, *more)
     while (open := job.last) is None or open.old != runs or open.step is not step:
         assert process.poll() is None, process.communicate()
         assert open is None or open.old != runs or not open.step.over, "The step was not seen"
         time.sleep(0.005)
-    if what == "client":
+    if repeated:
         process.send_signal(signal.SIGKILL)
     else:
         cluster.kill(what, open.new if step is Step.WATCHING else runs)
     process.communicate(timeout=PATIENCE)
-    if what == "client":
-        told = job.deploy(program, "--watch", "2s")["deployment"]
+    if repeated:
+        told = job.deploy(program, *more)["deployment"]
+        assert told["old"] == runs
     else:
         found = job.last
         assert found is not None
@@ -153,3 +154,41 @@ def test_whatever_is_killed_at_whatever_step_one_version_runs(cluster: RunningCl
     assert running in ([told["runs"]], [])  # or it has come to its end since
     job.verify(told["runs"])
     assert os.path.exists(cluster.place.job(told["runs"]))
+
+
+@pytest.mark.slow
+def test_a_registry_is_asked_and_told_by_the_command_and_by_the_cluster(tmp_path: Path) -> None:
+    registry = serve(tmp_path)
+    token = tmp_path / "token"
+    token.write_text(registry.tokens["push"])
+    cluster = RunningCluster(tmp_path / "cluster", slots=1)
+    cluster.start("--master", "local[1]")
+    try:
+        job = Upgraded(cluster, "told", 600)
+        asked = ("--registry", registry.url, "--registry-token-file", str(token), "--commit", "c0ffee")
+
+        def promoted() -> list[int]:
+            found = registry.client().get("/jobs/told/promotions").json()["promotions"]
+            return [each["number"] for each in found]
+
+        first = job.deploy(job.program(), *asked, "--watch", "0s", *SLOWLY)
+        assert "This cluster knows no job called told: told begins without state" in first["said"]
+        assert "told@1 runs by the registry, too" in first["said"]
+        assert promoted() == [1]
+        cluster.at(first["deployment"]["runs"], 2)
+        job.deploy(job.program('lambda p: "%d:%d" % (p[0], p[1])'), *asked, "--watch", "0s", *SLOWLY)
+        assert promoted() == [2, 1]
+        cluster.restart("--master", "local[1]", "--registry", registry.url, "--token-file", str(token))
+        other = cluster.run("run", str(job.program()), "-d", cwd=job.folder)
+        assert (other.returncode, "knows no job 'counting'" in other.stderr) == (2, True), other.stderr
+        assert job.deploy(job.program(uid="other"), *SLOWLY, code=2)["outcome"] == "refused"
+        assert promoted() == [2, 1]
+        last = job.deploy(job.program('lambda p: f"{p[0]}:{p[1]}"'), "--watch", "0s", "--epoch-records", "50")
+        assert last["deployment"]["version"] == 3
+        assert promoted() == [3, 2, 1]
+        current = registry.client().get("/jobs/told/versions/current").json()
+        assert current["number"] == 3
+        job.verify(last["deployment"]["runs"])
+    finally:
+        cluster.stop()
+        registry.stop()

@@ -19,7 +19,7 @@ from compat.cluster.deploying import Deploying, DeploymentRefused, Judgement, Re
 from compat.cluster.deployments import Deployment, Step, derived
 from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.places import ClusterFolder
-from compat.cluster.records import Action, ClusterJob
+from compat.cluster.records import Action, ClusterJob, FormerJob
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.executions import VertexStatus
@@ -27,6 +27,7 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
 from compat.service import database
 from compat.service.database import Database
+from compat.state.delta.log import SnapshotLog
 from tests.compat.cluster.offline import submission
 
 OLD = uuid.UUID(int=1).hex
@@ -366,6 +367,7 @@ def test_a_job_that_does_not_run_goes_on_where_the_last_one_ended(
     found.jobs.end(OLD, status, stopped_with=stopped_with)
     situation = found.deploying.situation("count", "word count")
     assert (situation.runs, situation.state, bool(situation.unclear)) == (None, state, unclear)
+    assert bool(situation.stateless) == (state is None and not unclear)
     assert situation.base == (OLD if state else None)
     request = found.request()
     if unclear:
@@ -399,3 +401,112 @@ def test_jobs_that_a_deployment_needs_are_kept(world: Any) -> None:
     assert found.deploying.situation("count").state == "/second"
     found.jobs.forget(BACK)
     assert "its last job was discarded" in found.deploying.situation("count").unclear
+
+
+def checkpointed(found: World, job: str) -> str:
+    """Give a job a checkpoint; gives where."""
+    path = found.deploying.folder.store.state(job)
+    log = SnapshotLog.create(path)
+    assert log.commit(1, [], {"token": "t1", "records": 0})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("status", "given", "checkpoint", "stays", "said"),
+    [
+        (
+            JobStatus.FINISHED,
+            {"stopped_with": SAVEPOINT},
+            False,
+            False,
+            f"was stopped, .* left its state in {SAVEPOINT}",
+        ),
+        (JobStatus.FINISHED, {}, True, False, None),
+        (JobStatus.FAILED, {"restored_from": "/before"}, True, True, "failed, .* left its state in .*/state"),
+        (JobStatus.FAILED, {"restored_from": "/before"}, True, False, "failed, .* Its checkpoints were not kept"),
+        (JobStatus.FAILED, {"restored_from": "/before"}, False, False, "failed, .* left its state in /before"),
+        (JobStatus.FAILED, {}, False, False, None),
+        (JobStatus.CANCELED, {}, True, True, "was cancelled, .* left its state in .*/state"),
+        (JobStatus.CANCELED, {}, False, False, "was cancelled, .* Its checkpoints were not kept"),
+    ],
+    ids=lambda value: value.value if isinstance(value, JobStatus) else "",
+)
+def test_what_a_job_left_that_is_listed_no_more_is_not_lost_without_a_word(
+    world: Any, status: JobStatus, given: dict[str, str], checkpoint: bool, stays: bool, said: str | None
+) -> None:
+    found = world({})
+    old = found.jobs.add(
+        OLD, name="count", program="old.py", slots=1, by="me", restored_from=given.get("restored_from")
+    )
+    if checkpoint:
+        checkpointed(found, OLD)
+    found.jobs.end(OLD, status, stopped_with=given.get("stopped_with"))
+    (ended,) = found.jobs.with_id(old.id)
+    found.jobs.remember(ended, found.deploying.former(ended, checkpoint=stays))
+    found.jobs.forget(OLD)
+    for name, called in (("count", None), ("other name", "count")):
+        situation = found.deploying.situation(name, called)
+        assert (situation.base, situation.state) == (None, None)
+        if said is None:
+            assert (situation.unclear, situation.stateless) == ("", f"This cluster knows no job called {name}")
+            continue
+        with pytest.raises(GateClosed, match=f"count ran here before: job {OLD}, which {said}.*-s PATH.*--fresh"):
+            found.deploying.judge(found.request(), submission("count"), situation)
+        for more in ({"fresh": True}, {"savepoint": SAVEPOINT}):
+            assert found.deploying.judge(found.request(), submission("count", **more), situation) == Judgement()
+
+
+def test_of_each_name_the_last_job_that_left_something_is_remembered(world: Any) -> None:
+    jobs = world({}).jobs
+    ended = []
+    for number in range(4):
+        id = f"{number:032x}"
+        jobs.add(id, name="count", program="", slots=1, by="", restored_from=None)
+        jobs.end(id, JobStatus.FINISHED, stopped_with=None if number == 2 else f"/{number}")
+        ended += jobs.with_id(id)
+
+    def remember(number: int, left: bool = True) -> str | None:
+        job = ended[number]
+        jobs.remember(job, FormerJob.of(job, job.stopped_with) if left else None)
+        former = jobs.former("count")
+        return None if former is None else former.state
+
+    assert [remember(1), remember(0), remember(1), remember(2, left=False)] == ["/1", "/1", "/1", None]
+    assert [remember(3), remember(3, left=False), remember(2, left=False)] == ["/3", "/3", "/3"]
+    assert jobs.former("other") is None
+
+
+def test_a_job_of_a_later_day_counts_and_not_the_one_that_was_deployed_before(world: Any) -> None:
+    found = world({})
+    found.old()
+    found.begin()
+    found.end()
+    found.jobs.end(NEW, JobStatus.FINISHED, stopped_with="/of the deployed")
+    assert found.deploying.situation("count").state == "/of the deployed"
+    later = found.jobs.add(uuid.UUID(int=9).hex, name="count", program="", slots=1, by="", restored_from=None)
+    found.jobs.end(later.id, JobStatus.FINISHED, stopped_with="/later")
+    assert found.deploying.situation("count").state == "/later"
+    (ended,) = found.jobs.with_id(later.id)
+    found.jobs.remember(ended, found.deploying.former(ended, checkpoint=False))
+    found.jobs.forget(later.id)
+    situation = found.deploying.situation("count")
+    assert (situation.base, situation.state) == (None, None)
+    assert "left its state in /later" in situation.unclear
+
+
+@pytest.mark.parametrize("by_user", [False, True], ids=["by the deployment", "by a user"])
+def test_a_first_deployment_that_fails_goes_on_from_what_it_did_unless_its_user_gave_that_up(
+    world: Any, by_user: bool
+) -> None:
+    found = world({} if by_user else {NEW: "loops"})
+    request = DeploymentRequest(job="count", submission=b"", fingerprint="", watch=1000.0)
+    found.deploying.begin(ID, request, submission("count"), Judgement(), "me")
+    found.round()
+    path = checkpointed(found, NEW)
+    if by_user:
+        found.jobs.end(NEW, JobStatus.CANCELED)
+    assert found.end().step is Step.FAILED
+    assert found.jobs.get(NEW).status is JobStatus.CANCELED
+    situation = found.deploying.situation("count")
+    assert (situation.state, "was cancelled" in situation.unclear) == ((None, True) if by_user else (path, False))
+    assert situation.base == (None if by_user else NEW)

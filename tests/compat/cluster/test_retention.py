@@ -17,6 +17,7 @@ from compat.cluster.records import Action
 from compat.cluster.registry import Jobs, UnknownJob
 from compat.cluster.retention import Retention, RetentionError, keeps_checkpoint
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.store import JobEntry
 from compat.service.database import Database
 from compat.service.records import Role
 from compat.service.registry import Registry
@@ -120,6 +121,47 @@ def test_jobs_that_ended_long_ago_go_and_leave_the_checkpoints_that_stay(
         assert cluster.jobs.get(runs).status is JobStatus.RUNNING
         assert cluster.dispatcher._attempts.keys() == {runs}
         cluster.end(runs)
+
+
+def test_a_checkpoint_that_stays_does_so_where_the_dispatcher_is_killed_before_the_job_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(id: str) -> None:
+        raise Killed
+
+    settings = ClusterSettings(slots=1, master="", retention=Retention(seconds=0))
+    with fake_cluster(tmp_path, monkeypatch, settings, started=False) as cluster:
+        job = cluster.submit(1)
+        folder = fill(cluster, job)
+        cluster.folder.store.write(JobEntry(job_id=job, name="fake", status="FAILED", pid=0, fence=1))
+        (cluster.masters.started[job, 1]).kill()
+        cluster.jobs.end(job, FAILED)
+        wait_for(lambda: cluster.folder.store.driver(job) is None)
+        with monkeypatch.context() as killed:
+            killed.setattr(cluster.jobs, "forget", die)
+            with pytest.raises(Killed):
+                cluster.dispatcher._tidy()
+        assert sorted(path.name for path in folder.iterdir()) == ["plan.json", "retained", "state"]
+        cluster.dispatcher._tidy()
+        assert not known(cluster.jobs, job)
+        assert sorted(path.name for path in folder.iterdir()) == ["plan.json", "retained", "state"]
+
+
+def test_a_job_that_went_is_remembered_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fake_cluster(tmp_path, monkeypatch, ClusterSettings(slots=1, master=""), started=False) as cluster:
+        http = Http(cluster)
+        job = cluster.submit(1)
+        cluster.jobs.end(job, FINISHED, stopped_with="/savepoint")
+        (cluster.masters.started[job, 1]).kill()
+        wait_for(lambda: cluster.folder.store.driver(job) is None)
+        assert http("GET", "/situation?job=fake").json()["state"] == "/savepoint"
+        assert http("DELETE", f"/jobs/{job}").status_code == 200
+        situation = http("GET", "/situation?job=fake").json()
+        assert (situation["state"], "left its state in /savepoint" in situation["unclear"]) == (None, True)
+        assert http("GET", "/situation?job=other").json()["stateless"] == "This cluster knows no job called other"
 
 
 def test_of_many_jobs_that_ended_the_last_ones_are_kept(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ def test_a_configuration_says_nothing_of_upgrades(file, name: str, text: str) ->
     ("text", "says"),
     [
         ("kind: Service\napiVersion: v1\n", "and it holds Service"),
+        ("kind: ConfigMap\ndata: {}\n", "and it holds ConfigMap"),
+        ("apiVersion: v1\n", "and it holds None"),
         (resource() + "---\n" + resource(), "FlinkDeployment, FlinkDeployment"),
         ("", "holds nothing"),
         ("- a\n", "not a YAML file with keys and values"),
@@ -206,7 +208,7 @@ def test_the_settings_of_a_deployment_hold_and_its_risks_are_told(file) -> None:
     old, new = file(PROGRAM.replace("UID", "count"), "old.py"), file(PROGRAM.replace("UID", "counts"), "new.py")
     assert checked(old, old, "--deployment", file(resource()))[:2] == (0, set())
     code, levels, _ = checked(old, old, "--deployment", file(resource("stateless")))
-    assert (code, levels) == (0, {AT_RISK})
+    assert (code, levels) == (1, {("CMP606", "error")})
     # State that nothing takes is dropped, and said so; with the last state the start is refused.
     _, dropped, report = checked(old, new, "--deployment", file(resource("savepoint", "true")))
     assert "as NEW sets execution.state-recovery.ignore-unclaimed-state" in report

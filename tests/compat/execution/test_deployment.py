@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from compat.transport import ServerError
 from tests.compat.cluster.offline import submission
 from tests.compat.service.running import OLD, RENUMBERED, plan
 
-EMPTY = SituationSummary(runs=None, base=None, state=None, unclear="", open=None, plan=None, registry=None)
+EMPTY = SituationSummary(
+    runs=None, base=None, state=None, unclear="", stateless="", open=None, plan=None, registry=None
+)
 RUNS = msgspec.structs.replace(EMPTY, runs="old", base="old", plan=plan(*OLD))
 STOPPED = msgspec.structs.replace(EMPTY, base="old", state="/savepoint", plan=plan(*OLD))
 
@@ -90,14 +93,18 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     program.write_text("")
 
     def deployed(
-        cluster: FakeCluster, new: Submission | None = None, gate: FakeGate | None = None, **more: Any
+        cluster: FakeCluster,
+        new: Submission | None = None,
+        gate: FakeGate | None = None,
+        say: Callable[[str], None] = lambda text: None,
+        **more: Any,
     ) -> Result:
         new = new or submission("count", plan=json.dumps(plan(*OLD)).encode())
         monkeypatch.setattr(deployment, "Cluster", lambda *_: cluster)
         monkeypatch.setattr(deployment, "built", lambda wanted: new)
         monkeypatch.setattr(deployment, "_fingerprint", lambda *_: "same")
         wanted = Wanted(job="count", run=Run(program=str(program), cluster="http://c"), watch=1.0, gate=gate, **more)  # type: ignore[arg-type]
-        return deploy(wanted, lambda text: None)
+        return deploy(wanted, say)
 
     return deployed
 
@@ -121,6 +128,13 @@ def test_the_new_version_begins_where_the_old_one_is(
     assert (cluster.begins_with, cluster.asked[0].replaces, cluster.asked[0].watch) == (begins_with, replaces, 1.0)
 
 
+def test_what_is_to_be_repaired_is_deployed_again_and_not_checked_by_names_that_no_command_knows(run: Any) -> None:
+    edited = submission("count", plan=json.dumps(plan(*RENUMBERED)).encode())
+    with pytest.raises(Refused) as refused:
+        run(FakeCluster([RUNS]), edited, command="compat deploy --job count job.py")
+    assert refused.value.detail.splitlines()[-1] == "Next: compat deploy --job count job.py"
+
+
 @pytest.mark.parametrize(
     ("situation", "given", "said"),
     [
@@ -137,6 +151,18 @@ def test_what_is_refused_is_not_begun(run: Any, situation: SituationSummary, giv
     with pytest.raises(Refused, match=said):
         run(cluster, submission("count", **{"plan": json.dumps(plan(*OLD)).encode(), **given}), gate)
     assert (cluster.asked, gate.told) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"savepoint": "/mine"}, {"fresh": True}], ids=["nothing", "from another", "fresh"]
+)
+def test_what_begins_without_state_says_so_unless_that_was_asked_for(run: Any, given: dict[str, Any]) -> None:
+    situation = msgspec.structs.replace(EMPTY, stateless="This cluster knows no job called count")
+    said: list[str] = []
+    new = submission("count", plan=json.dumps(plan(*OLD)).encode(), **given)
+    assert run(FakeCluster([situation]), new, say=said.append).done
+    told = [text for text in said if "without state" in text]
+    assert told == ([] if given else ["This cluster knows no job called count: count begins without state"])
 
 
 def test_a_deployment_that_is_under_way_is_followed_or_waited_for(run: Any) -> None:

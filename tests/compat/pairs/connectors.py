@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.compat.pairs.model import BROKEN, OK, pair, under
 from tests.compat.pairs.programs import DAY, value, window
 
-_NO_CLUSTER = "it needs a Kafka cluster; what the connector's own classes do is in test_kafka_rules.py"
+_NO_CLUSTER = "it needs a Kafka cluster; restores beside one are in test_kafka_restores.py"
 _IMPORTS = """import time
 
 from pyflink.common import SimpleStringSchema

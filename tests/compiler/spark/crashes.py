@@ -132,12 +132,14 @@ class CrashingJob:
         verify_job(self.place, self.end, store, job.job_id)
 
 
-def write_program(folder: Path, end: int, interval: int = 100, place: str = "", parallelism: int = 2) -> Path:
+def write_program(
+    folder: Path, end: int, interval: int = 100, place: str = "", parallelism: int = 2, text: str = JOB
+) -> Path:
     """The program of the job, in a folder, which counts to ``end`` and writes into ``place``, or into the folder.
 
-    ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer.
+    ``interval`` is that of its checkpoints, in ms: sources give less in an epoch that takes longer. ``text`` is another one.
     """
-    program, text = folder / "job.py", JOB
+    program = folder / "job.py"
     for name, value in {
         "keys": KEYS,
         "end": end,

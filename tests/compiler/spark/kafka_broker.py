@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -94,20 +94,21 @@ def _free_ports(count: int) -> list[int]:
 class KafkaBroker:
     """Starts the process; ``servers`` is its address, ``guarded`` one for those who know the password of ``me``.
 
-    It listens on the loopback address only.
+    It listens on the loopback address only. ``before`` puts something before an address, and gives the
+    address that clients are told.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, before: Callable[[str], str] = str) -> None:
         self._class_path = fetch_jars()
         self._folder = folder
         port, guarded, controller = _free_ports(3)
         self.servers, self.guarded = f"127.0.0.1:{port}", f"127.0.0.1:{guarded}"
-        addresses = f"PLAINTEXT://{self.servers},LOGIN://{self.guarded}"
+        addresses = f"LOGIN://{self.guarded},PLAINTEXT://"
         settings = {
             **_SETTINGS,
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"{addresses},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": addresses,
+            "listeners": f"{addresses}{self.servers},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": addresses + before(self.servers),
             "log.dirs": str(folder / "data"),
         }
         self._config = folder / "server.properties"
@@ -191,6 +192,16 @@ class KafkaBroker:
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": group})
         try:
             return int(consumer.committed([TopicPartition(topic, 0)], timeout=10)[0].offset)
+        finally:
+            consumer.close()
+
+    def end(self, topic: str, isolation: str = "read_uncommitted") -> int:
+        """The end of a topic's first partition; for readers of committed data that is where a transaction is open."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "ends", "isolation.level": isolation})
+        try:
+            return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1])
         finally:
             consumer.close()
 
