@@ -82,6 +82,7 @@ class SnapshotLog:
         self._table = table
         self._epoch: tuple[int, int] | None = None
         self._top: tuple[int, int] | None = None
+        self._files: tuple[int, list[LogFile]] | None = None
 
     @classmethod
     def create(cls, path: str | Path | Place) -> SnapshotLog:
@@ -368,11 +369,13 @@ class SnapshotLog:
         return found
 
     def files(self) -> list[LogFile]:
-        """The data files of the version, oldest epoch first."""
-        with self._reading():
-            actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
-        found = [_log_file(action) for action in actions]
-        return sorted(found, key=lambda file: (file.epochs, file.path))
+        """The data files of the version, oldest epoch first; read once for each version."""
+        if self._files is None or self._files[0] != self.version:
+            with self._reading():
+                actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
+            found = [_log_file(action) for action in actions]
+            self._files = (self.version, sorted(found, key=lambda file: (file.epochs, file.path)))
+        return list(self._files[1])
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The tables of all files, or some columns of theirs, in no order."""

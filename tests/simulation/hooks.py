@@ -17,6 +17,8 @@ import confluent_kafka
 import confluent_kafka.admin
 from confluent_kafka import KafkaError, KafkaException
 
+from compat.compiler.driver import Compilation
+from compat.compiler.job import Job
 from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
@@ -26,9 +28,11 @@ from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.state import memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochRunner
+from compat.compiler.spark.task.hosts import HostLoad
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
 from compat.state.stores.local import LocalFiles
@@ -39,14 +43,31 @@ from tests.simulation.world import World
 COMPACT_AFTER = 6
 INLINE_ROWS = 2
 SAVE_AFTER = 6
+_load = HostLoad.of
+
+
+class Made:
+    """What drivers make of the program of a schedule, each from the start and to the same end: it is made once."""
+
+    def __init__(self) -> None:
+        self.plans: dict[bool, tuple[Compilation, PhysicalPlan]] = {}
+        self._loads: list[tuple[PhysicalPlan, HostLoad]] = []
+
+    def load(self, plan: PhysicalPlan, setup: Callable[[], None] | None, *, apart: bool = False) -> HostLoad:
+        """In the place of ``HostLoad.of``."""
+        found = next((load for known, load in self._loads if known == plan), None)
+        if found is None:
+            found = _load(plan, setup, apart=apart)
+            self._loads.append((plan, found))
+        return found
 
 
 class SimulatedExecutor(SparkExecutor):
     """Runs jobs on the cluster of a world."""
 
-    def __init__(self, world: World, store: str, **options: Any) -> None:
+    def __init__(self, world: World, made: Made, store: str, **options: Any) -> None:
         super().__init__(store, **options)
-        self._world = world
+        self._world, self._made = world, made
 
     def check(self) -> None:
         """Nothing is needed."""
@@ -54,6 +75,12 @@ class SimulatedExecutor(SparkExecutor):
     def runner(self, made: Any) -> EpochRunner:
         spark: Any = SparkDouble(self._world)
         return SparkRunner(made, spark)
+
+    def _compiled(self, job: Job) -> tuple[Compilation, PhysicalPlan]:
+        rescaled = self.options.savepoint is not None
+        if rescaled not in self._made.plans:
+            self._made.plans[rescaled] = super()._compiled(job)
+        return self._made.plans[rescaled]
 
 
 class _Thread:
@@ -103,7 +130,7 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World, brokers: Brokers, *, leases: bool) -> Iterator[None]:
+def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool) -> Iterator[None]:
     """While this is entered, the execution takes all from the world.
 
     With ``leases`` the store is as one without locks, whose lease is up when another driver takes the job over.
@@ -125,6 +152,7 @@ def simulated(world: World, brokers: Brokers, *, leases: bool) -> Iterator[None]
         (runner, "clear_away", lambda plan, folder: _clear_away(world, plan, folder)),
         (runner, "Places", _Anywhere),
         (runner, "_plans", {}),
+        (HostLoad, "of", made.load),
         (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
         (epochs, "INLINE_ROWS", INLINE_ROWS),
         (epochs, "write_table", _task_pointed(world, epochs.write_table, "rows written")),

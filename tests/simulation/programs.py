@@ -54,7 +54,7 @@ class Job(Enum):
 class Shape:
     """The job of a schedule; with ``rescaled`` it is stopped at epoch ``stop`` and goes on with that parallelism.
 
-    With ``tight`` memory is too small for any state.
+    With ``tight`` memory is too small for any state; with ``scattered`` records take a way that another run of a task changes.
     """
 
     job: Job
@@ -65,6 +65,7 @@ class Shape:
     rescaled: int | None
     stop: int
     tight: bool
+    scattered: bool
 
 
 class Scatter(MapFunction):
@@ -132,12 +133,15 @@ def build(env: StreamExecutionEnvironment, shape: Shape, folder: Path) -> None:
         numbers = texts.map(int, Types.INT())
     else:
         numbers = env.from_collection(list(range(shape.records)), Types.INT()).uid("numbers")
-        numbers = numbers.rebalance()  # what is chained to a source with one subtask has one, too, for good
+        if shape.scattered or shape.job is Job.WINDOWS:
+            numbers = numbers.rebalance()  # what is chained to a source with one subtask has one, too, for good
     if shape.job is Job.WINDOWS:
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Times())
         numbers = numbers.assign_timestamps_and_watermarks(strategy).uid("times")
-    lanes = numbers.map(Scatter(), Types.TUPLE([Types.INT(), Types.INT()])).key_by(lambda p: p[0], Types.INT())
-    keyed = lanes.map(lambda p: p[1], Types.INT()).key_by(lambda n: n % KEYS, Types.INT())
+    if shape.scattered:
+        lanes = numbers.map(Scatter(), Types.TUPLE([Types.INT(), Types.INT()])).key_by(lambda p: p[0], Types.INT())
+        numbers = lanes.map(lambda p: p[1], Types.INT())
+    keyed = numbers.key_by(lambda n: n % KEYS, Types.INT())
     if shape.job is Job.WINDOWS:
         windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW)))
         lines = windows.process(Gather(), Types.STRING()).uid("windows")

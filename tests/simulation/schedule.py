@@ -26,12 +26,15 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
 from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.doubles.libraries import doubled
-from tests.simulation.hooks import SimulatedExecutor, broker_point, simulated
+from tests.simulation.hooks import Made, SimulatedExecutor, broker_point, simulated
 from tests.simulation.programs import PARTITIONS, Job, Shape, build, expected, fill, sizes, worlds
 from tests.simulation.world import Killed, World
 
 STARTS = 60
 """More starts of the driver than a schedule has faults: a job that needs them makes no progress."""
+
+BEHIND_THE_END = "its job was over"
+"""In a trace: the attempt that came to its end just before was of a job that had ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +47,24 @@ class Result:
     starts: int
 
 
-def run(seed: int, *, real: bool = False, pauses: bool = False, script: Sequence[str] | None = None) -> Result:
+def run(
+    seed: int,
+    *,
+    real: bool = False,
+    pauses: bool = False,
+    script: Sequence[str] | None = None,
+    shape: Shape | None = None,
+) -> Result:
     """Run a schedule, with ``real`` on the libraries themselves: on doubles of them it comes to the same.
 
     With ``pauses`` a driver may stand still anywhere, and go on once another one has taken its job over. With a ``script``
-    its faults happen, in that order, and no others.
+    its faults happen, in that order, and no others. Without a ``shape`` the seed decides what the job is, too.
     """
     libraries = nullcontext() if real else doubled()
     with tempfile.TemporaryDirectory(prefix="simulation-", dir=_memory()) as folder, libraries:
         schedule = Schedule(seed, Path(folder), pauses=pauses or script is not None)
         schedule.world.script = None if script is None else list(script)
+        schedule.shape = shape or schedule.shape
         return schedule.run()
 
 
@@ -79,6 +90,7 @@ class Schedule:
             rescaled=draw.choice((None, None, 1, 2, 3)),
             stop=draw.randrange(1, 6),
             tight=seed % 3 == 0,
+            scattered=True,
         )
         self.folder = folder
         self.store = JobStore(folder / "store")
@@ -87,6 +99,9 @@ class Schedule:
         self._depth = 0
         self._finished = False
         self._savepoint: str | None = None
+        self._excused: set[Path] = set()
+        self._made = Made()
+        self._stood_still = False
         self.world.between = self._between
         self._pauses = pauses
         if pauses:
@@ -96,11 +111,11 @@ class Schedule:
         """Run to the end, starting the driver as often as it is missing."""
         if self.shape.job is Job.TOPICS:
             fill(self.brokers, self.shape)
-        with simulated(self.world, self.brokers, leases=self._pauses), _current(self.world):
+        with simulated(self.world, self.brokers, self._made, leases=self._pauses), _current(self.world):
             while not self._finished and self.starts < STARTS:
                 self._driver()
-            left = [file.name for file in (*self.folder.glob("files/.*.inprogress"), *self._unnamed())]
-            self._late()  # nobody can tidy up behind these
+            left = [file.name for file in self._left()]
+            self._late()
         wrong = (
             tuple(self._wrong(left))
             if self._finished
@@ -145,7 +160,9 @@ class Schedule:
         options = RunOptions(
             program="job.py", epoch_records=shape.epoch_records, replicas="/replicas", savepoint=self._savepoint
         )
-        executor = SimulatedExecutor(self.world, str(self.store.root), options=options, printer=lambda line: None)
+        executor = SimulatedExecutor(
+            self.world, self._made, str(self.store.root), options=options, printer=lambda line: None
+        )
         program.start(program.Program(executor))
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(shape.parallelism if self._savepoint is None else shape.rescaled)
@@ -157,7 +174,7 @@ class Schedule:
     def _between(self, master: JobMaster) -> None:
         """What may happen between two steps of a driver."""
         world, shape = self.world, self.shape
-        if world.zombies and world.random.random() < 0.5:
+        if world.late and world.random.random() < 0.5:
             self._late()
         if world.chance("the clock is set"):
             world.jump()
@@ -177,6 +194,7 @@ class Schedule:
     def _paused(self, where: str) -> None:
         """A driver stands still in the midst of its work, and another one takes its job over."""
         if self._depth == 1 and self._begun() and self.world.chance(f"the driver is paused: {where}"):
+            self._stood_still = True
             self._driver()
 
     def _begun(self) -> bool:
@@ -184,10 +202,21 @@ class Schedule:
         return any(job.savepoint == self._savepoint and job.ended is None for job in self._jobs())
 
     def _late(self) -> None:
-        """Attempts that nobody waits for come to their end."""
-        zombies, self.world.zombies = self.world.zombies, []
-        for zombie in zombies:
-            zombie()
+        """Attempts that nobody waits for come to their end.
+
+        Those of a job that is over may do no harm, but what they write is nobody's to tidy up: a job's end closes all of its
+        hosts that can be reached, and sweeps behind them. These are where it could not reach, and no driver is left to the job.
+        """
+        attempts, self.world.late = self.world.late, []
+        for attempt in attempts:
+            before = set(self._left()) if self._over(attempt.job_id) else None
+            attempt.run()
+            if before is not None:
+                self.world.trace.append(BEHIND_THE_END)
+                self._excused |= set(self._left()) - before
+
+    def _over(self, job_id: str) -> bool:
+        return any(job.job_id == job_id and job.ended is not None for job in self._jobs())
 
     def _move(self) -> None:
         aside = self.folder / "aside"
@@ -199,6 +228,11 @@ class Schedule:
         for state in sorted(self.folder.glob("store/jobs/*/state")):
             with suppress(Exception):  # a table that is not there yet, or is written at the same time
                 deltalake.DeltaTable(str(state)).optimize.compact()
+
+    def _left(self) -> Iterator[Path]:
+        """Files that are nothing's."""
+        found = (*self.folder.glob("files/.*.inprogress"), *self._unnamed())
+        return (file for file in found if file not in self._excused)
 
     def _unnamed(self) -> Iterator[Path]:
         """Data files that no commit of their table names; of a job that never began nobody looks after any."""
@@ -225,6 +259,16 @@ class Schedule:
             yield f"there are {len(jobs)} jobs"
             return
         (last,) = (job for job in jobs if job.savepoint == self._savepoint)
+        try:
+            yield from self._wrong_state(last)
+        except (StoreError, ValueError) as error:
+            yield f"state: cannot be read: {error}"
+        if (
+            left and not self._stood_still
+        ):  # what a driver writes once another one has ended its job nobody can tidy up behind
+            yield f"left behind: {left}"
+
+    def _wrong_state(self, last: JobEntry) -> Iterator[str]:
         if self.shape.job is Job.WINDOWS:
             rows = [row for uid in ("windows", "reminders") for row in state_rows(str(self._directory(last)), uid)]
             if rows:
@@ -234,10 +278,6 @@ class Schedule:
             found = {row["key"]: row["value"] for row in rows if row["state"] == "count"}
             if found != dict(sizes(self.shape)):
                 yield f"state: {found} in place of {dict(sizes(self.shape))}"
-        if (
-            left and not self._pauses
-        ):  # what a driver writes once another one has ended its job nobody can tidy up behind
-            yield f"left behind: {left}"
 
     def _directory(self, job: JobEntry) -> Path:
         return self.store.directory(job.job_id)

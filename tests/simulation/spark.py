@@ -9,7 +9,7 @@ from typing import Any
 
 from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, seal
 from compat.compiler.spark.task.hosts import HostLoad, HostLost
-from tests.simulation.world import HostKilled, World
+from tests.simulation.world import HostKilled, Late, World
 
 Work = Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]
 """What a stage does: the number of the partition, and the pairs for it; gives pairs of (partition of the next stage, item)."""
@@ -175,7 +175,7 @@ class Data:
         world = self.world
         if world.chance("an attempt goes on for long", 0.5):
             machine = world.random.choice(world.machines)
-            world.zombies.append(lambda: self._late(work, partition, pairs, machine))
+            world.late.append(Late(_job_of(work), lambda: self._late(work, partition, pairs, machine)))
         machine = world.machines[partition % len(world.machines)]
         if world.random.random() < 0.2:
             machine = world.random.choice(world.machines)
@@ -204,6 +204,11 @@ class Data:
             self.world.trace.append(f"late attempt failed: {type(error).__name__}")
 
 
+def _job_of(work: Any) -> str:
+    """The job that a stage is of."""
+    return str(work.spec.job_id)
+
+
 class HostDouble:
     """In the place of ``Host``: what a plan's slot keeps open on the machine that runs the task."""
 
@@ -218,7 +223,6 @@ class HostDouble:
         hosts = self.world.here.hosts
         if self._place not in hosts:
             hosts[self._place] = Subtasks(pickle.loads(self._load.plan))
-        spec, buffers = pickle.loads(pickle.dumps((spec, buffers)))  # as they travel
         try:
             made, report = hosts[self._place].run(spec, vertex, subtask, buffers)
         except HostKilled:

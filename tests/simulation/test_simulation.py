@@ -5,17 +5,31 @@ A seed that fails is replayed with ``python -m tests.simulation SEED``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from unittest.mock import patch
+
 import pytest
 
 from tests.simulation.mutations import MUTATIONS, mutated
-from tests.simulation.schedule import run
+from tests.simulation.programs import Job, Shape
+from tests.simulation.schedule import BEHIND_THE_END, Schedule, run
 
 SAMPLED = 40
 ALL = 4000
 SOON = 60
 """Schedules within which most faults of our own are found."""
-COUNTING = 79
-"""A schedule of a job that counts, into files and a table, and is not rescaled."""
+COUNTING = Shape(
+    job=Job.COUNTS,
+    records=11,
+    parallelism=2,
+    epoch_records=3,
+    table=True,
+    rescaled=None,
+    stop=2,
+    tight=False,
+    scattered=True,
+)
+"""A job that counts, into files and a table, and is not rescaled."""
 RARE = {
     "an epoch is committed twice",
     "what tasks sent is not held against what arrived",
@@ -44,8 +58,8 @@ def test_a_seed_replays() -> None:
 
 
 PAUSED = "the driver is paused: "
-PRODUCING = 50
-"""A schedule of a job that reads a topic and writes another one, and is not rescaled."""
+PRODUCING = replace(COUNTING, job=Job.TOPICS, table=False, scattered=False)
+"""A job that reads a topic and writes another one, and is not rescaled."""
 FENCES = {
     "a driver that takes a job over fences nobody": (f"{PAUSED}before commit", "driver killed: before entry"),
     "a driver that was held to be dead sweeps": (
@@ -67,16 +81,47 @@ TWO_DRIVERS = {
 
 @pytest.mark.parametrize("name", TWO_DRIVERS)
 def test_a_driver_that_was_held_to_be_dead_does_no_harm(name: str) -> None:
-    result = run(COUNTING, script=TWO_DRIVERS[name])
+    result = run(79, shape=COUNTING, script=TWO_DRIVERS[name])
     assert list(TWO_DRIVERS[name][:1]) == list(result.trace[:1])
     assert not result.wrong, result
 
 
 @pytest.mark.parametrize("name", FENCES)
 def test_a_fault_of_our_own_is_found_where_there_are_two_drivers(name: str) -> None:
-    assert not run(COUNTING, script=FENCES[name]).wrong
+    assert not run(79, shape=COUNTING, script=FENCES[name]).wrong
     with mutated(name):
-        assert run(COUNTING, script=FENCES[name]).wrong
+        assert run(79, shape=COUNTING, script=FENCES[name]).wrong
+
+
+@pytest.mark.parametrize("seed", [7000097, 7000284])
+def test_an_attempt_may_come_to_its_end_behind_that_of_its_job(seed: int) -> None:
+    result = run(seed)
+    assert BEHIND_THE_END in result.trace
+    assert not result.wrong, result
+
+
+LATE = ("an attempt goes on for long",) * 9
+"""Attempts that go on, of the first tasks of a job: also of such as write files."""
+
+
+def test_what_an_attempt_leaves_whose_job_is_over_is_not_held_against_anybody() -> None:
+    stopped = replace(COUNTING, rescaled=1, stop=1)
+    result = run(1, shape=stopped, script=LATE)
+    assert BEHIND_THE_END in result.trace
+    assert not result.wrong, result
+    with patch.object(Schedule, "_over", lambda *_: False):
+        (left,) = run(1, shape=stopped, script=LATE).wrong
+        assert left.startswith("left behind")
+
+
+@pytest.mark.parametrize("name", ["nothing is swept", "nothing of the state is swept"])
+def test_what_an_attempt_leaves_whose_job_goes_on_has_to_be_swept(name: str) -> None:
+    result = run(0, shape=COUNTING, script=LATE)
+    assert "an attempt goes on that nobody waits for" in result.trace
+    assert not result.wrong, result
+    with mutated(name):
+        (left,) = run(0, shape=COUNTING, script=LATE).wrong
+        assert left.startswith("left behind")
 
 
 @pytest.mark.parametrize("name", [name for name in MUTATIONS if name not in {*RARE, *OF_BROKERS, *FENCES}])
@@ -88,9 +133,9 @@ def test_a_fault_of_our_own_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(OF_BROKERS))
 def test_a_fault_of_our_own_is_found_where_a_driver_dies_behind_a_transaction(name: str) -> None:
     script = ("driver killed: brokers, after commit",)
-    assert not run(PRODUCING, script=script).wrong
+    assert not run(50, shape=PRODUCING, script=script).wrong
     with mutated(name):
-        assert run(PRODUCING, script=script).wrong
+        assert run(50, shape=PRODUCING, script=script).wrong
 
 
 @pytest.mark.slow

@@ -25,6 +25,14 @@ class HostKilled(BaseException):
     """A process that ran a task is gone: kill -9."""
 
 
+@dataclass(frozen=True, slots=True)
+class Late:
+    """An attempt that goes on although nobody waits for it, of the job with that id."""
+
+    job_id: str
+    run: Callable[[], None]
+
+
 @dataclass(slots=True)
 class Machine:
     """A machine: the folder of its disk, and the hosts that live on it by plan and slot."""
@@ -56,7 +64,7 @@ class World:
         self.here = self.machines[0]
         self.dying = False
         self.in_task = False
-        self.zombies: list[Callable[[], None]] = []
+        self.late: list[Late] = []
         self.between: Callable[[Any], None] = lambda master: None
         self.paused: Callable[[str], None] = lambda where: None
         self._now = 1_700_000_000.0

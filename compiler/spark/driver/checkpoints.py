@@ -64,8 +64,8 @@ class CheckpointCoordinator:
         self.ended: set[tuple[int, int]] = set()
         self.position = Position(0, "")
         self._runs: dict[str, str] = {}
-        self.files = len(log.files())
-        self.bytes = sum(file.size for file in log.files())
+        files = log.files()
+        self.files, self.bytes = len(files), sum(file.size for file in files)
         self.added = 0
         self._written: dict[tuple[str, str, str, bytes], bytes | None] = {}
 

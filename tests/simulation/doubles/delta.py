@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ Action = dict[str, Any]
 _LOG = "_delta_log"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """A version of a table: the files that it consists of, those that were removed, and what its metadata says."""
 
@@ -34,6 +35,15 @@ class Snapshot:
     removed: Mapping[str, int] = field(default_factory=dict)
     transactions: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def told(self) -> pa.Table:
+        """What the log says of the files."""
+        columns: dict[str, list[Any]] = {"path": [], "size_bytes": [], "num_records": []}
+        rows = [_flat(action) for action in self.files.values()]
+        for name in dict.fromkeys([*columns, *(name for row in rows for name in row)]):
+            columns[name] = [row.get(name) for row in rows]
+        return pa.table(columns)
 
     def following(self, actions: Sequence[Action]) -> Snapshot:
         """The version that a commit makes of this one."""
@@ -59,6 +69,7 @@ class Tables:
     def __init__(self) -> None:
         self._commits: dict[str, tuple[Action, ...]] = {}
         self._snapshots: dict[tuple[str, int], Snapshot] = {}
+        self._newest: dict[str, int] = {}
         self.table: type[Table] = type("DeltaTable", (Table,), {"tables": self})
 
     def file(self, path: str, version: int) -> str:
@@ -67,12 +78,14 @@ class Tables:
 
     def newest(self, path: str, since: int = -1) -> int:
         """The newest version, -1 where there is no table."""
-        if since < 0:
+        since = max(since, self._newest.get(path, -1))
+        if since < 0 or not os.path.exists(self.file(path, since)):
             since = self._oldest(path)
             if since is None:
                 return -1
         while os.path.exists(self.file(path, since + 1)):
             since += 1
+        self._newest[path] = since
         return since
 
     def _oldest(self, path: str) -> int | None:
@@ -82,12 +95,15 @@ class Tables:
         return min(self._checkpoints(path), default=None)
 
     @staticmethod
-    def _checkpoints(path: str) -> list[int]:
+    def names(path: str) -> list[str]:
+        """The files of a log."""
         try:
-            names = os.listdir(f"{path}/{_LOG}")
+            return os.listdir(f"{path}/{_LOG}")
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [int(name[:20]) for name in names if name.endswith(".checkpoint.parquet")]
+
+    def _checkpoints(self, path: str) -> list[int]:
+        return [int(name[:20]) for name in self.names(path) if name.endswith(".checkpoint.parquet")]
 
     def base(self, path: str, version: int) -> int:
         """The newest checkpoint of those before a version, or 0: it is read from there on."""
@@ -190,7 +206,8 @@ class Table:
 
     def transaction_version(self, application: str) -> int | None:
         """The last transaction of an application. Raises DeltaError where commits are gone that it is read from."""
-        if not all(os.path.exists(self.tables.file(self._path, at)) for at in range(self._base, self._now.version + 1)):
+        there = set(self.tables.names(self._path))
+        if not all(f"{at:020d}.json" in there for at in range(self._base, self._now.version + 1)):
             raise DeltaError(f"Kernel error: File not found: {self._path}/{_LOG}")
         return self._now.transactions.get(application)
 
@@ -205,11 +222,7 @@ class Table:
 
     def get_add_actions(self, flatten: bool = False) -> Any:
         """What the log says of the files."""
-        columns: dict[str, list[Any]] = {"path": [], "size_bytes": [], "num_records": []}
-        rows = [_flat(action) for action in self._now.files.values()]
-        for name in dict.fromkeys([*columns, *(name for row in rows for name in row)]):
-            columns[name] = [row.get(name) for row in rows]
-        return pa.table(columns)
+        return self._now.told
 
     def create_write_transaction(
         self,
