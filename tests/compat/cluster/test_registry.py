@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,31 @@ from compat.cluster.records import Action
 from compat.cluster.registry import MOST_FAILURES, Jobs, LeadershipLost, UnknownJob
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.database import Database
+from tests.compat.service.test_faults import postgres, postgres_database  # noqa: F401 - fixtures
 
 URL = "http://127.0.0.1:1"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> ClusterFolder:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClusterFolder]:
+    """The folder of a cluster, whose records are in a file there or on a server."""
     place = ClusterFolder(tmp_path)
-    Jobs(Database(place.database)).migrate()
-    return place
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres_database")
+        monkeypatch.setattr(ClusterFolder, "database", property(lambda self: url))
+    jobs_of(place).migrate()
+    yield place
+    while _opened:
+        _opened.pop().close()
+
+
+_opened: list[Database] = []
 
 
 def jobs_of(folder: ClusterFolder) -> Jobs:
-    return Jobs(Database(folder.database))
+    """The jobs of a cluster, for somebody of their own."""
+    _opened.append(Database(folder.database))
+    return Jobs(_opened[-1])
 
 
 @pytest.fixture
@@ -127,14 +140,14 @@ from compat.cluster.places import ClusterFolder
 from compat.cluster.registry import Jobs
 from compat.service.database import Database
 folder = ClusterFolder(sys.argv[1])
-held = become_leader(folder, Jobs(Database(folder.database)), "http://paused", 1.0)
+held = become_leader(folder, Jobs(Database(sys.argv[2])), "http://paused", 1.0)
 print("leads", flush=True)
 time.sleep(600)
 """
 
 
 def test_one_that_holds_its_lock_and_gives_no_sign_loses_its_place(folder: ClusterFolder) -> None:
-    paused = subprocess.Popen([sys.executable, "-c", _LEADS, str(folder.path)], stdout=subprocess.PIPE)
+    paused = subprocess.Popen([sys.executable, "-c", _LEADS, str(folder.path), folder.database], stdout=subprocess.PIPE)
     try:
         assert paused.stdout is not None
         assert paused.stdout.readline() == b"leads\n"
