@@ -94,7 +94,7 @@ def test_code_scrolls_and_is_copied_as_it_is(open_page: Any, address: str) -> No
     assert code.evaluate("e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'")
     button = page.locator(".copy").first
     button.click()
-    page.wait_for_function("document.querySelector('.copy').textContent === 'Copied'")
+    page.wait_for_function("() => document.querySelector('.copy').textContent === 'Copied'")
     assert page.locator("#told").text_content() == "Copied"
     assert page.evaluate("navigator.clipboard.readText()") == button.get_attribute("data-copy")
     assert button.get_attribute("data-copy").startswith(".set_uid_hash(")
@@ -107,7 +107,7 @@ def test_copying_works_where_a_page_may_not_use_the_clipboard(open_page: Any, ad
     page.evaluate(f"document.execCommand = (name) => {{ {taken}; return true; }}")
     button = page.locator(".copy").first
     button.click()
-    page.wait_for_function("document.querySelector('.copy').textContent === 'Copied'")
+    page.wait_for_function("() => document.querySelector('.copy').textContent === 'Copied'")
     assert page.evaluate("window.taken") == ["copy", button.get_attribute("data-copy")]
 
 

@@ -17,7 +17,7 @@ from compat.compiler.spark.driver.shared import SparkPlace
 from compat.transport import ServerError, call
 from tests.compat.cluster.growth import descriptors_of_keeper
 from tests.compat.cluster.jobs import SmallJobs
-from tests.compat.cluster.kills import MOMENTS, Lives, kills_of
+from tests.compat.cluster.kills import MOMENTS, STEPS, Lives, kills_of
 from tests.compat.cluster.running import RunningCluster, wait_for_the_end
 from tests.compiler.spark.crashes import processes, verify_job
 
@@ -161,7 +161,7 @@ def test_of_two_dispatchers_that_live_only_one_acts(cluster: RunningCluster) -> 
 def test_a_life_with_kills_at_each_of_its_moments_is_exact(cluster: RunningCluster) -> None:
     lives = Lives(cluster)
     lives.live("life", kills_of(0, 0))
-    assert len(lives.killed) == len(MOMENTS)
+    assert len(lives.killed) == len(MOMENTS) + len(STEPS)
 
 
 def test_small_jobs_one_after_another_leave_no_connections(cluster: RunningCluster) -> None:
