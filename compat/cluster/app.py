@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -26,10 +25,11 @@ from compat.cluster.events import Cursor
 from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.observation import LARGEST_LOG, Observer
 from compat.cluster.pages import FORMS, SITE, Pages
+from compat.cluster.receiving import received
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
-from compat.cluster.submission import SubmissionRefused
+from compat.cluster.submission import SUBMISSION, SubmissionRefused
 from compat.compiler.spark.driver.store import JobEntry
 from compat.service import login
 from compat.service.access import AccessControl, require, require_deploy
@@ -42,8 +42,6 @@ from compat.service.settings import ServiceSettings
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 
-SUBMISSION = "application/x-compat-job"
-_ID = re.compile(r"[0-9a-f]{32}")
 _LONGEST_WAIT = 30.0
 _LOOKS = 0.05
 
@@ -221,12 +219,7 @@ class _Handlers:
 
     async def submit(self, request: Request) -> Response:
         by = require_deploy(request).name
-        job_id = request.path_params["job"]
-        if not _ID.fullmatch(job_id):
-            raise BodyRefused(400, "A job's id has 32 hexadecimal digits, chosen by who submits it.")
-        if request.headers.get("content-type", "") != SUBMISSION:
-            raise BodyRefused(415, f"Send a job, as compat run --cluster does: Content-Type: {SUBMISSION}.")
-        body = await read_body(request, self._settings, json=False)
+        job_id, body = await received(request, SUBMISSION, self._settings)
         job = await run_in_threadpool(self._dispatcher.submit, job_id, body, by)
         return JSONResponse({"jobid": job.id, "jobUrl": f"/jobs/{job.id}"}, status_code=202)
 

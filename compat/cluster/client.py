@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
-from compat.cluster.submission import DeploymentRequest, Submission
+from compat.cluster.submission import DEPLOYMENT, SUBMISSION, DeploymentRequest, Submission
 from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call
 
@@ -23,7 +23,6 @@ _PATIENCE = 60.0
 """Seconds for which a dispatcher that does not answer is asked again: it may be started anew just now."""
 _POLL = 20.0
 _ASKING = 0.1
-_SUBMISSION, _DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"
 
 
 class JobRefused(Exception):
@@ -105,7 +104,7 @@ class Cluster:
         """Have a job run; gives its id. It is chosen here: a submission whose answer was lost may be sent again."""
         job_id = uuid.uuid4().hex
         data = submission.encoded()
-        return self._call(f"/jobs/{job_id}", _Submitted, "PUT", data, _SUBMISSION).jobid
+        return self._call(f"/jobs/{job_id}", _Submitted, "PUT", data, SUBMISSION).jobid
 
     def jobs(self) -> list[JobSummary]:
         """The last jobs, the newest first."""
@@ -125,7 +124,7 @@ class Cluster:
 
     def deploy(self, id: str, request: DeploymentRequest) -> Begun:
         """Begin a deployment under an id; one whose answer was lost may be asked for again."""
-        return self._call(f"/deployments/{id}", Begun, "PUT", msgspec.msgpack.encode(request), _DEPLOYMENT)
+        return self._call(f"/deployments/{id}", Begun, "PUT", msgspec.msgpack.encode(request), DEPLOYMENT)
 
     def deployment(self, id: str) -> DeploymentSummary:
         """How a deployment does."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -15,15 +14,13 @@ from starlette.routing import Route
 from compat.cluster import views
 from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
 from compat.cluster.dispatcher import Dispatcher
-from compat.cluster.submission import DeploymentRequest
+from compat.cluster.receiving import received
+from compat.cluster.submission import DEPLOYMENT, DeploymentRequest
 from compat.service.access import require, require_deploy
-from compat.service.body import BodyRefused, read_body
+from compat.service.body import BodyRefused
 from compat.service.context import answer
 from compat.service.records import Role
 from compat.service.settings import ServiceSettings
-
-DEPLOYMENT = "application/x-compat-deployment"
-_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def routes(dispatcher: Dispatcher, settings: ServiceSettings) -> list[Route]:
@@ -87,12 +84,7 @@ class _Handlers:
     async def deploy(self, request: Request) -> Response:
         """Begin a deployment under an id that its sender chose; the same again gives what became of it."""
         by = require_deploy(request).name
-        id = request.path_params["deployment"]
-        if not _ID.fullmatch(id):
-            raise BodyRefused(400, "A deployment's id has 32 hexadecimal digits, chosen by who asks for it.")
-        if request.headers.get("content-type", "") != DEPLOYMENT:
-            raise BodyRefused(415, f"Send a deployment, as compat deploy does: Content-Type: {DEPLOYMENT}.")
-        body = await read_body(request, self._settings, json=False)
+        id, body = await received(request, DEPLOYMENT, self._settings)
         try:
             asked = msgspec.msgpack.decode(body, type=DeploymentRequest)
         except msgspec.DecodeError as error:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from compat.state.stores.places import Place
 
 FORMAT = 1
+SUBMISSION, DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"
+"""The media types of a job and of a deployment."""
 
 
 class SubmissionRefused(ValueError):

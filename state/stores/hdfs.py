@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-from compat.state.delta.errors import StoreError
 from compat.state.stores.ranges import opened
-from compat.state.stores.schemes import split_remote
+from compat.state.stores.schemes import needs, split_remote
 from compat.state.stores.system import Entry, FileSystem
 
 _CONNECTING = 5.0
@@ -174,10 +173,7 @@ def hadoop_at(address: str) -> HadoopFiles:
     try:
         from hdfs_native import Client
     except ModuleNotFoundError as error:
-        raise StoreError(
-            f"{address} is not on this machine's file system, and reaching it needs {error.name}, which is not installed: "
-            "pip install 'stream-compat[stores]'."
-        ) from error
+        raise needs(error.name, address) from error
 
     def connect() -> Any:
         _prove_reachable(address)

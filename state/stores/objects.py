@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from compat.state.delta.errors import StoreError
 from compat.state.stores.options import RETRIES, bucket_options, client_options, credentials_advice
 from compat.state.stores.ranges import opened
-from compat.state.stores.schemes import split_remote
+from compat.state.stores.schemes import needs, split_remote
 from compat.state.stores.system import Entry, FileSystem
 
 
@@ -139,10 +139,7 @@ def bucket_at(bucket: str) -> ObjectFiles:
     try:
         from obstore.store import from_url
     except ModuleNotFoundError as error:
-        raise StoreError(
-            f"{bucket} is not on this machine's file system, and reaching it needs {error.name}, which is not installed: "
-            "pip install 'stream-compat[stores]'."
-        ) from error
+        raise needs(error.name, bucket) from error
     where: Any = bucket_options(bucket)
     how: Any = client_options(bucket)
     try:

@@ -86,6 +86,14 @@ def without_scheme(path: str) -> str:
     return path if found is None or found["scheme"].lower() != "file" else path[found.end() :]
 
 
+def needs(library: str | None, address: str) -> StoreError:
+    """The error where a storage is named and the library that reaches it is not installed."""
+    return StoreError(
+        f"{address} is not on this machine's file system, and reaching it needs {library}, which is not installed: "
+        "pip install 'stream-compat[stores]'."
+    )
+
+
 def local_path(path: str | Path, what: str) -> Path:
     """The folder or file of this machine that a path names, relative ones as they are. ``what`` it is for begins the error.
 

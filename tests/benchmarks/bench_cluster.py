@@ -18,28 +18,11 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.compat.cluster.jobs import small_program
+
 ROOT = Path(__file__).parents[2]
-PROGRAM = """
-from pyflink.common import Types
-from pyflink.common.watermark_strategy import WatermarkStrategy
-from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.datastream.state import ValueStateDescriptor
-
-class Count(KeyedProcessFunction):
-    def open(self, context):
-        self.count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value, ctx):
-        self.count.update((self.count.value() or 0) + 1)
-        yield value
-
-env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(2)
-numbers = env.from_source(NumberSequenceSource(1, 100), WatermarkStrategy.no_watermarks(), "numbers")
-numbers.key_by(lambda n: n % 5, Types.LONG()).process(Count(), Types.LONG()).print()
-env.execute("a hundred records")
-"""
 _MARK = "BENCH_CLUSTER"
 """In the environment of all processes of the cluster."""
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -51,7 +34,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory(prefix="bench-cluster-") as folder:
-        (Path(folder) / "job.py").write_text(PROGRAM)
+        (Path(folder) / "job.py").write_text(small_program(100, parallelism=2))
         dispatcher = subprocess.Popen(
             [*_compat("cluster", "start", "--dir", f"{folder}/cluster", "--slots", "2", "--port", "0")],
             stdout=subprocess.PIPE,

@@ -7,7 +7,7 @@ import time
 from compat.cluster.submission import Submission
 from tests.compat.cluster.running import RunningCluster
 
-PROGRAM = """
+_PROGRAM = """
 from pyflink.common import Types
 from pyflink.common.watermark_strategy import WatermarkStrategy
 from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -23,11 +23,16 @@ class Count(KeyedProcessFunction):
         yield value
 
 env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(1)
-numbers = env.from_source(NumberSequenceSource(1, 50), WatermarkStrategy.no_watermarks(), "numbers")
+env.set_parallelism({parallelism})
+numbers = env.from_source(NumberSequenceSource(1, {records}), WatermarkStrategy.no_watermarks(), "numbers")
 numbers.key_by(lambda n: n % 5, Types.LONG()).process(Count(), Types.LONG()).print()
-env.execute("fifty records")
+env.execute("{records} records")
 """
+
+
+def small_program(records: int, parallelism: int = 1) -> str:
+    """A job that counts so many numbers by key, and ends."""
+    return _PROGRAM.format(records=records, parallelism=parallelism)
 
 
 class SmallJobs:
@@ -36,7 +41,7 @@ class SmallJobs:
     def __init__(self, cluster: RunningCluster) -> None:
         self.cluster = cluster
         self.seconds: list[float] = []
-        (cluster.folder / "small.py").write_text(PROGRAM)
+        (cluster.folder / "small.py").write_text(small_program(50))
         done = cluster.run("run", "small.py", "-d")
         assert done.returncode == 0, done.stderr
         job = done.stdout.strip()
