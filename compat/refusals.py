@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from compat.check.findings import Finding, Fix, Report, Verdict
 from compat.check.rule import Rule
-from compat.check.rules import cmp105, cmp109, cmp202, cmp203
+from compat.check.rules import cmp105, cmp109, cmp202, cmp203, cmp305
 from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.compiler.errors import ErrorCode
 from compat.plan.facts import Program, SourceLine, facts_of
@@ -17,6 +17,7 @@ _RULES: Mapping[str, Rule] = {
     ErrorCode.MALFORMED_UID_HASH.value: cmp109.RULE,
     ErrorCode.FORWARD_CHANGES_PARALLELISM.value: cmp202.RULE,
     ErrorCode.CHECKPOINTED_ITERATION.value: cmp203.RULE,
+    ErrorCode.PARALLELISM_ABOVE_MAX.value: cmp305.RULE,
 }
 _BEFORE_CODES = {
     "Hash collision on user-specified ID": ErrorCode.DUPLICATE_UID,
@@ -72,6 +73,8 @@ def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tu
     if rule is cmp202.RULE:
         text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
         return (Fix(text=text, code=".rebalance()"),)
+    if rule is cmp305.RULE:
+        return (cmp305.fix(value),)
     text = "Take the loop out of the job, or switch checkpoints off."
     return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
 

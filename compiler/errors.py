@@ -7,7 +7,8 @@
         └── FlinkError             Flink itself refuses it; carries the Java exception's class
 
 Each carries an :class:`ErrorCode`, which is what code goes by: messages are Flink's own, for people, and not an interface.
-A stage is one of ``build`` (while the program calls the API), ``streamGraph``, ``hashes`` and ``jobGraph``.
+A stage is one of ``build`` (while the program calls the API), ``streamGraph``, ``hashes``, ``jobGraph`` and
+``executionGraph`` (when the cluster starts the job).
 
 What goes wrong below and above a program has errors of its own: ``StoreError`` and ``SavepointError`` in ``compat.state``,
 ``RestoreRefused`` and ``JobFailed`` in ``compat.compiler.spark``, ``InputError`` in ``compat.loader``.
@@ -50,6 +51,7 @@ class ErrorCode(Enum):
     MALFORMED_UID_HASH = "malformed-uid-hash"
     FORWARD_CHANGES_PARALLELISM = "forward-changes-parallelism"
     CHECKPOINTED_ITERATION = "checkpointed-iteration"
+    PARALLELISM_ABOVE_MAX = "parallelism-above-max"
 
 
 class Where(TypedDict, total=False):
@@ -112,6 +114,11 @@ def illegal_state(message: str, **where: Unpack[Where]) -> FlinkError:
     """The program, as a whole, is in a state that Flink does not take."""
     where.setdefault("code", ErrorCode.ILLEGAL_STATE)
     return FlinkError("java.lang.IllegalStateException", message, **where)
+
+
+def job_exception(message: str, **where: Unpack[Where]) -> FlinkError:
+    """The cluster takes the job and cannot start it."""
+    return FlinkError("org.apache.flink.runtime.JobException", message, **where)
 
 
 def unsupported(message: str, **where: Unpack[Where]) -> FlinkError:

@@ -119,6 +119,7 @@ class _Generation:
             chain=self._chain(chain),
             inputs=tuple(self._edge(edge, output) for edge, output in self._inputs[chain.head]),
             outputs=self._outputs(chain),
+            location=head.location,
         )
 
     def _id_pair(self, node: int) -> OperatorIdPair:

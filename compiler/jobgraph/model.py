@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from compat.compiler.configuration import JobSettings
+from compat.compiler.errors import Location
 from compat.compiler.jobgraph.scheduling import SchedulerType, scheduler_type
 from compat.compiler.streamgraph.model import StreamEdge, Task
 from compat.compiler.streamgraph.resources import ResourceSpec
@@ -142,7 +143,7 @@ class JobVertex:
 
     ``parallelism`` is -1 where the scheduler of a batch job decides. ``slot_sharing_group`` and ``co_location_group``
     number the group objects in order of appearance. ``min_resources`` and ``preferred_resources`` are those of all operators of
-    the chain together.
+    the chain together. ``location`` is that of the head.
     """
 
     id: str
@@ -163,6 +164,7 @@ class JobVertex:
     chain: tuple[StreamConfig, ...]
     inputs: tuple[JobEdge, ...]
     outputs: tuple[IntermediateDataSet, ...]
+    location: Location | None
 
 
 @frozen

@@ -24,13 +24,18 @@ def scheduler_type(options: Mapping[str, str], *, batch: bool, dynamic: bool) ->
     A batch job is never run by the adaptive scheduler: it gets the one for batch jobs. Where nothing is set, that is also
     the one of a batch job whose parallelism may change while it runs.
     """
-    reactive = _plain(options.get(SCHEDULER_MODE, "")) == "reactive"
+    reactive = is_reactive(options)
     asked = next((each for each in SchedulerType if _plain(each.value) == _plain(options.get(SCHEDULER, ""))), None)
     if reactive or asked is SchedulerType.ADAPTIVE:
         return SchedulerType.ADAPTIVE_BATCH if batch else SchedulerType.ADAPTIVE
     if asked is not None:
         return asked
     return SchedulerType.ADAPTIVE_BATCH if batch and dynamic else SchedulerType.DEFAULT
+
+
+def is_reactive(options: Mapping[str, str]) -> bool:
+    """Whether jobs, but for batch jobs, take as many slots as there are (Flink: ``SchedulerExecutionMode.REACTIVE``)."""
+    return _plain(options.get(SCHEDULER_MODE, "")) == "reactive"
 
 
 def _plain(text: str) -> str:

@@ -92,7 +92,10 @@ class CompiledJob:
 
 
 def compiled(job: Job) -> CompiledJob:
-    """The graphs of a job. Raises Disagreement where they are not what Flink made."""
+    """The graphs of a job.
+
+    Raises Disagreement where they are not what Flink made, and ProgramError where the cluster would not start it.
+    """
     settings = _settings(job)
     graph = _stream_graph(job, settings)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from itertools import zip_longest
 
+from compat.compiler.errors import ProgramError
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
@@ -14,7 +15,7 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, refused
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
-from compat.loader.jvm.plans import plan_of, refused_of
+from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
@@ -65,6 +66,8 @@ class FlinkLoading:
                 plans.append(plan_of(job, self._given.argument, self._show_path))
             except Disagreement as error:
                 raise InputError(self._disagreement(error, side)) from error
+            except ProgramError as error:
+                plans.append(refused_by(error, job, self._show_path))
         if refusal is not None:
             plans.append(refused_of(refusal, self._flink.version, self._given.argument, self._show_path))
         return FlinkJobs(plans=tuple(plans), answers=self._answers(outcome))

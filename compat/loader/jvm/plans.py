@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from compat.compiler.errors import Location, ProgramError
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
 from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
 from compat.loader.jvm.pyflink.plans import python_detail, python_states
@@ -42,7 +43,7 @@ class _Around:
 def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> model.Plan:
     """The plan of a job; ``shown`` is what reports call its program, and ``show_path`` gives what they call a file of Python.
 
-    Raises Disagreement.
+    Raises Disagreement, and ProgramError where the cluster would not start it.
     """
     made = compiled(job)
     nodes = {node.id: node for node in job.nodes}
@@ -86,6 +87,25 @@ def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], 
             class_name=crash.type,
             message=crash.message,
             source=_line(crash.frames[0], show_path) if crash.frames else _statement_line(crash.statement, shown),
+        ),
+    )
+
+
+def refused_by(error: ProgramError, job: Job, show_path: Callable[[str], str] = str) -> model.Refused:
+    """A job that Flink builds and does not start, as a plan tells it."""
+    lines = (node.source for node in job.nodes if node.source is not None)
+    at = next((one for one in lines if error.location == Location(one.file, one.line)), None)
+    return model.Refused(
+        flink=minor_version(job.flink),
+        job_name=job.name,
+        error=model.Refusal(
+            stage=error.stage,
+            class_name=error.kind,
+            message=error.message,
+            code=error.code.value,
+            value=error.value,
+            operator=error.operator,
+            source=None if at is None else _line(at, show_path),
         ),
     )
 

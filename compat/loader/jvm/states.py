@@ -266,7 +266,10 @@ def _columns(snapshot: Java) -> tuple[str, ...]:
 
 
 def empty_savepoint(operators: Iterable[Configured], found: dict[int, Snapshot]) -> bytes:
-    """The ``_metadata`` of a savepoint of a job that has seen nothing: what another version would be restored from."""
+    """The ``_metadata`` of a savepoint of a job that has seen nothing: what another version would be restored from.
+
+    Empty for a job that has more subtasks than key groups, which never starts.
+    """
     states = java("java.util.ArrayList")()
     operator_state = flink("runtime.checkpoint.OperatorState")
     named = any(len(one.getParameterTypes()) == 5 for one in operator_state.class_.getDeclaredConstructors())
@@ -275,6 +278,8 @@ def empty_savepoint(operators: Iterable[Configured], found: dict[int, Snapshot])
         if subtask is None:
             continue
         size = max(int(operator.vertex.getParallelism()), 1), default_max_parallelism(operator)
+        if size[0] > size[1]:
+            return b""
         identity = operator.config.getOperatorID()
         given = (str(operator.config.getOperatorName()), None, identity) if named else (identity,)
         state = operator_state(*given, *size)

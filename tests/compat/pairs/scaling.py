@@ -17,6 +17,19 @@ def at(parallelism: int, most: int | None = None) -> str:
     return value("L", settings=f"env.set_parallelism({parallelism}){setting}")
 
 
+def _one(parallelism: int, most: int) -> str:
+    """A counter behind an operator of this parallelism and max parallelism."""
+    return value("L").replace(
+        '.uid("slow")', f'.uid("slow").set_parallelism({parallelism}).set_max_parallelism({most})'
+    )
+
+
+def _chained(parallelism: int, most: int) -> str:
+    """A counter where an operator that is chained behind its source has another max parallelism than that."""
+    program = at(parallelism)
+    return program.replace('.uid("slow")', f'.uid("slow").set_max_parallelism({most})')
+
+
 def chained(chaining: str, *maximums: int, keyed: str = "ab") -> Topology:
     """Two neighbours with keyed state, as a stream makes them that is declared to be keyed; or with state in one."""
     lines = ['{"id": "s", "kind": "source", "uid": "s"}']
@@ -32,6 +45,10 @@ SCALING = [
     pair("max_parallelism_set", value("L"), at(1, 64), BROKEN, "CMP301"),
     pair("max_parallelism_as_it_was", value("L"), at(1, 128), OK),
     pair("parallelism_above_max", value("L"), at(129), BROKEN, "CMP302", unrecorded=_MANY),
+    pair("parallelism_above_own_max", at(1, 3), at(4, 3), BROKEN, "CMP305"),
+    pair("parallelism_at_own_max", at(1, 3), at(3, 3), OK),
+    pair("parallelism_above_the_max_of_an_operator", value("L"), _one(4, 3), BROKEN, "CMP305"),
+    pair("parallelism_above_the_max_of_a_chained_operator", value("L"), _chained(4, 3), OK),
     pair("parallelism_at_max", value("L"), at(128), OK, "CMP304", unrecorded=_MANY),
     pair("derived_max_parallelism_moves", value("L"), at(86), OK, "CMP304", unrecorded=_MANY),
     pair("derived_max_parallelism_stays", value("L"), at(85), OK, unrecorded=_MANY),

@@ -65,6 +65,7 @@ NEAR_MISSES = {
     "CMP302": ("parallelism_above_max", "parallelism_at_max"),
     "CMP303": ("chain_of_different_key_groups", "chains_of_different_key_groups"),
     "CMP304": ("derived_max_parallelism_moves", "derived_max_parallelism_stays"),
+    "CMP305": ("parallelism_above_own_max", "parallelism_at_own_max"),
     "CMP401": ("state_removed", "two_states_kept"),
     "CMP402": ("state_renamed", "state_replaced_by_another_type"),
     "CMP403": ("kind_value_to_reducing", "kind_value_same"),

@@ -2,8 +2,9 @@
 
 import pytest
 
+from compat.compiler.errors import ProgramError
 from compat.loader.jvm.model import Crash, JavaFrame
-from compat.loader.jvm.plans import plan_of, refused_of
+from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, build_all
 from compat.plan.model import StateKind, StateScope
 from compat.plan.reading import read
@@ -73,4 +74,20 @@ def test_a_refusal():
     )
     refused = refused_of(crash, "2.3.0", "job.jar")
     assert (refused.flink, refused.error.stage, refused.error.source.line) == ("2.3", "hashes", 3)
+    assert read(dump(refused).encode()) == refused
+
+
+def test_a_job_that_flink_builds_and_does_not_start(flink, java):
+    options = JvmOptions(options={"parallelism.default": "4", "pipeline.max-parallelism": "2"})
+    (outcome,) = build_all([program("2.3.0", "ttl_enabled", "new")], flink, java, options)
+    job = outcome.jobs[-1]
+    with pytest.raises(ProgramError, match="is higher than the max parallelism") as caught:
+        plan_of(job, "job.jar")
+    refused = refused_by(caught.value, job)
+    assert (refused.error.stage, refused.error.code, refused.error.value) == (
+        "executionGraph",
+        "parallelism-above-max",
+        "2",
+    )
+    assert refused.error.source.class_name == "TtlEnabled"
     assert read(dump(refused).encode()) == refused
