@@ -34,8 +34,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="Session windows in PyFlink's thread mode: no checkpoint and no savepoint of them can be taken.",
-    why="Seen in Flink 2.3 with every kind of window function: the state of merging windows is kept under another kind of "
-    "namespace than it is declared with, and writing it fails. The next version of the job will find no state.",
+    why="Seen in Flink 1.20 and 2.3, whatever the window's function is: the state of merging windows is kept under another "
+    "kind of namespace than it is declared with, and writing it fails. The next version of the job will find no state.",
     old="keyed.window(TumblingProcessingTimeWindows.of(Time.minutes(5)))   # python.execution-mode: thread",
     new="keyed.window(ProcessingTimeSessionWindows.with_gap(Time.minutes(5)))",
     fix="Run the job in process mode.",

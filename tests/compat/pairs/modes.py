@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compat.pairs.model import BROKEN, OK, ROW_AB, ROW_ABC, pair
+from tests.compat.pairs.model import BROKEN, OK, ROW_AB, ROW_ABC, pair, under
 from tests.compat.pairs.programs import DAY, SUM, THREAD, counting, job, list_, map_, reducing, value, window
 
 SESSIONS = "ProcessingTimeSessionWindows.with_gap(Time.days(1))"
@@ -86,6 +86,17 @@ MODES = [
         OK,
         "CMP429",
         unrecorded="Flink cannot take a savepoint of them, as the rule says",
+    ),
+    under(
+        pair(
+            "thread_sessions_in_flink_1_20",
+            window(SESSIONS, settings=THREAD),
+            window(SESSIONS, settings=THREAD),
+            OK,
+            "CMP429",
+            unrecorded="Flink 1.20.1 cannot take a savepoint of them either",
+        ),
+        flink="1.20",
     ),
     pair("thread_reduce_unchanged", job(SUM, settings=THREAD), job(SUM, settings=THREAD), BROKEN, "CMP413"),
 ]
