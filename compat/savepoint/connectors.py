@@ -19,6 +19,7 @@ from compat.plan.connectors import (
     KafkaSink,
     KafkaSource,
     OffsetRule,
+    TransactionNaming,
 )
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
@@ -27,6 +28,8 @@ from compat.state.flink.lists import Versioned
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes as the name of a topic."""
 _NO_END = -(2**63)
+_OWNERSHIPS = {0: TransactionNaming.INCREMENTING, 1: TransactionNaming.POOLING}
+"""The naming by the ordinal of ``TransactionOwnership``: of the subtask, or by the writer's state."""
 _DEFAULT_PREFIX = "kafka-sink"
 """The prefix of sinks that were given none (flink-connector-kafka 3.x); exactly-once needs one."""
 
@@ -57,10 +60,11 @@ class KafkaSplits:
 
 @dataclass(frozen=True, slots=True)
 class KafkaWriters:
-    """The prefix of the transactions of a sink; ``exactly_once`` is None where the state does not tell."""
+    """The prefix and the naming of the transactions of a sink; ``exactly_once`` is None where the state does not tell."""
 
     prefix: str
     exactly_once: bool | None
+    naming: TransactionNaming
 
     def sink(self, new: Connector | None) -> KafkaSink | None:
         """The sink as it was; None where NEW has none of Kafka to hold it against."""
@@ -70,6 +74,7 @@ class KafkaWriters:
         return KafkaSink(
             guarantee=DeliveryGuarantee.EXACTLY_ONCE if self.exactly_once else new.guarantee,
             transactional_id_prefix=self.prefix if told else new.transactional_id_prefix,
+            naming=self.naming,
         )
 
 
@@ -103,14 +108,16 @@ def kafka_writers(elements: Sequence[Versioned]) -> KafkaWriters | None:
 
 def _writer(element: Versioned) -> KafkaWriters | None:
     reader = ByteReader(element.data, "a writer's state")
+    naming = TransactionNaming.BEFORE_4
     try:
         prefix = reader.utf()
         if element.version == 2:
-            reader.integer(), reader.integer(), reader.integer()
+            reader.integer(), reader.integer()
+            naming = _OWNERSHIPS[reader.integer()]
             for _ in range(reader.count("transactions", 10)):
                 reader.utf(), reader.long()
-    except SavepointError:
+    except (SavepointError, KeyError):
         return None
     if element.version not in (1, 2) or reader.remaining or not prefix:
         return None
-    return KafkaWriters(prefix, True if element.version == 2 else None)
+    return KafkaWriters(prefix, True if element.version == 2 else None, naming)

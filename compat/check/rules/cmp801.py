@@ -23,7 +23,8 @@ def _find(check: Check) -> Iterator[Finding]:
             f"{pair.new.label} no longer names {what}, and goes on reading it",
             level=Level.ERROR if gone.certain else Level.WARNING,
             consequence="Flink restores this without an error: the readers take all partitions of the savepoint up again, "
-            "those of the dropped topics as well. Where a topic was deleted, the job fails or waits for it.",
+            "those of the dropped topics as well. Where a topic was deleted, the job runs on without it, and reads it when "
+            "somebody creates it anew: from the restored offset, or as auto.offset.reset says where that is not there.",
             reason="A KafkaSource only ever adds partitions: what is read is in its state, and topics and patterns are asked "
             "for new ones alone.",
             old=pair.old,
@@ -48,7 +49,8 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="A Kafka topic that NEW does not name any more is still read.",
     why="The partitions that a KafkaSource reads, and their offsets, are in its state. No version of the connector (3.x, 4.x, "
-    "5.0) takes restored partitions away because they are not subscribed to any more; it only looks for further ones.",
+    "5.0) takes restored partitions away because they are not subscribed to any more; it only looks for further ones. A topic "
+    "that is deleted does not end that, while a topic that is deleted and still named by its name fails the job at its start.",
     old='KafkaSource.builder().set_topics("orders", "returns")',
     new='KafkaSource.builder().set_topics("orders")',
     fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",

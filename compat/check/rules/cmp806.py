@@ -54,7 +54,8 @@ def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints:
         if not checkpoints:
             return "NEW takes no checkpoints, and nothing is ever committed: readers of committed data see no records."
         return (
-            "Readers of committed data see records after the checkpoint that commits them; others see aborted ones too. NEW "
+            "Readers of committed data see records after the checkpoint that commits them; others see aborted ones too. What "
+            "OLD wrote after the savepoint is in no transaction: NEW writes it a second time, and aborts nothing of it. NEW "
             "fails at its start where transaction.timeout.ms is more than the broker's transaction.max.timeout.ms: the "
             "connector takes an hour unless it is set, and a broker allows 15 minutes unless told otherwise."
         )

@@ -22,6 +22,7 @@ from compat.plan.connectors import (
     OffsetRule,
     OtherSink,
     OtherSource,
+    TransactionNaming,
     VersionedForm,
 )
 
@@ -114,6 +115,7 @@ def _sink(sink: Java) -> Connector:
         return KafkaSink(
             guarantee=DeliveryGuarantee[str(member(sink, "deliveryGuarantee").name())],
             transactional_id_prefix=text_or_none(member(sink, "transactionalIdPrefix")),
+            naming=_naming(sink),
         )
     writer, committable = _serializer(sink, "getWriterStateSerializer"), _serializer(sink, "getCommittableSerializer")
     return OtherSink(
@@ -122,6 +124,14 @@ def _sink(sink: Java) -> Connector:
         committable_serializer=class_name(committable),
         forms=_forms(writer, committable),
     )
+
+
+def _naming(sink: Java) -> TransactionNaming:
+    """How the sink names transactions; connectors before 4.0 have no field for it."""
+    try:
+        return TransactionNaming[str(member(sink, "transactionNamingStrategy").name())]
+    except AttributeError:
+        return TransactionNaming.BEFORE_4
 
 
 def _serializer(sink: Java, method: str) -> Java:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,18 @@ import pytest
 
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
+from compat.plan.connectors import DeliveryGuarantee, KafkaSink, TransactionNaming
+from tests.compat.check.test_kafka_rules import told, writer
 from tests.compat.pairs.judging import CLUSTER, Judged, judge_all
-from tests.compat.pairs.kafka_jobs import CASES, Case, End
+from tests.compat.pairs.kafka_jobs import ALL, CASES, NAMED, Case, End, Meanwhile
 from tests.compat.pairs.model import OK, pair
-from tests.compat.pairs.record_kafka_restores import RECORDS, SAVEPOINTS, digest
+from tests.compat.pairs.record_kafka_restores import KEPT, RECORDS, SAVEPOINTS, digest
 
 RECORDED = json.loads(RECORDS.read_text(encoding="utf-8"))
-BY_NAME = {case.name: case for case in CASES}
+BY_NAME = {case.name: case for case in ALL}
 WHOLE = [connector for connector, records in RECORDED.items() if records["cases"].keys() == BY_NAME.keys()]
 """The connectors that all cases are recorded with; the others have those that tell them apart."""
-WRITES = {"CMP805", "CMP806", "CMP807"}
+WRITES = {"CMP805", "CMP806", "CMP807", "CMP808"}
 """Rules about sinks that publish at checkpoints."""
 
 
@@ -69,9 +72,11 @@ class Restore:
         return bool(isinstance(self.outcome, list) or self.lost or self.doubled or self.held_up)
 
 
-SEEN = [
-    Restore(connector, case) for connector in RECORDED for case in CASES if case.name in RECORDED[connector]["cases"]
-]
+def _seen(cases: list[Case]) -> list[Restore]:
+    return [Restore(name, case) for name in RECORDED for case in cases if case.name in RECORDED[name]["cases"]]
+
+
+SEEN = _seen([case for case in CASES if case.meanwhile is Meanwhile.NOTHING])
 
 
 def _each(seen: list[Restore]) -> pytest.MarkDecorator:
@@ -146,6 +151,19 @@ def test_a_source_goes_on_from_its_group_where_a_checkpoint_committed_its_offset
     assert (at_once.outcome == "runs") == known
 
 
+@_each(_seen([case for case in CASES if case.meanwhile is not Meanwhile.NOTHING]))
+def test_a_deleted_topic_ends_nothing_but_a_job_that_names_it(seen: Restore, judged: dict[str, Judged]) -> None:
+    """The restored offset is not there any more in what was created again, and the source begins anew."""
+    named = "set_topics" in seen.case.after.source and "returns" in seen.case.after.source
+    assert isinstance(seen.outcome, list) == named, seen.outcome
+    if named:
+        assert "UnknownTopicOrPartitionException" in seen.outcome[-1]
+    else:
+        there = ["returns 5", "returns 6"] if seen.case.meanwhile is not Meanwhile.DELETED else []
+        assert sorted(seen.read) == ["orders 5", "orders 6", *there]
+    assert ("CMP801" in _said(judged, seen)) == ("returns" not in seen.case.after.source)
+
+
 # Sinks
 
 
@@ -167,7 +185,10 @@ def test_where_a_rule_speaks_some_end_of_old_does_harm(seen: Restore, judged: di
         for one in SEEN
         if (one.connector, _change(one.case)) == (seen.connector, _change(seen.case)) and one.case.end is not End.OLDER
     ]
-    if _said(judged, seen) & WRITES and seen.connector in WHOLE:
+    promises = (
+        "EXACTLY_ONCE" in seen.case.before.sink + seen.case.after.sink
+    )  # else it is the next failure that does harm
+    if _said(judged, seen) & WRITES and seen.connector in WHOLE and promises:
         assert any(one.harm for one in alike), [one.record for one in alike]
 
 
@@ -189,6 +210,41 @@ def test_another_prefix_harms_whom_its_state_does_not_reach(seen: Restore) -> No
     found = seen.case.after.sink_uid == seen.case.before.sink_uid
     assert seen.held_up == (not found or seen.case.end is End.WENT_BACK)
     assert bool(seen.lost) == (not found)
+
+
+@_each([seen for seen in SEEN if "scaled" in seen.case.name])
+def test_another_parallelism_harms_nobody(seen: Restore, judged: dict[str, Judged]) -> None:
+    assert (seen.outcome, _said(judged, seen)) == ("runs", set())
+    assert not seen.harm
+    assert {"orders 0", "orders 1", "orders 2", "orders 5", "orders 6"} <= seen.published.keys()
+
+
+@_each(_seen(NAMED))
+def test_a_way_back_from_pooling_is_refused_and_nothing_else(seen: Restore) -> None:
+    was, now = (
+        KafkaSink(
+            guarantee=DeliveryGuarantee.EXACTLY_ONCE,
+            transactional_id_prefix="copy",
+            naming=TransactionNaming[job.naming or "INCREMENTING"],
+        )
+        for job in (seen.case.before, seen.case.after)
+    )
+    assert bool(told("CMP808", writer(was), writer(now))) == isinstance(seen.outcome, list), seen.outcome
+    if isinstance(seen.outcome, list):
+        assert "Attempted to switch the transaction naming strategy back to INCREMENTING" in seen.outcome[-1]
+    else:
+        assert not seen.harm, seen.record
+
+
+@pytest.mark.parametrize("connector", WHOLE)
+@pytest.mark.parametrize("name", KEPT)
+def test_a_savepoint_tells_how_transactions_were_named(connector: str, name: str, tmp_path: Path) -> None:
+    (savepoint,) = (SAVEPOINTS / connector / name).iterdir()
+    new = tmp_path / "new.py"
+    new.write_text(replace(BY_NAME[name], after=replace(BY_NAME[name].after, naming=None)).new, encoding="utf-8")
+    load = LoadOptions(options=CLUSTER, flink="2.3")
+    (outcome,) = compare(Comparison(str(savepoint), str(new), load=load, load_old=load)).outcomes
+    assert Judged(outcome).rules() & WRITES == ({"CMP808"} if name.startswith("pooling") else set())
 
 
 @pytest.mark.parametrize("connector", WHOLE)

@@ -6,12 +6,22 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from compat.check import kafka
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Finding, Level
-from compat.plan.connectors import DeliveryGuarantee, KafkaOffsets, KafkaPartition, KafkaSink, KafkaSource, OffsetRule
+from compat.plan.connectors import (
+    DeliveryGuarantee,
+    KafkaOffsets,
+    KafkaPartition,
+    KafkaSink,
+    KafkaSource,
+    OffsetRule,
+    TransactionNaming,
+)
+from compat.plan.facts import Program
 from tests.compat.builders import operator, program
 from tests.compat.pairs.connectors import CONNECTORS
 from tests.compat.pairs.record_kafka import RECORDS, VERSIONS
@@ -35,6 +45,11 @@ def source(*topics: str, pattern: str | None = None, partitions: tuple[int, ...]
 def sink(prefix: str, guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE) -> KafkaSink:
     """A sink whose transactions have this prefix."""
     return KafkaSink(guarantee=guarantee, transactional_id_prefix=prefix)
+
+
+def writer(kept: KafkaSink) -> Program:
+    """A job with the writer of this sink."""
+    return program("job.py", operator("out: Writer", uid="out", kind="sink_writer", connector=kept))
 
 
 def told(rule: str, *sides: object, options: CheckOptions | None = None) -> list[Finding]:
@@ -118,6 +133,32 @@ def test_exactly_once_without_checkpoints_never_commits() -> None:
     taking = replace(new, settings={"checkpoint_interval": 1000})
     assert "nothing is ever committed" in told("CMP806", old, new)[0].consequence
     assert "after the checkpoint" in told("CMP806", old, taking)[0].consequence
+
+
+BEFORE_4, INCREMENTING, POOLING = TransactionNaming
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (POOLING, INCREMENTING, "Attempted to switch the transaction naming strategy back to INCREMENTING"),
+        (POOLING, None, "Attempted to switch the transaction naming strategy back to INCREMENTING"),
+        (BEFORE_4, POOLING, "Attempted to migrate from flink-connector-kafka 3.X directly"),
+        (INCREMENTING, POOLING, ""),
+        (POOLING, POOLING, ""),
+        (BEFORE_4, INCREMENTING, ""),
+        (None, None, ""),
+    ],
+)
+def test_transactions_that_are_named_in_another_way(
+    before: TransactionNaming | None, after: TransactionNaming | None, words: str
+) -> None:
+    old, new = (writer(replace_fields(sink("a"), naming=naming)) for naming in (before, after))
+    found = told("CMP808", old, new)
+    assert [finding.level for finding in found] == ([Level.ERROR] if words else [])
+    assert all(words in finding.consequence for finding in found)
+    weak = writer(replace_fields(sink("a", DeliveryGuarantee.AT_LEAST_ONCE), naming=after))
+    assert told("CMP808", old, weak) == []
 
 
 def test_every_rule_of_kafka_has_a_pair() -> None:

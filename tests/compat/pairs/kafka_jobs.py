@@ -1,13 +1,13 @@
 """Jobs that copy Kafka topics, before and after a change: what ``record_kafka_restores`` restores against a broker.
 
 Each case has topics of its own, ``orders-NAME``, ``returns-NAME`` and ``out-NAME``. Before OLD starts, the first two
-hold the records ``orders 0`` to ``orders 2`` and the like; two more follow while OLD is running, unless it is stopped at once,
-and two more before NEW starts.
+hold the records ``orders 0`` to ``orders 2`` and the like, in turn in their partitions; two more follow while OLD is running,
+unless it is stopped at once, and two more before NEW starts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 SERVERS = "localhost:9092"
@@ -28,7 +28,7 @@ from pyflink.datastream.connectors.kafka import (
 )
 
 env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(1)
+env.set_parallelism({parallelism})
 env.set_max_parallelism(128)
 {checkpoints}
 {option}
@@ -40,7 +40,7 @@ source = (
     .build()
 )
 sink = (
-    KafkaSink.builder()
+    {builder}
     .set_bootstrap_servers("localhost:9092")
     .set_record_serializer(
         KafkaRecordSerializationSchema.builder()
@@ -55,6 +55,17 @@ stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "orders").ui
 stream.sink_to(sink).uid("{sink_uid}")
 env.execute()
 """
+_NAMING = """from pyflink.java_gateway import get_gateway
+
+
+def named(builder):
+    strategies = get_gateway().jvm.org.apache.flink.connector.kafka.sink.TransactionNamingStrategy
+    builder._j_builder.setTransactionNamingStrategy(strategies.{naming})
+    return builder
+
+
+env = """
+"""PyFlink has no call for the strategy."""
 _IGNORE = 'env.configure(Configuration().set_string("execution.state-recovery.ignore-unclaimed-state", "true"))'
 
 
@@ -70,12 +81,21 @@ class End(Enum):
     OLDER = "stopped with a later savepoint than the one that is restored"
 
 
+class Meanwhile(Enum):
+    """What happens to the topic ``returns`` between OLD and NEW."""
+
+    NOTHING = "nothing"
+    DELETED = "returns was deleted"
+    CREATED_AGAIN = "returns was deleted, and created again with two records"
+    CREATED_LATER = "returns was deleted, and created again with two records when NEW had run for a while"
+
+
 @dataclass(frozen=True)
 class Job:
     """A job by its calls of the builders.
 
     ``every`` is the time between checkpoints in milliseconds, None for none; ``timeout`` that of transactions in seconds, None
-    for the connector's own.
+    for the connector's own. ``naming`` is the connector's TransactionNamingStrategy, None for its own.
     """
 
     source: str
@@ -85,14 +105,20 @@ class Job:
     every: int | None = 1000
     ignoring: bool = False
     timeout: int | None = TRANSACTION_TIMEOUT
+    parallelism: int = 1
+    naming: str | None = None
 
     def program(self, name: str) -> str:
         """The program for the topics of a case."""
         timeout = (
             "" if self.timeout is None else f'.set_property("transaction.timeout.ms", "{self.timeout * 1000}")\n    '
         )
-        return _PROGRAM.format(
+        program = _PROGRAM if self.naming is None else _PROGRAM.replace("env = ", _NAMING, 1)
+        return program.format(
             name=name,
+            naming=self.naming,
+            builder="KafkaSink.builder()" if self.naming is None else "named(KafkaSink.builder())",
+            parallelism=self.parallelism,
             checkpoints="" if self.every is None else f"env.enable_checkpointing({self.every})",
             option=_IGNORE if self.ignoring else "",
             source=self.source.replace("NAME", name),
@@ -104,13 +130,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Case:
-    """A change of a job; ``read`` are the topics that OLD reads."""
+    """A change of a job; ``read`` are the topics that OLD reads, of so many ``partitions``."""
 
     name: str
     before: Job
     after: Job
     end: End
     read: tuple[str, ...] = ("orders",)
+    meanwhile: Meanwhile = Meanwhile.NOTHING
+    partitions: int = 1
 
     @property
     def old(self) -> str:
@@ -161,6 +189,35 @@ def _reading(name: str, old: str, new: str, *read: str, uid: str = "orders", end
     return Case(name, Job(old, _WEAK), after, end, read or ("orders",))
 
 
+def _deleted(name: str, old: str, new: str, meanwhile: Meanwhile) -> Case:
+    return Case(name, Job(old, _WEAK), Job(new, _WEAK), End.STOPPED, _BOTH, meanwhile)
+
+
+_SCALED = {"up": (1, 2), "down": (2, 1)}
+_ENDS = {
+    "stopped": End.STOPPED,
+    "cancelled": End.CANCELLED,
+    "killed": End.KILLED,
+    "killed-ready": End.KILLED_READY,
+}
+
+
+def _scaling(name: str, parallelism: tuple[int, int], end: End, naming: str | None = None) -> Case:
+    one = _writing(name, _exactly(), _exactly(), end)
+    before, after = parallelism
+    return replace(
+        one,
+        before=replace(one.before, parallelism=before, naming=naming),
+        after=replace(one.after, parallelism=after, naming=naming),
+        partitions=2,
+    )
+
+
+def _naming(name: str, old: str | None, new: str | None, end: End, prefix: str = "copy") -> Case:
+    one = _writing(name, _exactly(), _exactly(prefix), end)
+    return replace(one, before=replace(one.before, naming=old), after=replace(one.after, naming=new))
+
+
 def _writing(name: str, old: str, new: str, end: End, *, uid: str = "out", every: int | None = 1000) -> Case:
     source = _ORDERS + _EARLIEST
     often = 1000 if end in (End.STOPPED, End.OLDER, End.WENT_BACK) else _RARELY
@@ -209,4 +266,46 @@ CASES = [
     ),
     _writing("older-savepoint", _exactly(), _exactly(), End.OLDER),
     _writing("older-savepoint-weak", _WEAK, _WEAK, End.OLDER),
+    _writing("weak-to-none", _WEAK, _NONE, End.STOPPED),
+    _writing("none-to-weak", _NONE, _WEAK, End.STOPPED),
+    _writing("none-to-exactly", _NONE, _exactly(), End.STOPPED),
+    _writing("none-to-exactly-killed", _NONE, _exactly(), End.KILLED),
+    _writing("none-stopped", _exactly(), _NONE, End.STOPPED),
+    _deleted("topic-deleted", _TWO + _EARLIEST, _ORDERS + _EARLIEST, Meanwhile.DELETED),
+    _deleted("topic-deleted-and-named", _TWO + _EARLIEST, _TWO + _EARLIEST, Meanwhile.DELETED),
+    _deleted("topic-deleted-of-pattern", *[_pattern("orders", "returns") + _EARLIEST] * 2, Meanwhile.DELETED),
+    _deleted("topic-created-again", _TWO + _EARLIEST, _ORDERS + _EARLIEST, Meanwhile.CREATED_AGAIN),
+    _deleted("topic-created-later", _TWO + _EARLIEST, _ORDERS + _EARLIEST, Meanwhile.CREATED_LATER),
+    *(
+        replace(
+            _reading(f"source-scaled-{way}", _ORDERS + _EARLIEST, _ORDERS + _EARLIEST),
+            before=Job(_ORDERS + _EARLIEST, _WEAK, parallelism=before),
+            after=Job(_ORDERS + _EARLIEST, _WEAK, parallelism=after),
+            partitions=2,
+        )
+        for way, (before, after) in _SCALED.items()
+    ),
+    *(
+        _scaling(f"sink-scaled-{way}-{ended}", parallelism, end)
+        for way, parallelism in _SCALED.items()
+        for ended, end in _ENDS.items()
+    ),
 ]
+
+_POOLING, _INCREMENTING = "POOLING", "INCREMENTING"
+NAMED = [
+    *(_naming(f"pooling-{ended}", _POOLING, _POOLING, end) for ended, end in _ENDS.items()),
+    *(_naming(f"to-pooling-{ended}", None, _POOLING, end) for ended, end in _ENDS.items()),
+    _naming("to-pooling-prefix-killed", None, _POOLING, End.KILLED, "other"),
+    _naming("from-pooling-stopped", _POOLING, None, End.STOPPED),
+    _naming("from-pooling-killed", _POOLING, _INCREMENTING, End.KILLED),
+    _naming("pooling-prefix-killed", _POOLING, _POOLING, End.KILLED, "other"),
+    _naming("pooling-prefix-killed-ready", _POOLING, _POOLING, End.KILLED_READY, "other"),
+    *(
+        _scaling(f"pooling-scaled-{way}-{ended}", parallelism, end, _POOLING)
+        for way, parallelism in _SCALED.items()
+        for ended, end in _ENDS.items()
+    ),
+]
+"""Cases whose naming strategy only Java and SQL can say."""
+ALL = [*CASES, *NAMED]

@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from tests.compat.pairs.kafka_jobs import CASES, SERVERS, TRANSACTION_TIMEOUT, Case, End
+from tests.compat.pairs.kafka_jobs import ALL, SERVERS, TRANSACTION_TIMEOUT, Case, End, Meanwhile
 
 RECORDS = Path(__file__).with_name("kafka_restores.json")
 SAVEPOINTS = Path(__file__).parents[2] / "golden" / "kafka_restores"
@@ -34,10 +34,17 @@ SAVEPOINTS = Path(__file__).parents[2] / "golden" / "kafka_restores"
 Flink has the beginning of the job's id and a random number in these names.
 """
 
+KEPT = ("pooling-stopped", "pooling-scaled-down-stopped", "sink-scaled-down-stopped")
+"""Cases whose savepoint tells more of a writer than those of the others."""
+
 _FLINK = Path(__file__).with_name("kafka_flink.py")
 _PATIENCE = 120.0
 _STILL = 6.0
 """Seconds without a new record after which NEW is taken to have read what it reads."""
+_LONG_STILL = 80.0
+"""The same where a topic is missing: Kafka's clients wait for a minute for what they do not find."""
+_LATER = 15.0
+"""Seconds after which a topic is there again."""
 _END_TRANSACTION = 26
 """The number of Kafka's request EndTxn."""
 _CLEANING = 20
@@ -46,7 +53,12 @@ _CLEANING = 20
 
 def digest(case: Case) -> str:
     """The digest that ties a record to these programs."""
-    return sha256(f"{case.old}\0{case.new}\0{case.end.value}".encode()).hexdigest()[:16]
+    told = [case.old, case.new, case.end.value]
+    if case.meanwhile is not Meanwhile.NOTHING:
+        told.append(case.meanwhile.value)
+    if case.partitions != 1:
+        told.append(f"{case.partitions} partitions")
+    return sha256("\0".join(told).encode()).hexdigest()[:16]
 
 
 class Flink:
@@ -130,7 +142,7 @@ class Recorder:
     def record(self, case: Case) -> dict[str, Any]:
         """What happened, without what is seen when the transactions' time is over."""
         for topic in ("orders", "returns", "out"):
-            self._broker.topic(1, f"{topic}-{case.name}")
+            self._broker.topic(1 if topic == "out" else case.partitions, f"{topic}-{case.name}")
         self._put(case, ("orders", "returns"), range(3))
         self._start(case.old, None)
         self._until(lambda: len(self.seen(case)["all"]) == 3 * len(case.read), "OLD copied what was there")
@@ -140,12 +152,15 @@ class Recorder:
         ended = self.seen(case)
         if 'set_group_id("g-' in case.old:
             ended["offset of the group"] = self._offset(case)
-        self._put(case, ("orders", "returns"), range(5, 7))
+        self._meanwhile(case)
         if case.end is End.WENT_BACK:
             self._start(case.new, path)
             self._until(lambda: len(self.seen(case)["all"]) == 5, "NEW copied more")
             self._flink.kill()
         refused = self._flink("start", self._placed(case.old if case.end is End.WENT_BACK else case.new), path)
+        if case.meanwhile is Meanwhile.CREATED_LATER:
+            time.sleep(_LATER)
+            self._create_again(case)
         outcome = refused or self._settle(case)
         now = self.seen(case)
         if not refused:
@@ -166,8 +181,8 @@ class Recorder:
         return shown | {"open transaction": self._broker.end(topic, "read_committed") < self._broker.end(topic)}
 
     def keep(self, connector: str, case: Case) -> None:
-        """Keep the savepoints of a case that has two."""
-        if case.end is not End.OLDER:
+        """Keep the savepoints of a case that has two, and of those that are ``KEPT``."""
+        if case.end is not End.OLDER and case.name not in KEPT:
             return
         kept = SAVEPOINTS / connector / case.name
         shutil.rmtree(kept, ignore_errors=True)
@@ -177,9 +192,23 @@ class Recorder:
     def _offset(self, case: Case) -> int:
         return int(self._broker.committed(f"g-{case.name}", f"orders-{case.name}"))
 
+    def _meanwhile(self, case: Case) -> None:
+        if case.meanwhile is Meanwhile.NOTHING:
+            self._put(case, ("orders", "returns"), range(5, 7))
+            return
+        self._broker.delete(f"returns-{case.name}")
+        self._put(case, ("orders",), range(5, 7))
+        if case.meanwhile is Meanwhile.CREATED_AGAIN:
+            self._create_again(case)
+
+    def _create_again(self, case: Case) -> None:
+        self._broker.topic(case.partitions, f"returns-{case.name}")
+        self._put(case, ("returns",), range(5, 7))
+
     def _put(self, case: Case, topics: tuple[str, ...], numbers: range) -> None:
         for topic in topics:
-            self._broker.put(f"{topic}-{case.name}", 0, [f"{topic} {number}" for number in numbers])
+            for number in numbers:
+                self._broker.put(f"{topic}-{case.name}", number % case.partitions, [f"{topic} {number}"])
 
     def _placed(self, program: str) -> str:
         return program.replace(SERVERS, self._broker.servers)
@@ -220,8 +249,9 @@ class Recorder:
         start = since = time.monotonic()
         last, outcome = self.seen(case), None
         first = len(last["all"])
-        while time.monotonic() < since + _STILL or (
-            len(last["all"]) == first and time.monotonic() < start + 3 * _STILL
+        still = _STILL if case.meanwhile is Meanwhile.NOTHING else _LONG_STILL
+        while time.monotonic() < since + still or (
+            len(last["all"]) == first and time.monotonic() < start + 10 * _STILL
         ):
             time.sleep(1)
             now, outcome = self.seen(case), self._flink("outcome")
@@ -251,7 +281,7 @@ def main(python: str, connector: str, names: list[str]) -> None:
 
     known = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
     of_this = known.setdefault(connector, {"flink": None, "cases": {}})
-    cases = [case for case in CASES if case.name in names or not (names or _known(of_this["cases"], case))]
+    cases = [case for case in ALL if case.name in names or not (names or _known(of_this["cases"], case))]
     with tempfile.TemporaryDirectory() as temporary:
         gate, flink = Gate(), Flink(python)
         broker = KafkaBroker(Path(temporary), before=gate.before)
@@ -273,7 +303,7 @@ def main(python: str, connector: str, names: list[str]) -> None:
     known = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
     of_this = known.setdefault(connector, {"flink": of_this["flink"], "cases": {}})
     records = of_this["cases"] | fresh
-    of_this["cases"] = {case.name: records[case.name] for case in CASES if case.name in records}
+    of_this["cases"] = {case.name: records[case.name] for case in ALL if case.name in records}
     RECORDS.write_text(_text(known), encoding="utf-8")
 
 

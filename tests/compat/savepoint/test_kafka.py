@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.check.findings import Finding, Level
-from compat.plan.connectors import Connector, DeliveryGuarantee, KafkaOffsets, KafkaSink, KafkaSource, OffsetRule
+from compat.plan.connectors import (
+    Connector,
+    DeliveryGuarantee,
+    KafkaOffsets,
+    KafkaSink,
+    KafkaSource,
+    OffsetRule,
+    TransactionNaming,
+)
 from compat.plan.facts import State, StateKind, StateScope
 from compat.savepoint import facts
 from compat.savepoint.connectors import kafka_splits, kafka_writers
@@ -99,12 +108,30 @@ def test_partitions_that_ended_stay_ended_and_others_get_no_end() -> None:
 @VERSION
 def test_a_sink_that_is_named_otherwise(version: str) -> None:
     state = WRITTEN[version]["a writer's state"]
-    exactly_once = KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="counts-2")
+    naming = None if version.startswith("3.") else TransactionNaming.POOLING
+    once = KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="counts", naming=naming)
+    exactly_once = replace(once, transactional_id_prefix="counts-2")
     (found,) = told("sink_writer", exactly_once, framework.SINK_WRITER, state)
     assert found.rule == "CMP805"
     assert "'counts'" in found.title
-    same = KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="counts")
-    assert told("sink_writer", same, framework.SINK_WRITER, state) == []
+    assert told("sink_writer", once, framework.SINK_WRITER, state) == []
+
+
+@VERSION
+def test_the_naming_of_transactions_is_told_by_every_form(version: str) -> None:
+    state, named = WRITTEN[version]["a writer's state"], set()
+    for naming in TransactionNaming:
+        new = KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="counts", naming=naming)
+        named |= {naming} if told("sink_writer", new, framework.SINK_WRITER, state) else set()
+    assert named == {TransactionNaming.POOLING if version.startswith("3.") else TransactionNaming.INCREMENTING}
+
+
+def test_an_unknown_owner_of_transactions_is_nothing_that_kafka_wrote() -> None:
+    known, unknown = ((w.utf("a") + w.integer(0, 1, ordinal, 0)) for ordinal in (1, 2))
+    (read,) = {kafka_writers([Versioned(2, known)])}
+    assert read is not None
+    assert read.naming is TransactionNaming.POOLING
+    assert kafka_writers([Versioned(2, unknown)]) is None
 
 
 @VERSION

@@ -168,6 +168,15 @@ class KafkaBroker:
         for future in self.admin.create_partitions([NewPartitions(topic, count)]).values():
             future.result()
 
+    def delete(self, topic: str) -> None:
+        """Delete the topic; gives back when clients no longer find it."""
+        for future in self.admin.delete_topics([topic], operation_timeout=30).values():
+            future.result()
+        end = time.monotonic() + 30
+        while topic in self.admin.list_topics(timeout=10).topics:
+            assert time.monotonic() < end, f"{topic} is still there"
+            time.sleep(0.1)
+
     def delete_before(self, topic: str, partition: int, offset: int) -> None:
         """Delete the first records of a partition, as retention does."""
         from confluent_kafka import TopicPartition

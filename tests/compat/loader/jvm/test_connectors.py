@@ -18,6 +18,7 @@ from compat.plan.connectors import (
     KafkaSource,
     OffsetRule,
     OtherSink,
+    TransactionNaming,
     VersionedForm,
 )
 from tests.compat.builders import operator
@@ -33,8 +34,11 @@ CREATE TABLE ended (k BIGINT) WITH ({_OF},'topic'='orders','scan.startup.mode'='
   'scan.startup.specific-offsets'='partition:0,offset:42','scan.bounded.mode'='latest-offset');
 CREATE TABLE target (k BIGINT) WITH ({_OF},'topic'='out','sink.delivery-guarantee'='exactly-once',
   'sink.transactional-id-prefix'='tx');
+CREATE TABLE pooled (k BIGINT) WITH ({_OF},'topic'='out','sink.delivery-guarantee'='exactly-once',
+  'sink.transactional-id-prefix'='tx','sink.transaction-naming-strategy'='POOLING');
 """
 _JOBS = "".join(f"INSERT INTO target SELECT * FROM {name};\n" for name in ("timed", "matched", "ended"))
+_JOBS += "INSERT INTO pooled SELECT * FROM timed;\n"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +89,17 @@ def test_a_source_that_ends(connectors):
 
 def test_a_sink_is_the_same_for_its_writer_and_its_committer(connectors):
     _, *sinks = connectors[0]
-    assert sinks == [KafkaSink(guarantee=DeliveryGuarantee.EXACTLY_ONCE, transactional_id_prefix="tx")] * 2
+    target = KafkaSink(
+        guarantee=DeliveryGuarantee.EXACTLY_ONCE,
+        transactional_id_prefix="tx",
+        naming=TransactionNaming.INCREMENTING,
+    )
+    assert sinks == [target] * 2
+
+
+def test_a_sink_tells_how_it_names_transactions(connectors):
+    _, *sinks = connectors[3]
+    assert [sink.naming for sink in sinks] == [TransactionNaming.POOLING] * 2
 
 
 @pytest.fixture(scope="module")
