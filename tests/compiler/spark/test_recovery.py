@@ -60,6 +60,22 @@ def test_an_executor_then_a_host_then_a_worker_then_the_jvm_then_the_driver(
 
 
 @pytest.mark.slow
+def test_a_host_then_a_worker_then_the_jvm_then_the_driver_of_a_job_whose_epochs_are_one_task(tmp_path: Path) -> None:
+    """They are, on one machine, once an epoch had little to do."""
+    job = CrashingJob(tmp_path, 4_000, ("--epoch-records", "50"))
+    job.start()
+    try:
+        for what in ("host", "worker", "jvm", "driver"):
+            job.wait_for(3)
+            assert job.kill(victims(job, what, None)), what
+        job.finish()
+        job.verify()
+        assert job.starts == 2
+    finally:
+        job.close()
+
+
+@pytest.mark.slow
 def test_fifty_times_at_random_moments(tmp_path: Path, cluster: StandaloneCluster) -> None:
     seed = int(os.environ.get("CRASH_SEED", time.time()))
     print(f"CRASH_SEED={seed}")
