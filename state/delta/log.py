@@ -148,7 +148,7 @@ class SnapshotLog:
         return self._transactions().highest
 
     def _transactions(self) -> _Seen:
-        """The transactions that the version has seen; read once for each version that is not this object's, which takes a while."""
+        """The transactions that the version has seen; read once for each version that another made: that takes a while."""
         if self._seen is None or self._seen[0] != self.version:
             with self._reading():
                 highest, leader = map(self._table.transaction_version, (EPOCH_TRANSACTION, LEADER_TRANSACTION))

@@ -188,10 +188,12 @@ class _Tasks:
     cores: int | None
     spec: EpochSpec
 
-    def _loaded(self, load: HostLoad) -> PackedPlan:
-        """The plan, which a worker keeps for the next task."""
+    def _loaded(self, load: HostLoad, level: int, partition: int) -> PackedPlan:
+        """The plan, which a worker keeps for the next task. This one is of a level and partition."""
         if self.plan_id not in _plans:
             if not load.apart:
+                if level == 0 and self.cores is not None and not _plans:
+                    self._start_host(load, partition)
                 ready = pickle.loads(load.setup)
                 if ready is not None and not _plans:
                     ready()
@@ -200,6 +202,18 @@ class _Tasks:
             _plans[self.plan_id] = plan.for_cores(self.cores)
             collect_rarely()
         return _plans[self.plan_id]
+
+    def _start_host(self, load: HostLoad, partition: int) -> None:
+        """Start the host of a group of the first level, where tasks of this machine will ask it for something.
+
+        A worker that nothing of the program's own was loaded in makes one of itself; later on it would take a new interpreter.
+        """
+        outline: PackedPlan = pickle.loads(load.outline)
+        outline = outline.for_cores(self.cores)
+        group = outline.stages[0].groups[partition]
+        lasting = ((each, at) for each in outline.lasting for at in range(outline.tasks[each].parallelism))
+        if any(outline.group_of(*place) == group for place in lasting):
+            Host(self.plan_id, group, load, self.spec.folder).start_early()
 
     def _in_hosts(self, plan: PackedPlan, load: HostLoad) -> RunSubtask:
         """The function that runs a subtask: in the host of its slot, or in this worker."""
@@ -223,7 +237,7 @@ class _Level(_Tasks):
     def __call__(self, partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
         load: HostLoad = self.load.value
-        plan = self._loaded(load)
+        plan = self._loaded(load, self.level, partition)
         incoming = _all(pairs) if self.level else _orders(pairs)
         run = self._in_hosts(plan, load)
         for target, parcel in run_partition(plan, self.spec, self.level, partition, incoming, run):
@@ -240,7 +254,7 @@ class _Whole(_Tasks):
         """Run it, and give what the last level gives."""
         deque(marks, 0)  # a worker that leaves input is not given another task
         load: HostLoad = self.load.value
-        plan = self._loaded(load)
+        plan = self._loaded(load, 0, partition)
         here = {task.level for task in plan.tasks if not (load.all_hosted or task.vertex in plan.lasting)}
         run = self._in_hosts(plan, load)
         for parcel in run_levels(plan, self.spec, self.orders, run, lambda level: level not in here):
