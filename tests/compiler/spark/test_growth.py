@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from compat.compiler.datastream.connectors.number_seq import NumberSequenceSourc
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.ours import is_our_file
+from compat.compiler.spark.driver import width
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.width import FEW
 from compat.state.descriptors import ValueStateDescriptor
@@ -132,8 +134,10 @@ def test_slots_beyond_the_cores_of_one_machine_share_tasks(tmp_path: Path) -> No
     assert shared.bytes["between stages"] < own.bytes["between stages"]
 
 
-def test_an_epoch_with_little_to_do_is_one_task_on_one_machine(tmp_path: Path) -> None:
+def test_an_epoch_with_little_to_do_is_one_task_on_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing goes from task to task; on a cluster, where state is where tasks run, each slot has its own."""
+    monkeypatch.setattr(width, "QUICK", math.inf)  # however slow the machine
+    monkeypatch.setattr(width, "_UNNOTICED", math.inf)
     spread, whole = crossed(tmp_path / "cluster", 4), crossed(tmp_path / "machine", 4, local=True)
 
     assert spread.items["code"] == 4 * LEVELS
