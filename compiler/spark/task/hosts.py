@@ -70,6 +70,7 @@ _MODULE = "compat.compiler.spark.task.hosts"
 _OURS = "compat.compiler.spark.task."
 """In the command line of a host: its own, or that of the daemon that it was forked below."""
 _started: list[subprocess.Popen[bytes]] = []
+_forked: list[int] = []
 
 
 class HostLost(Exception):
@@ -198,7 +199,10 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
-            if shipped is None and (forked or self._load.apart):
+            if shipped is None and forked:
+                _fork_here(self._load._replace(outline=b""), listening, path)
+                return
+            if shipped is None and self._load.apart:
                 _fork(self._load._replace(outline=b""), listening, path)
                 return
             process = subprocess.Popen(
@@ -232,6 +236,22 @@ def _fork(load: HostLoad, listening: socket.socket, path: str) -> None:
             with open(path + _PID, "w") as file:
                 file.write(str(grandchild))
             os._exit(0)
+        _become_host(load, listening)
+    finally:
+        os._exit(1)
+
+
+def _fork_here(load: HostLoad, listening: socket.socket, path: str) -> None:
+    """Start a host as a child of this worker, where those are that have an interpreter of their own."""
+    _forked[:] = [pid for pid in _forked if os.waitpid(pid, os.WNOHANG)[0] == 0]
+    child = os.fork()
+    if child:
+        _forked.append(child)
+        with open(path + _PID, "w") as file:
+            file.write(str(child))
+        return
+    try:
+        os.setsid()
         _become_host(load, listening)
     finally:
         os._exit(1)
@@ -334,6 +354,11 @@ def _reap(path: str) -> None:
         for process in _started:
             if process.pid == pid:
                 process.wait(GRACE_SECONDS)
+        end = time.monotonic() + GRACE_SECONDS
+        while pid in _forked and time.monotonic() < end:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                _forked.remove(pid)
+            time.sleep(0.01)
 
 
 def _kill(path: str) -> None:
