@@ -19,6 +19,8 @@ from compat.state.delta.errors import StoreError
 
 SWITCH = "COMPAT_CLASS_ARCHIVE"
 """The environment variable that, set to ``off``, has Spark start without the archive that there is."""
+_KEPT = 4
+"""So many archives are kept, of the last Javas and Sparks."""
 _PATIENCE = 600.0
 """Seconds that a JVM has to write an archive."""
 
@@ -37,7 +39,7 @@ def archive_path() -> Path:
     for path in (Path(os.path.realpath(java)), *sorted(Path(_find_spark_home(), "jars").glob("*.jar"))):
         status = path.stat()
         said.update(f"\0{path}\0{status.st_size}\0{status.st_mtime_ns}".encode())
-    return cache_folder() / "classes" / f"{said.hexdigest()}.jsa"
+    return cache_folder() / "spark-classes" / f"{said.hexdigest()}.jsa"
 
 
 def sharing() -> str:
@@ -74,6 +76,8 @@ def make_archive() -> Path:
             raise NoArchive(f"Java made no archive of Spark's classes (its log: {log}).")
         fresh.chmod(0o600)
         os.replace(fresh, path)
+        for old in sorted(path.parent.glob("*.jsa"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
+            old.unlink(missing_ok=True)
     finally:
         spark.stop()
         fresh.unlink(missing_ok=True)

@@ -94,5 +94,5 @@ def test_it_is_made_and_spark_maps_it(tmp_path: Path) -> None:
         return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=True).stdout
 
     made = run("-m", "compat.compiler.spark.driver.classes").strip()
-    assert list((tmp_path / "compat" / "classes").iterdir()) == [Path(made)]
+    assert list((tmp_path / "compat" / "spark-classes").iterdir()) == [Path(made)]
     assert made in run("-c", MAPPED, str(tmp_path / "log"))
