@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -39,6 +39,7 @@ _RESTORE = "RESTORE"
 _ENDED, _SAVEPOINT = "ended", "savepoint"
 _MOST_CONFLICTS = 20
 """So often a new leader is overtaken by what the former one has begun to commit, at most."""
+_DELTA_SCHEMA = Schema.from_arrow(SCHEMA)
 _COMMIT = re.compile(r"(\d{20})\.")
 _CONFIGURATION = {
     "delta.appendOnly": "false",
@@ -61,6 +62,13 @@ class LogFile:
     epochs: tuple[int, int]
 
 
+class _Seen(NamedTuple):
+    """The transactions that a version of the table has seen: the highest epoch, and the greatest fencing token."""
+
+    highest: int
+    leader: int
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a job ended, as its last commit says it: the name of its status, and the savepoint that it was stopped with."""
@@ -81,7 +89,7 @@ class SnapshotLog:
         self.fence = 0
         self._table = table
         self._epoch: tuple[int, int] | None = None
-        self._top: tuple[int, int] | None = None
+        self._seen: tuple[int, _Seen] | None = None
         self._files: tuple[int, list[LogFile]] | None = None
 
     @classmethod
@@ -136,11 +144,16 @@ class SnapshotLog:
 
     @property
     def _highest(self) -> int:
-        """The highest epoch that was ever committed; read once for each version, which takes a while."""
-        if self._top is None or self._top[0] != self.version:
+        """The highest epoch that was ever committed."""
+        return self._transactions().highest
+
+    def _transactions(self) -> _Seen:
+        """The transactions that the version has seen; read once for each version that another made: that takes a while."""
+        if self._seen is None or self._seen[0] != self.version:
             with self._reading():
-                self._top = (self.version, self._table.transaction_version(EPOCH_TRANSACTION) or 0)
-        return self._top[1]
+                highest, leader = map(self._table.transaction_version, (EPOCH_TRANSACTION, LEADER_TRANSACTION))
+            self._seen = (self.version, _Seen(highest or 0, leader or 0))
+        return self._seen[1]
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
@@ -188,7 +201,7 @@ class SnapshotLog:
     @property
     def leader(self) -> int:
         """The greatest fencing token that the version has seen; 0 for none."""
-        return self._table.transaction_version(LEADER_TRANSACTION) or 0
+        return self._transactions().leader
 
     def lead(self, fence: int) -> None:
         """From now on only this token commits, or a greater one: what smaller ones are about to commit is refused.
@@ -203,7 +216,7 @@ class SnapshotLog:
             if self.leader == fence:
                 return
             try:
-                self._transact([], {}, [Transaction(EPOCH_TRANSACTION, self._highest)])
+                self._transact([], {}, self._highest)
                 return
             except CommitFailedError:  # the former leader was faster, for the last time
                 continue
@@ -267,7 +280,7 @@ class SnapshotLog:
         self._prove_leadership()
         told = {"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}}
         try:
-            self._transact(actions, told, [Transaction(EPOCH_TRANSACTION, highest)])
+            self._transact(actions, told, highest)
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
             if isinstance(error, CommitFailedError):
@@ -279,13 +292,19 @@ class SnapshotLog:
         self,
         actions: Sequence[AddAction | RemoveAction],
         metadata: Mapping[str, str],
-        transactions: Sequence[Transaction],
+        highest: int,
     ) -> None:
         """Commit on the version that this object sees. Raises CommitFailedError where another commit conflicts."""
-        fenced = [Transaction(LEADER_TRANSACTION, self.fence)] if self.fence else []
-        properties = CommitProperties(custom_metadata=dict(metadata), app_transactions=[*transactions, *fenced])
-        self._table.create_write_transaction(list(actions), "append", SCHEMA, commit_properties=properties)
+        before, leader = self.version, self.leader
+        seen = {EPOCH_TRANSACTION: highest, **({LEADER_TRANSACTION: self.fence} if self.fence else {})}
+        properties = CommitProperties(
+            custom_metadata=dict(metadata),
+            app_transactions=[Transaction(name, number) for name, number in seen.items()],
+        )
+        self._table.create_write_transaction(list(actions), "append", _DELTA_SCHEMA, commit_properties=properties)
         self.refresh()
+        if self.version == before + 1:  # nobody else committed since
+            self._seen = (self.version, _Seen(highest, self.fence or leader))
         sync_commit(self.place, self.version)
 
     def clean(self, retained: int) -> None:

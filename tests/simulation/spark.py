@@ -218,6 +218,9 @@ class HostDouble:
         self._place = (plan_id, slot)
         self._load = load
 
+    def start_early(self) -> None:
+        """It starts when it is asked for something."""
+
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Any]) -> Ran:
         """Run a subtask there. Raises HostLost."""
         hosts = self.world.here.hosts

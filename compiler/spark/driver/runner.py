@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import re
+import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark
+from compat.compiler.spark.driver.width import Width
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import (
@@ -25,9 +28,11 @@ from compat.compiler.spark.task.epochs import (
     PackedPlan,
     Parcel,
     Ran,
+    RunSubtask,
     Subtasks,
     TaskFailure,
     reports_of,
+    run_levels,
     run_partition,
     sealed,
 )
@@ -62,6 +67,7 @@ class SparkRunner:
         self._plan: Any = None
         self._base: Any = None
         self._places: Places | None = None
+        self._width = Width()
 
     def prepare(self) -> None:
         try:
@@ -72,12 +78,16 @@ class SparkRunner:
             raise EpochLost(f"Spark does not start: {_reason(error)} (Spark's log: {self._spark.log})") from error
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        began = time.monotonic()
         with folder_for_buffers(spec.folder) if self._spark.local else nullcontext("") as stowage:
             try:
                 parcels = self._job(replace(spec, stowage=stowage)).collect()
             except Exception as error:
                 raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
-        return reports_of(self._outline, parcels)
+        reports = reports_of(self._outline, parcels)
+        records = sum(each.records for each in reports if isinstance(each, TaskReport))
+        self._width.done(records, time.monotonic() - began)
+        return reports
 
     def _job(self, spec: EpochSpec) -> Any:
         """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
@@ -96,11 +106,16 @@ class SparkRunner:
                 first = self._outline.stages[0].partitions
                 self._base = context.parallelize(list(range(first)), first)
                 self._base = self._base.persist()  # the tasks of the first stage go where it is kept
+            else:
+                self._base = context.parallelize([0], 1)
             self._known = context
         context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
         if self._spark.pool is not None:
             context.setLocalProperty("spark.scheduler.pool", self._spark.pool)
         orders = self._outline.orders(sealed(spec))
+        if self._places is None and self._width.narrow:
+            whole = _Whole(self._id, self._plan, self._cores, spec.common, orders)
+            return self._base.mapPartitionsWithIndex(whole).values()
         stage = context.parallelize([(number, _packed(own)) for number, own in enumerate(orders)], len(orders))
         if self._places is not None:
             stage = self._base.zip(stage).values()
@@ -162,8 +177,8 @@ def _same(partition: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
-    """The code of a level's tasks. It travels by its name, so that a worker keeps the plan that it has loaded.
+class _Tasks:
+    """The code of tasks. It travels by its name, so that a worker keeps the plan that it has loaded.
 
     ``cores`` are those of the machine, where it is only one.
     """
@@ -172,27 +187,13 @@ class _Level:
     load: Any
     cores: int | None
     spec: EpochSpec
-    level: int
 
-    def __call__(self, partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
-        load: HostLoad = self.load.value
-        plan = self._loaded(load)
-        here = Subtasks(plan)
-        host = Host(self.plan_id, plan.stages[self.level].groups[partition], load, self.spec.folder)
-
-        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-            where = host if load.all_hosted or vertex in plan.lasting else here
-            return where.run(spec, vertex, subtask, buffers)
-
-        incoming = _all(pairs) if self.level else _orders(pairs)
-        for target, parcel in run_partition(plan, self.spec, self.level, partition, incoming, run_subtask):
-            yield target, _sealed(parcel)
-
-    def _loaded(self, load: HostLoad) -> PackedPlan:
-        """The plan, which a worker keeps for the next task."""
+    def _loaded(self, load: HostLoad, level: int, partition: int) -> PackedPlan:
+        """The plan, which a worker keeps for the next task. This one is of a level and partition."""
         if self.plan_id not in _plans:
             if not load.apart:
+                if level == 0 and self.cores is not None and not _plans:
+                    self._start_host(load, partition)
                 ready = pickle.loads(load.setup)
                 if ready is not None and not _plans:
                     ready()
@@ -201,6 +202,63 @@ class _Level:
             _plans[self.plan_id] = plan.for_cores(self.cores)
             collect_rarely()
         return _plans[self.plan_id]
+
+    def _start_host(self, load: HostLoad, partition: int) -> None:
+        """Start the host of a group of the first level, where tasks of this machine will ask it for something.
+
+        A worker that nothing of the program's own was loaded in makes one of itself; later on it would take a new interpreter.
+        """
+        outline: PackedPlan = pickle.loads(load.outline)
+        outline = outline.for_cores(self.cores)
+        group = outline.stages[0].groups[partition]
+        lasting = ((each, at) for each in outline.lasting for at in range(outline.tasks[each].parallelism))
+        if any(outline.group_of(*place) == group for place in lasting):
+            Host(self.plan_id, group, load, self.spec.folder).start_early()
+
+    def _in_hosts(self, plan: PackedPlan, load: HostLoad) -> RunSubtask:
+        """The function that runs a subtask: in the host of its slot, or in this worker."""
+        here = Subtasks(plan)
+
+        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+            if not (load.all_hosted or vertex in plan.lasting):
+                return here.run(spec, vertex, subtask, buffers)
+            host = Host(self.plan_id, plan.group_of(vertex, subtask), load, self.spec.folder)
+            return host.run(spec, vertex, subtask, buffers)
+
+        return run_subtask
+
+
+@dataclass(frozen=True, slots=True)
+class _Level(_Tasks):
+    """The code of a level's tasks."""
+
+    level: int
+
+    def __call__(self, partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
+        load: HostLoad = self.load.value
+        plan = self._loaded(load, self.level, partition)
+        incoming = _all(pairs) if self.level else _orders(pairs)
+        run = self._in_hosts(plan, load)
+        for target, parcel in run_partition(plan, self.spec, self.level, partition, incoming, run):
+            yield target, _sealed(parcel)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole(_Tasks):
+    """The code of an epoch in one task, which runs all levels, one after the other: those in hosts by all hosts at once."""
+
+    orders: list[list[Orders]]
+
+    def __call__(self, partition: int, marks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Run it, and give what the last level gives."""
+        deque(marks, 0)  # a worker that leaves input is not given another task
+        load: HostLoad = self.load.value
+        plan = self._loaded(load, 0, partition)
+        here = {task.level for task in plan.tasks if not (load.all_hosted or task.vertex in plan.lasting)}
+        run = self._in_hosts(plan, load)
+        for parcel in run_levels(plan, self.spec, self.orders, run, lambda level: level not in here):
+            yield partition, _sealed(parcel)
 
 
 def _sealed(parcel: Parcel) -> Parcel:

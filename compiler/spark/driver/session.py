@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from compat.compiler.ours import ROOT
+from compat.compiler.spark.driver.classes import sharing
 from compat.compiler.spark.driver.java import java_home
 from compat.compiler.spark.driver.masters import YARN, is_elsewhere, on_loopback
 from compat.compiler.spark.driver.packing import FOLDER, PYTHON, packed_environment
@@ -40,10 +41,14 @@ _SETTINGS = {
 _PATHS, _ARCHIVES = "spark.executorEnv.PYTHONPATH", "spark.archives"
 PYTHON_OF_TASKS = "spark.pyspark.python"
 """The option of Spark with the interpreter of tasks."""
+DRIVER_JVM = "spark.driver.extraJavaOptions"
+"""The one with the options of the JVM that this process starts."""
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_CARRIER = {"spark.driver.extraJavaOptions": _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
+_CARRIER = {DRIVER_JVM: _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
+_LAUNCHER = "SPARK_LAUNCHER_OPTS"
+"""The options of the JVM that lives for moments, to tell how the other one is started."""
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # The path of a container's folder is longer than that of a socket may be.
 _IN_CONTAINERS = {"spark.python.unix.domain.socket.enabled": "false"}
@@ -74,6 +79,8 @@ class Spark:
 
     extra: Mapping[str, str] = {}
     """Settings that a kind of Spark has beside those of all."""
+    patience = 10.0
+    """Seconds that its JVM has to end."""
 
     def __init__(
         self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str, *, ship: bool = False
@@ -122,7 +129,7 @@ class Spark:
     def stop(self) -> None:
         """End it."""
         if self._context is not None:
-            _forget(self._context)
+            _forget(self._context, self.patience)
             self._context = None
 
     def _start(self) -> None:
@@ -136,6 +143,9 @@ class Spark:
         os.environ["PYSPARK_PYTHON"] = settings.get(PYTHON_OF_TASKS, sys.executable)
         if _PATHS in settings:
             os.environ["PYTHONPATH"] = settings[_PATHS]
+        os.environ.setdefault(_LAUNCHER, _LIGHT_JVM)
+        if DRIVER_JVM not in self._given and (shared := sharing()):
+            settings[DRIVER_JVM] = f"{settings.get(DRIVER_JVM, '')} {shared}".strip()
         conf = SparkConf().setMaster(self._master).setAll(list(settings.items()))
         silence_py4j()
         Path(self.log).parent.mkdir(parents=True, exist_ok=True)
@@ -232,7 +242,7 @@ def find_java() -> None:
         raise MissingJava from error
 
 
-def _forget(context: Any) -> None:
+def _forget(context: Any, patience: float) -> None:
     """Stop a context and its JVM, whether or not they still answer."""
     from pyspark import SparkContext
 
@@ -249,6 +259,6 @@ def _forget(context: Any) -> None:
         if process is not None:
             process.stdin.close()
             try:
-                process.wait(10)
+                process.wait(patience)
             except Exception:
                 process.kill()

@@ -14,7 +14,8 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -416,6 +417,31 @@ def run_partition(
     yield partition % following, Outcome(account, reports, stopped)
 
 
+def run_levels(
+    plan: PackedPlan,
+    spec: EpochSpec,
+    orders: Sequence[Sequence[Orders]],
+    run: RunSubtask,
+    at_once: Callable[[int], bool] = lambda level: False,
+) -> list[Parcel]:
+    """Run all levels in this process, one after the other; gives what the last one gives.
+
+    The partitions of a level run one after the other, or in threads where ``at_once`` says so.
+    """
+    parcels: dict[int, list[Parcel]] = {number: list(own) for number, own in enumerate(orders)}
+    for level, stage in enumerate(plan.stages):
+        given, parcels = parcels, {}
+
+        def partition(number: int, level: int = level, given: Mapping[int, list[Parcel]] = given) -> list[Any]:
+            return list(run_partition(plan, spec, level, number, given.get(number, []), run))
+
+        with ThreadPoolExecutor(stage.partitions) if at_once(level) and stage.partitions > 1 else nullcontext() as pool:
+            for made in (map if pool is None else pool.map)(partition, range(stage.partitions)):
+                for target, parcel in made:
+                    parcels.setdefault(target, []).append(parcel)
+    return [parcel for many in parcels.values() for parcel in many]
+
+
 class Subtasks:
     """Runs subtasks of a plan in this process, and keeps open what is to stay open."""
 
@@ -634,16 +660,7 @@ class InProcessRunner:
         """Nothing is needed."""
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        common = spec.common
-        parcels: dict[int, list[Parcel]] = {number: list(own) for number, own in enumerate(self._plan.orders(spec))}
-        for level, stage in enumerate(self._plan.stages):
-            following: dict[int, list[Parcel]] = {}
-            for partition in range(stage.partitions):
-                incoming = parcels.get(partition, [])
-                for target, parcel in run_partition(self._plan, common, level, partition, incoming, self.run_subtask):
-                    following.setdefault(target, []).append(parcel)
-            parcels = following
-        return reports_of(self._plan, (parcel for many in parcels.values() for parcel in many))
+        return reports_of(self._plan, run_levels(self._plan, spec.common, self._plan.orders(spec), self.run_subtask))
 
     def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
         """Run one, in this process."""

@@ -68,8 +68,9 @@ _JOB_ID = re.compile(r"[0-9a-f]{32}")
 _PID = ".pid"
 _MODULE = "compat.compiler.spark.task.hosts"
 _OURS = "compat.compiler.spark.task."
-"""In the command line of a host: of its own, or of the daemon that it was forked below."""
+"""In the command line of a host: its own, or that of the daemon that it was forked below."""
 _started: list[subprocess.Popen[bytes]] = []
+_forked: list[int] = []
 
 
 class HostLost(Exception):
@@ -157,8 +158,27 @@ class Host:
         connection.close()
         return None
 
+    def start_early(self) -> None:
+        """Start it before it is asked for something, where it does not run: for a worker with nothing of the program's own.
+
+        It is forked: a new interpreter would load all modules again, most of which a worker has. Where that is not to be, it
+        starts when it is asked.
+        """
+        path = self._path
+        with suppress(OSError):
+            connection = _connected(path)
+            if connection is not None:
+                connection.close()
+            elif self._load.shipped is None:
+                self._start(path, forked=True)
+
+    @property
+    def _path(self) -> str:
+        """The socket that it listens at."""
+        return os.path.join(_folder(), f"{_name(self._plan_id)}-{self._slot}")
+
     def _connect(self) -> Connection:
-        path = os.path.join(_folder(), f"{_name(self._plan_id)}-{self._slot}")
+        path = self._path
         connection = _connected(path)
         if connection is None:
             self._start(path)
@@ -167,8 +187,11 @@ class Host:
             raise HostLost(f"No process listens at {path}, although one was just started.")
         return connection
 
-    def _start(self, path: str) -> None:
-        """Start a host; it is asked for its first epoch when it has loaded the plan. Raises EnvironmentFailed."""
+    def _start(self, path: str, *, forked: bool = False) -> None:
+        """Start a host; it is asked for its first epoch when it has loaded the plan. Raises EnvironmentFailed.
+
+        It may be ``forked`` from this process where this one has loaded nothing of the program's own.
+        """
         shipped = self._load.shipped
         environment = NO_ENVIRONMENT if shipped is None else shipped.settle(self._folder)
         with suppress(FileNotFoundError):
@@ -176,6 +199,9 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
+            if shipped is None and forked:
+                _fork_here(self._load._replace(outline=b""), listening, path)
+                return
             if shipped is None and self._load.apart:
                 _fork(self._load._replace(outline=b""), listening, path)
                 return
@@ -215,6 +241,22 @@ def _fork(load: HostLoad, listening: socket.socket, path: str) -> None:
         os._exit(1)
 
 
+def _fork_here(load: HostLoad, listening: socket.socket, path: str) -> None:
+    """Start a host as a child of this worker, where those are that have an interpreter of their own."""
+    _forked[:] = [pid for pid in _forked if os.waitpid(pid, os.WNOHANG)[0] == 0]
+    child = os.fork()
+    if child:
+        _forked.append(child)
+        with open(path + _PID, "w") as file:
+            file.write(str(child))
+        return
+    try:
+        os.setsid()
+        _become_host(load, listening)
+    finally:
+        os._exit(1)
+
+
 def _become_host(load: HostLoad, listening: socket.socket) -> None:
     """Leave all that belongs to the worker, and be a host until it ends."""
     null = os.open(os.devnull, os.O_RDWR)
@@ -225,6 +267,10 @@ def _become_host(load: HostLoad, listening: socket.socket) -> None:
     os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    if (
+        "numpy.random" in sys.modules
+    ):  # the random numbers of a process are its own; Python's module sees to that itself
+        sys.modules["numpy.random"].seed()
     _serve_load(load, listening, _HOME)
     os._exit(0)
 
@@ -308,6 +354,11 @@ def _reap(path: str) -> None:
         for process in _started:
             if process.pid == pid:
                 process.wait(GRACE_SECONDS)
+        end = time.monotonic() + GRACE_SECONDS
+        while pid in _forked and time.monotonic() < end:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                _forked.remove(pid)
+            time.sleep(0.01)
 
 
 def _kill(path: str) -> None:

@@ -179,6 +179,43 @@ def test_a_host_does_not_outlive_the_process_that_it_was_started_for(tmp_path: P
     assert host.wait(30) == 0
 
 
+FRESH = """
+import os, pickle, sys
+from functools import partial
+import numpy.random
+from compat.compiler.spark.task import hosts
+from compat.compiler.spark.task.epochs import PackedPlan
+
+plan = PackedPlan(tasks=(), stages=(), payloads={}, stateful=frozenset(), lasting=frozenset())
+text = "import numpy.random, os; open(os.path.join(folder, str(os.getpid())), 'w').write(str(numpy.random.rand()))"
+load = hosts.HostLoad(pickle.dumps(partial(exec, text, {"folder": sys.argv[1]})), pickle.dumps(plan))
+name = f"fresh-{os.getpid()}"
+for slot in (0, 0, 1):
+    host = hosts.Host(name, slot, load)
+    host.start_early()
+    with open(host._path + ".pid") as file:
+        print(file.read())
+hosts.close_hosts(name)
+assert not hosts._forked
+"""
+
+
+def test_hosts_of_a_fresh_worker_are_forked_and_have_random_numbers_of_their_own(tmp_path: Path) -> None:
+    source = tmp_path / "worker.py"
+    source.write_text(FRESH)
+    made = tmp_path / "made"
+    made.mkdir()
+    variables = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, str(source), str(made)], env=variables, capture_output=True, text=True, timeout=120, check=True
+    )
+    first, again, second = run.stdout.split()
+    assert first == again != second
+    assert {path.name for path in made.iterdir()} == {first, second}
+    assert len({path.read_text() for path in made.iterdir()}) == 2
+    assert not any(Path("/proc", pid).exists() for pid in (first, second))
+
+
 ORPHAN = """
 import os, pickle, sys, time
 from compat.compiler.spark.task import hosts

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,13 @@ def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
     made.close()
 
 
+def environment(pid: int) -> bytes:
+    """What a process was started with; nothing for one that has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    return b""
+
+
 def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> list[int]:
     """Whom to kill: the driver, its JVM, a Python worker or an executor."""
     if what == "driver":
@@ -37,7 +46,11 @@ def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> l
         "executor": "CoarseGrainedExecutorBackend",
     }[what]
     found = [pid for root in roots for pid in below(root, wanted)]
-    if what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
+    if what == "host" and cluster is None:  # it may have been forked: it is written down
+        marks = (*Path(tempfile.gettempdir()).glob("compat-hosts-*/*.pid"), *job.folder.glob("compat-hosts-*/*.pid"))
+        hosts = {int(mark.read_text() or 0) for mark in marks}
+        found = [pid for pid in hosts if f"TMPDIR={job.folder}".encode() in environment(pid)]
+    elif what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
         homes = {str(pid) for root in roots for pid in below(root, "-m compat.compiler.spark.task.daemon")}
         found = [pid for pid, (_, line) in processes().items() if wanted in line and line.split()[-1] in homes]
     return [random.choice(found)] if found else []
@@ -52,6 +65,22 @@ def test_an_executor_then_a_host_then_a_worker_then_the_jvm_then_the_driver(
         for what in ("executor", "host", "worker", "jvm", "driver"):
             job.wait_for(2)
             assert job.kill(victims(job, what, cluster)), what
+        job.finish()
+        job.verify()
+        assert job.starts == 2
+    finally:
+        job.close()
+
+
+@pytest.mark.slow
+def test_a_host_then_a_worker_then_the_jvm_then_the_driver_of_a_job_whose_epochs_are_one_task(tmp_path: Path) -> None:
+    """They are, on one machine, once an epoch had little to do."""
+    job = CrashingJob(tmp_path, 4_000, ("--epoch-records", "50"))
+    job.start()
+    try:
+        for what in ("host", "worker", "jvm", "driver"):
+            job.wait_for(3)
+            assert job.kill(victims(job, what, None)), what
         job.finish()
         job.verify()
         assert job.starts == 2

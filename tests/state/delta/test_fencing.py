@@ -35,6 +35,20 @@ def test_a_leader_commits_epoch_after_epoch(table: Path) -> None:
     assert (opened(table).leader, opened(table).epoch) == (3, 2)
 
 
+def test_a_leader_sees_another_that_came_right_behind_its_commit(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, refresh = opened(table, 3), SnapshotLog.refresh
+    assert log.next_epoch == 1
+
+    def overtaken(self: SnapshotLog) -> None:
+        monkeypatch.setattr(SnapshotLog, "refresh", refresh)
+        opened(table, 5)
+        refresh(self)
+
+    monkeypatch.setattr(SnapshotLog, "refresh", overtaken)
+    commit(log, 1)
+    assert (log.leader, log.next_epoch) == (5, 2)
+
+
 @pytest.mark.parametrize(
     "late",
     [

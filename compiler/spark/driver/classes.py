@@ -1,0 +1,111 @@
+"""The classes of Spark's JVM in an archive, which a JVM maps: else it loads and proves some ten thousand, one by one.
+
+Java: class data sharing (AppCDS). An archive is for one Java runtime and one set of jars, and its name says for which. What a
+JVM cannot use after all, because it is damaged or made by another one, it passes over. ``python -m
+compat.compiler.spark.driver.classes`` makes it; Spark starts with it from then on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from compat.compiler.spark.driver.java import cache_folder
+from compat.state.delta.errors import StoreError
+
+SWITCH = "COMPAT_CLASS_ARCHIVE"
+"""The environment variable that, set to ``off``, has Spark start without the archive that there is."""
+_KEPT = 4
+"""So many archives are kept, of the last Javas and Sparks."""
+_PATIENCE = 600.0
+"""Seconds that a JVM has to write an archive."""
+
+
+class NoArchive(Exception):
+    """The JVM made no archive of its classes."""
+
+
+def archive_path() -> Path:
+    """Where the archive for the present Java runtime and Spark is, or is to be."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java") or "java"
+    said = blake2b(digest_size=12)
+    for path in (Path(os.path.realpath(java)), *sorted(Path(_find_spark_home(), "jars").glob("*.jar"))):
+        status = path.stat()
+        said.update(f"\0{path}\0{status.st_size}\0{status.st_mtime_ns}".encode())
+    return cache_folder() / "spark-classes" / f"{said.hexdigest()}.jsa"
+
+
+def sharing() -> str:
+    """The options of a JVM that has it use the archive; an empty string where there is none, or none is wanted."""
+    if os.environ.get(SWITCH, "").lower() == "off":
+        return ""
+    try:
+        path = archive_path()
+        status = path.stat()
+    except OSError:
+        return ""
+    trusted = status.st_uid in (0, os.getuid()) and not status.st_mode & 0o022
+    return f"-Xshare:auto -XX:SharedArchiveFile={path}" if trusted and " " not in str(path) else ""
+
+
+def make_archive() -> Path:
+    """Start Spark, run what is common to all jobs, and have the JVM write its classes when it ends. It takes ten seconds.
+
+    Raises NoArchive, MissingJava.
+    """
+    from compat.compiler.spark.driver.session import DRIVER_JVM, Spark, find_java
+
+    find_java()
+    path = archive_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh, log = path.with_suffix(f".{os.getpid()}"), path.with_suffix(".log")
+    spark = Spark("local[2]", None, (), str(log))
+    spark.patience = _PATIENCE
+    spark.add({DRIVER_JVM: f"{spark.settings()[DRIVER_JVM]} -XX:ArchiveClassesAtExit={fresh}"})
+    try:
+        process = _run_a_job(spark)
+        spark.stop()
+        if process.returncode != 0 or not fresh.exists():
+            raise NoArchive(f"Java made no archive of Spark's classes (its log: {log}).")
+        fresh.chmod(0o600)
+        os.replace(fresh, path)
+        for old in sorted(path.parent.glob("*.jsa"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
+            old.unlink(missing_ok=True)
+    finally:
+        spark.stop()
+        fresh.unlink(missing_ok=True)
+    log.unlink(missing_ok=True)
+    return path
+
+
+def _run_a_job(spark: Any) -> Any:
+    """Have Spark do what an epoch does; gives the process of its JVM."""
+    context = spark.context
+    context.setJobGroup("archive", "an epoch", interruptOnCancel=True)
+    known = context.broadcast(b"known")
+    pairs = context.parallelize([(0, b"first"), (1, b"second")], 2)
+    first = pairs.mapPartitionsWithIndex(lambda number, own: ((1 - at, (data, known.value)) for at, data in own))
+    first.partitionBy(2, lambda number: number).mapPartitionsWithIndex(lambda number, own: own).values().collect()
+    known.destroy()
+    return context._gateway.proc
+
+
+def main() -> int:
+    """Make the archive, and say where it is."""
+    try:
+        print(make_archive())
+    except (NoArchive, StoreError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
