@@ -90,6 +90,7 @@ NEAR_MISSES = {
     "CMP602": ("checkpoints_off", "checkpoints_farther_apart"),
     "CMP603": ("mode_process_to_thread", "thread_same"),
     "CMP604": ("consumer_into_flink_2", "consumer_in_flink_1"),
+    "CMP607": ("backend_to_rocksdb", "backend_same"),
     "CMP801": ("kafka_topic_dropped", "kafka_topics_in_another_order"),
     "CMP802": ("kafka_topic_added_from_latest", "kafka_topic_added_from_earliest"),
     "CMP803": ("kafka_group_changed", "kafka_group_same"),
