@@ -86,6 +86,7 @@ NEAR_MISSES = {
     "CMP503": ("native_format_of_rocksdb_on_heap", "native_format_of_rocksdb"),
     "CMP504": ("native_format_without_names", "native_format_of_rocksdb"),
     "CMP505": ("savepoint_of_another_type", "savepoint_whole"),
+    "CMP506": ("timers_on_heap", "timers_in_rocksdb"),
     "CMP601": ("chaining_disabled", "chaining_set_to_its_default"),
     "CMP602": ("checkpoints_off", "checkpoints_farther_apart"),
     "CMP603": ("mode_process_to_thread", "thread_same"),
