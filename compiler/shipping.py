@@ -6,6 +6,7 @@ that is seen by looking, and cloudpickle is asked only about the rest.
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -29,6 +30,7 @@ from compat.compiler.transformations.pipeline import Pipeline
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, range, type(...), ModuleType, Enum)
 _PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 _MADE_IN_PYTHON = 1 << 9
+_GLOBAL = ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL")
 _OF_CLASSES = ("__dict__", "__weakref__", "_abc_impl")
 
 
@@ -127,7 +129,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def _of_function(function: FunctionType) -> list[tuple[str, Any]]:
     scope = function.__globals__
-    used = [(name, scope[name]) for name in _names(function.__code__) if name in scope]
+    used = [(name, scope[name]) for name in dict.fromkeys(_names(function.__code__)) if name in scope]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             used.append((name, cell.cell_contents))
@@ -138,7 +140,8 @@ def _of_function(function: FunctionType) -> list[tuple[str, Any]]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+    """The global names that code reads or sets; ``co_names`` has those of attributes, too."""
+    yield from (each.argval for each in dis.get_instructions(code) if each.opname in _GLOBAL)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)

@@ -22,7 +22,7 @@ from compat.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from compat.cluster.deployment_answers import DeploymentSummary
+    from compat.cluster.deployments.answers import DeploymentSummary
     from compat.execution.deployment import Result, Wanted
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130

@@ -6,7 +6,7 @@
   (:mod:`~compat.cluster.template`) that has loaded all modules.
 - What is to be seen of jobs is read from their records and files (:mod:`~compat.cluster.observation`), for the REST interface
   (:mod:`~compat.cluster.app`) and the pages (:mod:`~compat.cluster.pages`).
-- A **deployment** (:mod:`~compat.cluster.deploying`) upgrades a job, step by step, with a way back; a **gate**
+- A **deployment** (:mod:`~compat.cluster.deployments`) upgrades a job, step by step, with a way back; a **gate**
   (:mod:`~compat.cluster.gate`) has a registry decide what may run.
 - **Spark** is kept by a process of its own (:mod:`~compat.cluster.spark`); JobMasters attach to it.
 

@@ -18,8 +18,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from compat.cluster import deployment_api, views
-from compat.cluster.deploying import DeploymentRefused
+from compat.cluster import views
+from compat.cluster.deployments import api as deployment_api
+from compat.cluster.deployments.deploying import DeploymentRefused
 from compat.cluster.dispatcher import Dispatcher, JobRuns
 from compat.cluster.events import Cursor
 from compat.cluster.gate import GateClosed, RegistryAway

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
+from compat.cluster.deployments.answers import Begun, DeploymentSummary, SituationSummary
 from compat.cluster.submission import DEPLOYMENT, SUBMISSION, DeploymentRequest, Submission
 from compat.compiler.spark.driver.store import ListedJob
 from compat.transport import ServerError, call

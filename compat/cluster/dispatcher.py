@@ -23,7 +23,7 @@ import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
-from compat.cluster.deploying import Deployed, Deploying
+from compat.cluster.deployments.deploying import Deployed, Deploying
 from compat.cluster.directories import Directories
 from compat.cluster.gate import RegistryGate, refuse_twin
 from compat.cluster.masters import Masters, child_environment

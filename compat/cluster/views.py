@@ -13,8 +13,8 @@ import msgspec
 
 from compat import __version__
 from compat.cluster import resources
-from compat.cluster.deployment_answers import DeploymentSummary, StepTaken
-from compat.cluster.deployments import Deployment, Taken
+from compat.cluster.deployments.answers import DeploymentSummary, StepTaken
+from compat.cluster.deployments.records import Deployment, Taken
 from compat.cluster.history import Checkpoint, History, SavepointWritten, Started
 from compat.cluster.observation import ClusterSeen, Failure, VertexSeen, vertices_of
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from compat.cluster.client import Cluster
-from compat.cluster.deployment_answers import DeploymentSummary, SituationSummary
+from compat.cluster.deployments.answers import DeploymentSummary, SituationSummary
 from compat.cluster.submission import DeploymentRequest, Submission
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import NO_JOB, Refused

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from msgspec import UNSET, UnsetType, structs
 from msgspec.structs import asdict
 
-from compat.compiler.configuration import JobSettings
+from compat.compiler.configuration import TIMER_FACTORY, JobSettings
 from compat.compiler.driver import Compilation, compile_apart
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.garbage import collection_paused
 from compat.compiler.streamgraph.model import StreamNode
-from compat.compiler.transformations.model import PhysicalTransformation
+from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Source
 from compat.plan import model
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.python_connectors import connector_of
@@ -113,6 +113,8 @@ def settings_of(settings: JobSettings) -> model.Settings:
         "checkpoint_interval": settings.checkpoint_interval,
         "auto_generated_uids": settings.auto_generated_uids,
     }
+    if (factory := settings.options.get(TIMER_FACTORY)) is not None:
+        found["state.backend.rocksdb.timer-service.factory"] = factory.upper()
     if settings.ignore_unclaimed:
         found["execution.state-recovery.ignore-unclaimed-state"] = True
     return found
@@ -137,6 +139,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
     graph, jobs = compilation.stream_graph, compilation.job_graph
     vertices = {vertex.id: vertex for vertex in compilation.execution_graph.vertices}
     chained = {operator.node: len(operator.chained_outputs) for vertex in jobs.vertices for operator in vertex.chain}
+    bounded = {source.id for source in _sources(compilation) if source.bounded}
     for position, (id, hashed) in enumerate(compilation.hashes.items()):
         node = graph.nodes[id]
         vertex = vertices[jobs.vertex_of[id]]
@@ -146,6 +149,8 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
         detail["slot_sharing_group"] = node.slot_sharing_group
         detail["own_max_parallelism"] = node.max_parallelism
         detail["inputs_number"] = len(graph.edges_in[id])
+        if id in bounded:
+            detail["bounded"] = True
         yield model.Operator(
             id=hashed,
             user_hash=None if node.user_hash is None else node.user_hash.lower(),
@@ -169,6 +174,12 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
             detail=detail,
             connector=None if node.operator is None else connector_of(node.operator.function),
         )
+
+
+def _sources(compilation: Compilation) -> Iterator[Source | LegacySource]:
+    """The sources of the job; a file with a topology alone has none."""
+    transformations = () if compilation.job is None else compilation.job.pipeline
+    return (each for each in transformations if isinstance(each, Source | LegacySource))
 
 
 def _merged(node: StreamNode, compilation: Compilation, encoding: Encoding) -> tuple[model.Merged, ...]:

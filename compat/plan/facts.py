@@ -49,7 +49,8 @@ class Snapshot:
     """The facts of a savepoint or checkpoint beside its operators.
 
     ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
-    any. ``types_known`` is true if the states' declared types were told from elsewhere. ``newer`` is a snapshot of the same job
+    any. ``without_timers`` are those whose keyed state is in files of RocksDB's own, without any queue of timers.
+    ``types_known`` is true if the states' declared types were told from elsewhere. ``newer`` is a snapshot of the same job
     beside this one that was taken later, the latest if there are several.
     """
 
@@ -57,6 +58,7 @@ class Snapshot:
     format_version: int
     files: tuple[StateFile, ...] = ()
     formats: dict[str, KeyedFormat] = field(default_factory=dict)
+    without_timers: frozenset[str] = frozenset()
     types_known: bool = False
     newer: str | None = None
 

@@ -135,6 +135,7 @@ Detail = TypedDict(
         "slot_sharing_group": str | None,
         "own_max_parallelism": Int | None,
         "inputs_number": Index | None,
+        "bounded": bool,
         "input_numbers": list[Index],
         "join_bounds": tuple[Long, Long],
         "asynchronous": bool,
@@ -152,11 +153,11 @@ Detail = TypedDict(
     total=False,
 )
 """Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock, trigger,
-evictor and lateness in milliseconds, settings of its own. Of an operator in Java: the number of the input that each of its
-inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it asks for state asynchronously,
-the fields that hold its states, a pattern of CEP, the names of the sources that it
-hears of. Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in
-flight, what its serializers say against the declared types, and what Kryo wrote."""
+evictor and lateness in milliseconds, settings of its own, that a source comes to an end. Of an operator in Java: the number
+of the input that each of its inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it
+asks for state asynchronously, the fields that hold its states, a pattern of CEP, the names of the sources that it hears of.
+Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in flight,
+what its serializers say against the declared types, and what Kryo wrote."""
 
 
 class Operator(Record, frozen=True, kw_only=True):
@@ -228,6 +229,7 @@ Settings = TypedDict(
         "python.execution-mode": str | None,
         "execution.checkpointing.file-merging.enabled": bool | None,
         "state.backend.type": str | None,
+        "state.backend.rocksdb.timer-service.factory": str,
         "checkpoint_interval": Long | None,
         "auto_generated_uids": bool | None,
         "state.kept-by": str,

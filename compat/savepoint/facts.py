@@ -78,6 +78,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
                 for file in recorded.files
             ),
             formats={operator.id: operator.format for operator in recorded.operators if operator.format is not None},
+            without_timers=frozenset(operator.id for operator in recorded.operators if operator.without_timers),
             types_known=names.program is not None,
             newer=recorded.newer,
         ),
@@ -180,7 +181,7 @@ class _Translation:
                 detail["window"] = partner.detail.get("window") if partner is not None and same else f"{text}s"
         timers = [state.bytes for state in recorded.states if state.timers]
         if timers:
-            detail["timers"] = any(timers) if None not in timers else None
+            detail["timers"] = any(timers) if None not in timers else detail.get("timers")
             if window is not None and detail["timers"]:
                 detail["timers"] = None  # a window's trigger registers timers, whatever its function does
         if recorded.finished is not None:

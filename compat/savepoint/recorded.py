@@ -24,6 +24,7 @@ from compat.state.flink import (
     sample_values,
     summarize,
 )
+from compat.state.flink.formats import OWN_FORMATS, ROCKSDB
 from compat.state.flink.remote import is_remote, read_savepoint
 
 FULLY, PARTLY = "fully", "partly"
@@ -35,7 +36,8 @@ class RecordedOperator:
 
     ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
     or None. ``channels`` tells whether there are records in flight before it and behind it. ``kafka`` is what Kafka's source
-    or sink left behind.
+    or sink left behind. ``raw_keyed`` tells whether there is keyed state that the operator wrote by itself: checkpoints of
+    RocksDB have timers of the heap there.
     """
 
     id: str
@@ -53,11 +55,18 @@ class RecordedOperator:
     format: KeyedFormat | None
     bytes: int
     kafka: KafkaSplits | KafkaWriters | None = None
+    raw_keyed: bool = False
 
     @property
     def keyed(self) -> bool:
         """True if there is keyed state, timer queues included."""
         return any(state.scope is StateScope.KEYED for state in self.states)
+
+    @property
+    def without_timers(self) -> bool:
+        """True if it has keyed state in files of RocksDB's own, and no timer queue anywhere."""
+        own = self.format in OWN_FORMATS[ROCKSDB] and self.keyed and not self.unreadable
+        return own and not self.raw_keyed and not any(state.timers for state in self.states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,7 @@ def _operator(
             any(subtask.output_channels for subtask in operator.subtasks),
         ),
         format=keyed_format(savepoint, operator, headers),
+        raw_keyed=any(subtask.raw_keyed is not None for subtask in operator.subtasks),
         bytes=totals.bytes,
         kafka=_kafka(savepoint, operator, headers, {meta.name for meta in found.lists}),
     )

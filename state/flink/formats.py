@@ -73,6 +73,13 @@ RESTORES: Mapping[KeyedFormat, Mapping[str, Restores]] = {
 and of SQL showed in 2.3. But the states of ForSt's asynchronous operators are of another class, which RocksDB takes for its
 own (`ClassCastException` at the first record); RocksDB keeps those of the same operators in the older one."""
 
+OWN_FORMATS: Mapping[str, frozenset[KeyedFormat]] = {
+    HEAP: frozenset({KeyedFormat.HEAP}),
+    ROCKSDB: frozenset({KeyedFormat.ROCKSDB_SCAN, KeyedFormat.FILES}),
+    FORST: frozenset({KeyedFormat.FILES}),
+}
+"""What each backend writes by itself, in native savepoints and checkpoints, of operators without asynchronous state."""
+
 
 def backend_of(name: str) -> str | None:
     """The backend behind a value of `state.backend.type`: a name or a factory's class; None for what is not Flink's."""

@@ -74,6 +74,10 @@ SENT = {
         "class F(MapFunction):\n    def open(self, context):\n        self.lock = threading.Lock()\n    def map(self, x):\n"
         "        return x\nstream = stream.map(F())"
     ),
+    "attributes that are called as a stream is": (
+        "class F(MapFunction):\n    def open(self, context):\n        self.stream = 1\n    def map(self, x):\n"
+        "        return self.stream\nstream = stream.map(F())"
+    ),
     "itself": "def f(x):\n    return f(x - 1) if x else 0\nstream = stream.map(f)",
 }
 

@@ -1,11 +1,13 @@
 """Chains of NEW that mix finished and running operators, and finished ones that read from others.
 
-Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running.
+Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running. Two programs do not tell what will have
+finished when the snapshot is taken: it may be all that reads only from sources that end, beside others that do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -15,7 +17,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.facts import Vertex
+from compat.plan.facts import Program, Vertex
 
 
 class Progress(Enum):
@@ -28,12 +30,44 @@ class Progress(Enum):
 
 def _find(check: Check) -> Iterator[Finding]:
     if any("finished" in operator.detail for operator in check.old.operators):
-        yield from _Finished(check).findings()
+        told = {"fully": Progress.FULLY, "partly": Progress.PARTLY}
+        progress = {old.id: told.get(old.detail.get("finished", ""), Progress.RUNNING) for old in check.old.operators}
+        yield from _Finished(check, progress, certain=True).findings()
+    elif check.old.snapshot is None and not check.old.batch and (ending := _ending(check.old)):
+        yield from _Finished(check, dict.fromkeys(ending, Progress.FULLY), certain=False).findings()
+
+
+def _ending(program: Program) -> set[str]:
+    """The operators that read only from sources that end before others do.
+
+    Some sources have no end. Where all have one, those whose records are written in the program are the first to be there;
+    which of the others is, cannot be told.
+    """
+    readers: dict[str, list[str]] = defaultdict(list)
+    for operator in program.operators:
+        for source in operator.inputs:
+            readers[source].append(operator.id)
+    sources = [each for each in program.operators if not each.inputs]
+    pending = [each.id for each in sources if not each.detail.get("bounded")]
+    pending = pending or [each.id for each in sources if each.kind != "collection"]
+    if not pending:
+        return set()
+    going_on = set(pending)
+    while pending:
+        for reader in readers[pending.pop()]:
+            if reader not in going_on:
+                going_on.add(reader)
+                pending.append(reader)
+    return {operator.id for operator in program.operators} - going_on
 
 
 @dataclass
 class _Finished:
+    """``progress`` is how far the operators of OLD are, by id; not ``certain`` if that is what may be by then."""
+
     check: Check
+    progress: Mapping[str, Progress]
+    certain: bool
 
     @cached_property
     def taken(self) -> dict[str, Pair]:
@@ -56,10 +90,23 @@ class _Finished:
                     yield self.behind(vertex, now, self.vertices[source], before)
                     break
 
+    @property
+    def level(self) -> Level:
+        return Level.ERROR if self.certain else Level.UNKNOWN
+
+    @property
+    def when(self) -> str:
+        return "" if self.certain else "If the snapshot is taken after that, "
+
+    @property
+    def why(self) -> str:
+        if self.certain:
+            return "The snapshot was taken after some subtasks had finished"
+        return "It reads only from sources that end, beside others that do not"
+
     def of_operator(self, id: str) -> Progress:
         pair = self.taken.get(id)
-        finished = None if pair is None else pair.old.detail.get("finished")
-        return {"fully": Progress.FULLY, "partly": Progress.PARTLY}.get(str(finished), Progress.RUNNING)
+        return Progress.RUNNING if pair is None else self.progress.get(pair.old.id, Progress.RUNNING)
 
     def of_vertex(self, vertex: Vertex) -> Progress | None:
         """None for a chain that mixes: that is a finding of its own."""
@@ -68,16 +115,17 @@ class _Finished:
 
     def mixed(self, vertex: Vertex, members: dict[str, Progress]) -> Finding:
         running, done = (choose(members, key=lambda id: _order(members[id])) for choose in (min, max))
-        culprit = self.check.new.by_id[running]
+        culprit, finished = self.check.new.by_id[running], self.check.new.by_id[done]
         pair = self.taken.get(done)
         new_here = " It is new in the chain." if running not in self.taken else ""
         return self.check.finding(
             RULE,
-            f"{culprit.label} is {members[running].value}, and {self.check.new.by_id[done].label} of the same chain is "
-            f"{members[done].value}",
-            consequence="Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
-            reason=f"The snapshot was taken after some subtasks had finished, and all operators of a chain finish together."
-            f"{new_here}",
+            f"{culprit.label} is {members[running].value}, and {finished.label} of the same chain is {members[done].value}"
+            if self.certain
+            else f"once {finished.label} has finished, {culprit.label} cannot be in its chain",
+            level=self.level,
+            consequence=f"{self.when}Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
+            reason=f"{self.why}, and all operators of a chain finish together.{new_here}",
             old=None if pair is None else pair.old,
             new=culprit,
             fixes=(
@@ -94,8 +142,11 @@ class _Finished:
         pair = self.taken.get(head.id)
         return self.check.finding(
             RULE,
-            f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}",
-            consequence="Flink refuses the restore: illegal modification of the job graph.",
+            f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}"
+            if self.certain
+            else f"once {head.label} has finished, it cannot read from {feeder.label}",
+            level=self.level,
+            consequence=f"{self.when}Flink refuses the restore: illegal modification of the job graph.",
             reason="Nothing may reach an operator that finished before the snapshot was taken; what feeds it has to be "
             "finished too.",
             old=None if pair is None else pair.old,
@@ -126,6 +177,8 @@ RULE = Rule(
     id="CMP204",
     name="finished-operators",
     level=Level.ERROR,
+    other_levels=(Level.UNKNOWN,),
+    when="unknown for two programs: it hangs on whether the sources that end have done so when the snapshot is taken",
     fate=Fate.REFUSED,
     summary="The topology of a partly finished job changed in a way that Flink refuses.",
     why="A checkpoint taken after some operators had finished records that. An operator that is new in front of a "

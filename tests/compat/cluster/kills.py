@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from compat.cluster.deployments import Deployment, Deployments, Step
+from compat.cluster.deployments.records import Deployment, Deployments, Step
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
 from compat.compiler.spark.state.inspection import state_rows

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from compat.cluster.app import SUBMISSION
-from compat.cluster.deployment_api import DEPLOYMENT
+from compat.cluster.deployments.api import DEPLOYMENT
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import ListedJob

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from compat.cluster.deployments import Deployment, Deployments, Step
+from compat.cluster.deployments.records import Deployment, Deployments, Step
 from compat.cluster.registry import Jobs
 from compat.service.database import Database
 from tests.compat.cluster.running import PATIENCE, RunningCluster

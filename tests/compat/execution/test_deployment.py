@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary, StepTaken
+from compat.cluster.deployments.answers import Begun, DeploymentSummary, SituationSummary, StepTaken
 from compat.cluster.gate import Candidate, GateClosed
 from compat.cluster.submission import DeploymentRequest, Submission
 from compat.execution import deployment

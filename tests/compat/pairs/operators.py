@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compat.pairs.model import BROKEN, OK, pair
+from tests.compat.pairs.model import BROKEN, OK, Pair, pair, under
 from tests.compat.pairs.programs import DAY, KEPT, KEYED, SUM, broadcast, job, value
 
 BROADCAST = [
@@ -82,9 +82,18 @@ kept.print().uid("out")"""
 
 _SUM_OF_A_DAY = SUM.replace(".reduce(", f".window({DAY}).trigger(CountTrigger.of(1)).reduce(")
 
+
+def _over_rocksdb(name: str, timers: str, *rules: str) -> Pair:
+    given = pair(name, _WITH_TIMER, _WITH_TIMER, OK, *rules, unrecorded="tests/golden/heap_timers has what Flink did")
+    factory = "state.backend.rocksdb.timer-service.factory"
+    return under(given, definitions={"state.backend.type": "rocksdb", factory: timers})
+
+
 OPERATORS = [
     pair("timers_dropped", _WITH_TIMER, value("L"), OK, "CMP412"),
     pair("timers_kept", _WITH_TIMER, _WITH_TIMER, OK),
+    _over_rocksdb("timers_on_heap", "HEAP", "CMP506"),
+    _over_rocksdb("timers_in_rocksdb", "ROCKSDB"),
     pair("timers_added", value("L"), _WITH_TIMER, OK),
     pair(
         "keyed_map_to_process",

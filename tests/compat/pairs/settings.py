@@ -20,6 +20,10 @@ def with_option(key: str, value: str) -> str:
     return set_by(f'configure(Configuration().set_string("{key}", "{value}"))')
 
 
+def _with_backend(name: str) -> str:
+    return with_option("state.backend.type", name)
+
+
 def run_as(mode: str) -> str:
     """A counter of few numbers in a runtime mode."""
     return with_option("execution.runtime-mode", mode).replace("10000000", "60")
@@ -31,6 +35,7 @@ def refused(name: str, key: str, value: str) -> Pair:
     return under(given, whole=True)
 
 
+_FORST = "PyFlink comes without ForSt; what it restores from is recorded in tests/golden/forst"
 _OVER_SOON = "the job ends before a savepoint could be taken, or its restore be seen"
 
 SETTINGS = [
@@ -53,6 +58,19 @@ SETTINGS = [
         OK,
         unrecorded="it is the default one",
     ),
+    pair("backend_to_rocksdb", set_by(), _with_backend("rocksdb"), OK, "CMP607"),
+    pair("backend_same", _with_backend("rocksdb"), _with_backend("rocksdb"), OK),
+    pair("backend_to_forst", _with_backend("hashmap"), _with_backend("forst"), BROKEN, "CMP607", unrecorded=_FORST),
+    pair("backend_untold_to_forst", set_by(), _with_backend("forst"), UNKNOWN, "CMP607", unrecorded=_FORST),
+    pair(
+        "backend_rocksdb_to_forst",
+        _with_backend("rocksdb"),
+        _with_backend("forst"),
+        UNKNOWN,
+        "CMP607",
+        unrecorded=_FORST,
+    ),
+    pair("backend_from_forst", _with_backend("forst"), _with_backend("rocksdb"), OK, "CMP607", unrecorded=_FORST),
     pair("streaming_mode", set_by(), run_as("STREAMING"), OK, unrecorded=_OVER_SOON),
     pair("chaining_disabled", set_by(), set_by(_UNCHAINED), OK, "CMP601"),
     pair("chaining_set_to_its_default", set_by(), set_by(_CHAINED), OK),

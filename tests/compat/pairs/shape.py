@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compat.pairs.model import BROKEN, OK, Pair, Saved, Topology, pair, under
+from tests.compat.pairs.model import BROKEN, OK, UNKNOWN, Pair, Saved, Topology, pair, under
 from tests.compat.pairs.programs import KEPT, KEYED, value
 from tests.compat.savepoint.golden import saved
 
@@ -38,6 +38,14 @@ def _with_loop(name: str, verdict: str, *rules: str, **definitions: str) -> Pair
     return under(given, flink="1.20", definitions={key.replace("_", "."): text for key, text in definitions.items()})
 
 
+_ENDS = 'env.from_collection([1, 2], L).uid("few").map(lambda n: n, L).uid("as it is")'
+
+
+def _beside(graph: str) -> str:
+    """A counter with something beside it that soon ends."""
+    return value("L", graph=KEPT + f'.print().uid("out")\n{graph}.filter(lambda n: False)')
+
+
 SHAPE = [
     pair("chain_broken", value("L"), value("L", graph=KEPT + '.print().disable_chaining().uid("out")'), OK),
     pair("chain_that_begins_there", value("L"), value("L", graph=KEPT + '.start_new_chain().print().uid("out")'), OK),
@@ -68,6 +76,12 @@ SHAPE = [
             OK,
         ),
         names=saved(FINISHED)["program"],
+    ),
+    pair(
+        "source_of_a_chain_that_ends_renamed", _beside(_ENDS), _beside(_ENDS.replace("few", "two")), UNKNOWN, "CMP204"
+    ),
+    pair(
+        "chain_that_ends_renamed", _beside(_ENDS), _beside(_ENDS.replace("few", "two").replace("it is", "it was")), OK
     ),
     under(
         pair(

@@ -22,6 +22,8 @@ OF_LEFT_STATE = frozenset(
     ("CMP101", "CMP102", "CMP103", "CMP107", "CMP111", "CMP112", "CMP401", "CMP402", "CMP403", "CMP412", "CMP413")
 )
 """Rules that say that a state is not taken up, or by another operator."""
+OF_ANOTHER_BACKEND = "Could not restore keyed state backend"
+"""What Flink says of a snapshot in the own format of another backend; which format it will be in, two programs do not tell."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -143,6 +145,8 @@ def wrong(record: Record, mode: Mode, outcome: Report | Undecided) -> str:
         return "a false alarm" if told or verdict is Verdict.UNKNOWN else ""
     if record.leaves_behind:
         told = told or bool(rules.keys() & OF_LEFT_STATE)
+    if mode is Mode.PROGRAM and any(OF_ANOTHER_BACKEND in error for error in record.errors):
+        told = told or "CMP607" in rules
     return (
         ""
         if told

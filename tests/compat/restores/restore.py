@@ -27,6 +27,8 @@ _PATIENCE = 150.0
 """Seconds until a program that prints nothing is not waited for any longer."""
 _HUNG = 600.0
 """Seconds after which a pair is given up."""
+_MOST_THREADS = 600
+"""Threads of a process above which it is ended: jobs in threads that fail leave theirs, which may never come to rest."""
 _LONGEST_SAVEPOINT = 120
 """Seconds until a savepoint is given up: a job that was interrupted at the wrong moment never gives one."""
 _SMALL = {
@@ -46,7 +48,10 @@ def main() -> None:
     for line in sys.stdin:
         server = server or Server()
         record = server.asked(line)
-        if "outcome" not in record:
+        if "outcome" in record and server.threads() > _MOST_THREADS:
+            server.end()
+            server = None
+        elif "outcome" not in record:
             code = server.end()
             server = None
             dead = code < 0 and code != -signal.SIGKILL and "savepoint" in record
@@ -78,10 +83,19 @@ class Server:
         known: dict[str, Any] = {}
         until = time.time() + _HUNG
         while self._process.poll() is None and time.time() < until and "outcome" not in known:
+            if self.threads() > 2 * _MOST_THREADS:
+                break
             time.sleep(0.3)
             if record.exists():
                 known = json.loads(record.read_text())
         return known
+
+    def threads(self) -> int:
+        """How many threads the process has, if that can be told."""
+        try:
+            return len(os.listdir(f"/proc/{self._process.pid}/task"))
+        except OSError:
+            return 0
 
     def end(self) -> int:
         """End the process and all that it started; gives what it ended with."""

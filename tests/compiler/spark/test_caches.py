@@ -11,11 +11,14 @@ import pytest
 
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.spark.driver.caches import Caches, CacheSink, NotTheSame
+from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.state.stores.places import place_of
 from compat.state.types import Types
+from tests.compiler.spark.conftest import Cluster
 
 
 class Program:
@@ -65,9 +68,9 @@ def test_forgotten_records_are_made_again(cluster: Any, tmp_path: Path) -> None:
 
 
 DAMAGES = [
-    lambda file: file.write_bytes(b"?"),
-    lambda file: file.unlink(),
-    lambda file: file.write_bytes(file.read_bytes()[:-1]),
+    lambda file: file.write(b"?"),
+    lambda file: file.delete(),
+    lambda file: file.write(file.read()[:-1]),
 ]
 
 
@@ -76,18 +79,18 @@ class DamagedMeanwhile:
 
     def __init__(self, program: Program, cluster: Any, damage: Any, monkeypatch: Any, call: int = 1) -> None:
         self.program, self.calls = program, 0
-        real = InProcessRunner.run
+        runs_in = InProcessRunner if isinstance(cluster.executor, InProcessExecutor) else SparkRunner
+        real = runs_in.run
 
         def run(runner: Any, spec: Any) -> Any:
             self.calls += 1
             if self.calls == call:
-                root = cluster.directory / "store" / "caches"
-                for file in root.rglob("*"):
-                    if file.is_file() and file.suffix == "":
-                        damage(file)
+                kept = place_of(cluster.store or str(cluster.directory / "store")) / "caches"
+                for file in [file for file in kept.walk() if "." not in file.name]:
+                    damage(file)
             return real(runner, spec)
 
-        monkeypatch.setattr(InProcessRunner, "run", run)
+        monkeypatch.setattr(runs_in, "run", run)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -134,6 +137,24 @@ def test_a_job_that_has_read_a_part_goes_on_with_what_is_made_again(
     ]
     assert len(list((tmp_path / "store" / "caches").iterdir())) == 1
     assert program.job() == ([11, 21, 31], 6)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_on_spark_too(tmp_path: Path, monkeypatch: Any) -> None:
+    """A job that has read a part goes on, in workers of their own, with what another one makes again meanwhile."""
+    cluster = Cluster(tmp_path, SparkExecutor)
+    try:
+        program = Program(cluster, tmp_path / "marks", epoch_records=1)
+        assert program.job() == ([11, 21, 31], 3)
+        for calls, damage in enumerate(DAMAGES, start=2):
+            with monkeypatch.context() as patched:
+                damaged = DamagedMeanwhile(program, cluster, damage, patched, call=2)
+                assert program.job() == ([11, 21, 31], 3 * calls)
+            assert damaged.calls > 2
+    finally:
+        assert cluster.executor is not None
+        cluster.executor.close()
 
 
 def test_a_job_that_has_read_a_part_fails_where_the_records_are_others_now(

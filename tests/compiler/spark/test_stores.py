@@ -47,6 +47,7 @@ from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
 from compat.state.types import Types
 from tests import object_store
+from tests.compiler.spark import test_caches as kept
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.crashes import CrashingJob
 from tests.compiler.spark.faults import Killed, failing
@@ -317,12 +318,24 @@ def test_what_jobs_ship_and_keep(remote: Cluster, bucket: Place, tmp_path: Path)
     env = remote.environment(2)
     env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     env.add_python_file(str(tmp_path / "shipped_here.py"))
-    kept = env.from_collection([1, 2, 3], Types.INT()).map(times_ten, Types.INT()).cache()
+    cached = env.from_collection([1, 2, 3], Types.INT()).map(times_ten, Types.INT()).cache()
     for _ in range(2):
-        assert sorted(kept.map(lambda n: n + 1, Types.INT()).execute_and_collect()) == [11, 21, 31]
+        assert sorted(cached.map(lambda n: n + 1, Types.INT()).execute_and_collect()) == [11, 21, 31]
     names = [file.name for file in bucket.walk()]
     assert names.count("manifest.json") == 1
     assert "shipped.tar.gz" not in names
+
+
+@pytest.mark.parametrize("damage", kept.DAMAGES, ids=["other", "gone", "cut"])
+def test_a_damaged_stream_that_was_kept_is_made_again(
+    remote: Cluster, bucket: Place, tmp_path: Path, monkeypatch: Any, damage: Any
+) -> None:
+    """By another job, while the one that has read a part of it waits."""
+    stream = kept.Program(remote, tmp_path / "marks", epoch_records=1)
+    assert stream.job() == ([11, 21, 31], 3)
+    kept.DamagedMeanwhile(stream, remote, damage, monkeypatch, call=2)
+    assert [stream.job() for _ in range(2)] == [([11, 21, 31], 6)] * 2
+    assert [file.name for file in bucket.walk()].count("manifest.json") == 1
 
 
 def test_records_that_are_for_kafka_wait_on_s3(bucket: Place) -> None:

@@ -38,7 +38,7 @@ class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab
 
 
 class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is of a job that is to be upgraded (see ``compat.cluster.deploying``), and the plan of ``base``."""
+    """What there is of a job that is to be upgraded, and the plan of ``base``."""
 
     runs: str | None
     base: str | None

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import Connection
 
 from compat.cluster import resources
-from compat.cluster.deploying import Deploying, DeploymentRefused, Judgement, Replaced, UnderWay
-from compat.cluster.deployments import Deployment, Step, derived
+from compat.cluster.deployments.deploying import Deploying, DeploymentRefused, Judgement, Replaced, UnderWay
+from compat.cluster.deployments.records import Deployment, Step, derived
 from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, FormerJob
@@ -217,7 +217,7 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Makes worlds, each in a folder of its own."""
-    monkeypatch.setattr("compat.cluster.deploying._ASKING_AGAIN", 0.0)
+    monkeypatch.setattr("compat.cluster.deployments.deploying._ASKING_AGAIN", 0.0)
     prepare = database._prepare_sqlite
 
     def fast(connection: Any, record: Any) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
-from compat.cluster.deployments import BACK, NEW, Deployment, Deployments, Step, derived
+from compat.cluster.deployments.records import BACK, NEW, Deployment, Deployments, Step, derived
 from compat.cluster.gate import STATELESS, Candidate, GateClosed, RegistryAway, RegistryGate
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, FormerJob

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from compat.cluster import views
-from compat.cluster.deployment_answers import Begun, DeploymentSummary, SituationSummary
+from compat.cluster.deployments.answers import Begun, DeploymentSummary, SituationSummary
 from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.receiving import received
 from compat.cluster.submission import DEPLOYMENT, DeploymentRequest
