@@ -359,32 +359,27 @@ class _OneValue(Cells):
 
 
 class ValueCells(_OneValue, ValueState[Any]):
-    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others."""
+    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others.
 
-    def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
-        super().__init__(backend, descriptor)
-        if self._expiry is None:
-            new, put, find, found = self._new.get, self._new.__setitem__, self._cache.get, self._found
-
-            def value() -> Any:
-                slot = backend.slot
-                cell = new(slot, _MISSING)
-                if cell is _MISSING:
-                    cell = find(slot, _MISSING)
-                    if cell is _MISSING:
-                        cell = found(slot)
-                return cell
-
-            def update(value: Any) -> None:
-                put(backend.slot, value)
-
-            self.value, self.update = value, update  # type: ignore[method-assign]
+    They are methods of the class, because Python finds those faster than functions that an instance has.
+    """
 
     def value(self) -> Any:
-        return self.read()
+        if self._expiry is not None:
+            return self.read()
+        slot = self._backend.slot
+        cell = self._new.get(slot, _MISSING)
+        if cell is _MISSING:
+            cell = self._cache.get(slot, _MISSING)
+            if cell is _MISSING:
+                cell = self._found(slot)
+        return cell
 
     def update(self, value: Any) -> None:
-        self.write(value)
+        if self._expiry is None:
+            self._new[self._backend.slot] = value
+        else:
+            self.write(value)
 
 
 class ReducingCells(_OneValue, ReducingState[Any]):
