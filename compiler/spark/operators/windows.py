@@ -26,7 +26,7 @@ from compat.compiler.spark.operators.base import (
     Output,
     TaskRuntimeContext,
 )
-from compat.compiler.spark.operators.keyed import KeyedOperator, distinct
+from compat.compiler.spark.operators.keyed import KeyedOperator, can_be_hashed, distinct
 from compat.compiler.spark.operators.metrics import MetricGroup
 from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable
 from compat.compiler.spark.state.changes import Changes
@@ -139,8 +139,13 @@ class WindowOperator(KeyedOperator[Window]):
         assert self._windows_at is not None
         windows_at, watermark = self._windows_at, self.timers.watermark
         reduces, fold = self._folder()
-        hashable = distinct(keys) is not None
+        hashable = can_be_hashed(keys)
         slide, offset = _regular(self._assigner)
+        if hashable and (time := _same_part(timestamps, slide, offset)) is not None:
+            open_panes = [panes.pane(start, end) for start, end in windows_at(time) if end - 1 > watermark]
+            if len(open_panes) == 1:
+                self._fold_into(open_panes[0], keys, values)
+                return
         known: dict[int, list[Pane]] = {}
         value: Any = NO_RECORD
         try:
@@ -163,6 +168,24 @@ class WindowOperator(KeyedOperator[Window]):
                     fresh[key] = value if reduces and present is None else fold(present, value)
                 if not live:
                     self._too_late(value, time, time)  # type: ignore[arg-type]
+        except Exception as error:
+            self.fail(value, error)
+
+    def _fold_into(self, pane: Pane, keys: Values, values: Values) -> None:
+        """Put records into one window, which they all fall into and no other: most that are handed over at once do."""
+        reduces, fold = self._folder()
+        fresh, logged = pane.fresh, pane.logged
+        value: Any = NO_RECORD
+        try:
+            for key, value in zip(keys, values, strict=True):
+                present = fresh.get(key)
+                if present is None:
+                    if logged:
+                        present = pane.take(key)
+                    if present is None and reduces:
+                        fresh[key] = value
+                        continue
+                fresh[key] = fold(present, value)
         except Exception as error:
             self.fail(value, error)
 
@@ -476,6 +499,20 @@ def _regular(assigner: Any) -> tuple[int, int]:
         return size, offset
     size, slide, offset = assigner.arguments
     return (slide if size % slide == 0 else 1), offset
+
+
+def _same_part(timestamps: Timestamps, length: int, offset: int) -> int | None:
+    """One of some timestamps, if they all fall into the same part of a length; None if they do not, or one is missing."""
+    if timestamps is None:
+        return None
+    try:
+        first: int = min(timestamps)  # type: ignore[type-var, assignment]
+        last: int = max(timestamps)  # type: ignore[type-var, assignment]
+    except (TypeError, ValueError):  # there is None among them, or nothing
+        return None
+    if first == MIN_TIMESTAMP or (first - offset) // length != (last - offset) // length:
+        return None
+    return first
 
 
 class _Callback(MergingWindowAssigner.MergeCallback[Any]):

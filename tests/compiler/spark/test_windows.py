@@ -33,6 +33,7 @@ from compat.compiler.datastream.window import (
     TumblingEventTimeWindows,
 )
 from compat.compiler.datastream.window.evictors import CountEvictor
+from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.state.memory import MANAGED_MEMORY
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
@@ -183,6 +184,69 @@ def test_windows_in_memory_and_spilled_are_the_same(cluster: Any, budget: str, k
     for key in {key for key, _ in counts}:
         numbers = [number for each, start, _, number in sorted(found, key=lambda each: each[1]) if each == key]
         assert numbers == list(range(1, len(numbers) + 1))
+
+
+class NoneForOdd(AggregateFunction):
+    """Starts anew where it has lost what it had: None stands for no accumulator."""
+
+    def create_accumulator(self) -> tuple[int, int]:
+        return 0, 0
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return None if value[2] % 7 == 0 else (accumulator[0] + 1, accumulator[1] + value[2])
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+
+
+@pytest.mark.parametrize("size", [50, 700, 5000])
+@pytest.mark.parametrize("epoch_records", [None, 5, 23])
+def test_windows_that_are_folded(cluster: Any, size: int, epoch_records: int | None) -> None:
+    """Where all records that are handed over at once are in one window, and where they are in many."""
+    env = cluster.environment(1, epoch_records=epoch_records)
+    pickled = {"accumulator_type": Types.PICKLED_BYTE_ARRAY(), "output_type": Types.PICKLED_BYTE_ARRAY()}
+    windows = (
+        timed(env, events())
+        .key_by(lambda e: e[0], Types.STRING())
+        .window(TumblingEventTimeWindows.of(Time.milliseconds(size)))
+    )
+    reduced = windows.reduce(lambda a, b: (a[0], max(a[1], b[1]), a[2] + b[2]))
+    expected: dict[Any, Any] = {}
+    kept: dict[Any, Any] = {}
+    for event in events():
+        place, add = (event[0], event[1] // size), NoneForOdd()
+        before = expected.get(place)
+        expected[place] = event if before is None else (event[0], max(before[1], event[1]), before[2] + event[2])
+        kept[place] = add.add(event, kept.get(place) or add.create_accumulator())
+    assert sorted(reduced.execute_and_collect()) == sorted(expected.values())
+    found = list(windows.aggregate(NoneForOdd(), **pickled).execute_and_collect())
+    assert sorted(found) == sorted(each for each in kept.values() if each is not None)
+
+
+class Claims(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
+        return value[1]
+
+
+@pytest.mark.parametrize("timestamp", [1 << 63, "noon"])
+def test_a_timestamp_that_is_no_long_is_refused(cluster: Any, timestamp: Any) -> None:
+    env = cluster.environment(1)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Claims())
+    stream = env.from_collection([("a", 1), ("b", timestamp)]).assign_timestamps_and_watermarks(strategy)
+    with pytest.raises(JobFailed, match=r"declared type LONG"):
+        list(stream.execute_and_collect())
+
+
+@pytest.mark.parametrize("epoch_records", [None, 7])
+def test_records_have_the_form_of_their_type_behind_timestamps(cluster: Any, epoch_records: int | None) -> None:
+    env = cluster.environment(2, epoch_records=epoch_records)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(ByField())
+    lists = env.from_collection(events()).map(list, EVENT)
+    made = lists.assign_timestamps_and_watermarks(strategy).process(Stamped())
+    assert sorted(made.execute_and_collect()) == sorted((event, event[1]) for event in events())
 
 
 @SHAPES
