@@ -19,6 +19,10 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+HERE = Path(__file__).parents[2]
+sys.path.insert(0, str(HERE))
+from tests.benchmarks.bench_spark import BARE, FLINK, JOBS  # noqa: E402
+
 PARTS = (
     ("source", "operators.source", "SourceOperator", "_read"),
     ("map", "operators.stateless", "MapOperator", "process"),
@@ -124,15 +128,14 @@ def run_bare(bare: str, what: str, records: int, keys: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["process", "sum", "parse", "window"])
+    parser.add_argument("what", choices=JOBS)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--keys", type=int, default=1000)
     parser.add_argument("--epoch-records", type=int, default=50_000)
     parser.add_argument("--parts", action="store_true")
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2])
+    parser.add_argument("--root", type=Path, default=HERE)
     given = parser.parse_args()
     sys.path.insert(0, str(given.root))
-    from tests.benchmarks.bench_spark import BARE, FLINK
 
     silent: Callable[..., None] = lambda *words: None  # noqa: E731 - the jobs print
     bare, job = (f"print = silent\n{code}" for code in (BARE, FLINK))
