@@ -514,8 +514,11 @@ class ListCells(_Kept, ListState[Any]):
         return [value for _, value in (elements if expiry.shows_expired else alive)]
 
     def add(self, value: Any) -> None:
-        self._cell().added.append(value if self._expiry is None else (self._expiry.now(), value))
-        self._dirty.add(self._backend.slot)
+        slot = self._backend.slot
+        (self._cache.get(slot) or self._cell()).added.append(
+            value if self._expiry is None else (self._expiry.now(), value)
+        )
+        self._dirty.add(slot)
 
     def add_all(self, values: list[Any]) -> None:
         timed = values if self._expiry is None else [(self._expiry.now(), value) for value in values]
@@ -636,6 +639,10 @@ class MapCells(_Kept, MapState[Any, Any]):
         self._exact_key, self._exact = exactness_of(descriptor.key_type), exactness_of(descriptor.value_type)
 
     def get(self, key: Any) -> Any:
+        if self._expiry is None and (cell := self._cache.get(self._backend.slot)) is not None:
+            found = cell.entries.get(key)
+            if found is not None and found is not _MISSING:
+                return found
         found = self._find(key)
         return None if found is _MISSING else found
 
@@ -643,10 +650,11 @@ class MapCells(_Kept, MapState[Any, Any]):
         return self._find(key) is not _MISSING
 
     def put(self, key: Any, value: Any) -> None:
-        cell = self._cell()
+        slot = self._backend.slot
+        cell = self._cache.get(slot) or self._cell()
         cell.entries[key] = value if self._expiry is None else (self._expiry.now(), value)
         cell.dirty.add(key)
-        self._dirty.add(self._backend.slot)
+        self._dirty.add(slot)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():
