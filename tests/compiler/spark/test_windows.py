@@ -286,6 +286,47 @@ def test_sessions(cluster: Any, parallelism: int, epoch_records: int | None) -> 
     assert sorted(found) == sorted(expected)
 
 
+class Unknown(EventTimeTrigger):
+    """Does what it extends does, which nobody can know."""
+
+
+class InOrder(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, context.window().end, [each[2] for each in elements]
+
+
+@pytest.mark.parametrize("lateness", [0, 150])
+@pytest.mark.parametrize(
+    ("kind", "epoch_records"), [("reduced", 7), ("aggregated", 40), ("listed", 7), ("by lists", 40)]
+)
+def test_sessions_whose_records_are_held_back(cluster: Any, kind: str, epoch_records: int, lateness: int) -> None:
+    """They become what they do where each record has to be seen by a trigger: those that grow, join, end and come late."""
+    draw = random.Random(f"{kind} {lateness}")
+    data = [(f"k{draw.randrange(3)}", 1000 + i * 6 + draw.choice([0, 0, 3, -20, -250]), i) for i in range(300)]
+    by_lists = kind == "by lists"
+
+    def found(trigger: Any) -> list[Any]:
+        keyed = timed(cluster.environment(1, epoch_records=epoch_records), data, 60).key_by(
+            (lambda e: [e[0]]) if by_lists else (lambda e: e[0]),
+            Types.LIST(Types.STRING()) if by_lists else Types.STRING(),
+        )
+        windows = keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(25))).allowed_lateness(lateness)
+        if trigger is not None:
+            windows = windows.trigger(trigger)
+        pickled = {"accumulator_type": Types.PICKLED_BYTE_ARRAY(), "output_type": Types.PICKLED_BYTE_ARRAY()}
+        if kind == "aggregated":
+            made = windows.aggregate(NoneForOdd(), **pickled)
+        elif kind == "listed":
+            made = windows.process(InOrder())
+        else:
+            made = windows.reduce(lambda a, b: (a[0], b[1], (31 * a[2] + b[2]) % 100_003))
+        return list(made.execute_and_collect())
+
+    held = found(None)
+    assert held == found(Unknown())
+    assert len(held) > 50
+
+
 @SHAPES
 def test_reduce_over_all_records(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
     env = cluster.environment(parallelism, epoch_records=epoch_records)
