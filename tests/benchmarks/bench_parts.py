@@ -16,8 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
+
+HERE = Path(__file__).parents[2]
+sys.path.insert(0, str(HERE))
+from tests.benchmarks.bench_spark import BARE, FLINK, JOBS  # noqa: E402
 
 PARTS = (
     ("source", "operators.source", "SourceOperator", "_read"),
@@ -124,15 +128,14 @@ def run_bare(bare: str, what: str, records: int, keys: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["process", "sum", "parse", "window"])
+    parser.add_argument("what", choices=JOBS)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--keys", type=int, default=1000)
     parser.add_argument("--epoch-records", type=int, default=50_000)
     parser.add_argument("--parts", action="store_true")
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2])
+    parser.add_argument("--root", type=Path, default=HERE)
     given = parser.parse_args()
     sys.path.insert(0, str(given.root))
-    from tests.benchmarks.bench_spark import BARE, FLINK
 
     silent: Callable[..., None] = lambda *words: None  # noqa: E731 - the jobs print
     bare, job = (f"print = silent\n{code}" for code in (BARE, FLINK))
@@ -142,13 +145,13 @@ def main() -> None:
     parts = measure_parts() if given.parts else Parts()
     epochs = run_job(job, given.what, given.records, given.keys, given.epoch_records)
     size = given.epoch_records
-    whole = [each for each in epochs if each > 0.5 * max(epochs)]  # the last ones are not full
+    whole = [each for each in epochs if each > 0.5 * median(epochs)]  # the last ones are not full
     loops = [run_bare(bare, given.what, size, given.keys) for _ in range(min(10, max(3, len(whole))))]
     for part, seconds in sorted(parts.seconds.items(), key=lambda each: -each[1]):
         print(f"{part:20}{seconds / given.records * 1e6:8.3f}")
     for name, measured in (("epochs", whole), ("bare loop", loops)):
-        lower, median, _ = quantiles(measured, n=4)
-        print(f"{name:20}{median / size * 1e6:8.3f} (lower quartile {lower / size * 1e6:.3f})")
+        lower, middle, _ = quantiles(measured, n=4)
+        print(f"{name:20}{middle / size * 1e6:8.3f} (lower quartile {lower / size * 1e6:.3f})")
 
 
 if __name__ == "__main__":

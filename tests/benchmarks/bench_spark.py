@@ -4,7 +4,9 @@
 
 ``process`` is a running sum by key in a ``KeyedProcessFunction`` that yields, with a ``ValueState``; the bare loop calls that
 very function once a record, over a state that is a dict. ``sum`` is the same by ``sum(1)``; ``parse`` that of amounts that the
-program reads from JSON, so that its functions are most of the work; ``window`` counts words in windows of event time.
+program reads from JSON, so that its functions are most of the work; ``window`` counts words in windows of event time, and
+``session`` in sessions. ``list`` and ``map`` use a ``ListState`` and a ``MapState``, ``timer`` sets a timer for each record,
+most of which are set already, and ``broadcast`` looks into a broadcast state; each beside the same function over dicts.
 
 Each contender runs in processes of its own, one after the other, at parallelism 2 with checkpoints on. Printed are records
 a second by the clock, and records a second of processor time of all its processes, which a loaded machine disturbs less,
@@ -37,22 +39,63 @@ LINE = """'{"user": "key-%d", "amount": %d, "at": %d, "tags": ["a", "b"]}' % (n 
     "{spread}", str(SPREAD)
 )
 
-FLINK = """
-import json, sys, time
-from pyflink.common import Types, WatermarkStrategy, Duration, Time
-from pyflink.common.watermark_strategy import TimestampAssigner
-from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.datastream.state import ValueStateDescriptor
-from pyflink.datastream.window import TumblingEventTimeWindows
-
-class Sum(KeyedProcessFunction):
+FUNCTIONS = """
+class Sum(Keyed):
     def open(self, context):
         self.total = context.get_state(ValueStateDescriptor("total", Types.LONG()))
     def process_element(self, value, ctx):
         total = (self.total.value() or 0) + value[1]
         self.total.update(total)
         yield value[0], total
+
+class Recent(Keyed):
+    def open(self, context):
+        self.recent = context.get_list_state(ListStateDescriptor("recent", Types.LONG()))
+    def process_element(self, value, ctx):
+        self.recent.add(value[1])
+        if value[1] % 16 == 0:
+            total = sum(self.recent.get())
+            self.recent.clear()
+            yield value[0], total
+
+class Counts(Keyed):
+    def open(self, context):
+        self.counts = context.get_map_state(MapStateDescriptor("counts", Types.LONG(), Types.LONG()))
+    def process_element(self, value, ctx):
+        count = (self.counts.get(value[1] % 8) or 0) + 1
+        self.counts.put(value[1] % 8, count)
+        yield value[0], count
+
+class Alarm(Keyed):
+    def open(self, context):
+        self.total = context.get_state(ValueStateDescriptor("total", Types.LONG()))
+    def process_element(self, value, ctx):
+        self.total.update((self.total.value() or 0) + value[2])
+        ctx.timer_service().register_event_time_timer(value[1] // 10000 * 10000 + 9999)
+    def on_timer(self, timestamp, ctx):
+        yield ctx.get_current_key(), timestamp, self.total.value()
+        self.total.clear()
+
+class Ruled(Broadcast):
+    def process_element(self, value, ctx):
+        yield value[0], value[1] * (ctx.get_broadcast_state(RULES).get(value[1] % 4) or 1)
+    def process_broadcast_element(self, value, ctx):
+        ctx.get_broadcast_state(RULES).put(value, value + 1)
+"""
+"""The functions of the jobs, which the bare loop calls, too."""
+
+FLINK = (
+    """
+import json, sys, time
+from pyflink.common import Types, WatermarkStrategy, Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import KeyedProcessFunction as Keyed, StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.functions import BroadcastProcessFunction as Broadcast
+from pyflink.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from pyflink.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
+{functions}
+RULES = MapStateDescriptor("rules", Types.LONG(), Types.LONG())
 
 class Timestamps(TimestampAssigner):
     def extract_timestamp(self, value, record_timestamp):
@@ -71,7 +114,7 @@ if mode != "compat":
     settings.set_string("restart-strategy.type", "none")
     env.configure(settings)
 numbers = env.from_source(NumberSequenceSource(0, count - 1), WatermarkStrategy.no_watermarks(), "numbers")
-if what in ("sum", "parse", "process"):
+if what in ("sum", "parse", "process", "list", "map", "broadcast"):
     pair = Types.TUPLE([Types.STRING(), Types.LONG()])
     def parsed(n):
         event = json.loads({line})
@@ -79,19 +122,34 @@ if what in ("sum", "parse", "process"):
     make = parsed if what == "parse" else lambda n: ("key-%d" % (n * {spread} % keys), n)
     pairs = numbers.map(make, pair)
     keyed = pairs.key_by(lambda p: p[0], Types.STRING())
-    made = keyed.process(Sum(), pair) if what == "process" else keyed.sum(1)
+    functions = {"process": Sum, "list": Recent, "map": Counts}
+    if what == "broadcast":
+        rules = env.from_collection([0, 1, 2], Types.LONG()).broadcast(RULES)
+        made = pairs.connect(rules).process(Ruled(), pair)
+    else:
+        made = keyed.process(functions[what](), pair) if what in functions else keyed.sum(1)
 else:
     triple = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
-    words = numbers.map(lambda n: ("word-%d" % (n * {spread} % keys), n // 10, 1), triple)
+    pause = 1000 if what == "session" else 0
+    words = numbers.map(lambda n: ("word-%d" % (n * {spread} % keys), n // 10 + n // 10000 * pause, 1), triple)
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(1000))
     timed = words.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Timestamps()))
-    windows = timed.key_by(lambda w: w[0], Types.STRING()).window(TumblingEventTimeWindows.of(Time.milliseconds(10000)))
-    made = windows.reduce(lambda a, b: (a[0], a[1], a[2] + b[2]))
+    keyed = timed.key_by(lambda w: w[0], Types.STRING())
+    if what == "timer":
+        made = keyed.process(Alarm(), triple)
+    else:
+        windows = TumblingEventTimeWindows.of(Time.milliseconds(10000))
+        if what == "session":
+            windows = EventTimeSessionWindows.with_gap(Time.milliseconds(500))
+        made = keyed.window(windows).reduce(lambda a, b: (a[0], a[1], a[2] + b[2]))
 made.filter(lambda p: False).print()
 began = time.time()
 env.execute("bench")
 print("SECONDS", time.time() - began)
-""".replace("{spread}", str(SPREAD)).replace("{line}", LINE)
+""".replace("{functions}", FUNCTIONS)
+    .replace("{spread}", str(SPREAD))
+    .replace("{line}", LINE)
+)
 
 SPARK = """
 import sys, time, tempfile
@@ -140,8 +198,12 @@ query.awaitTermination()
 print("SECONDS", time.time() - began)
 """.replace("{spread}", str(SPREAD))
 
-BARE = """
+BARE = (
+    """
 import json, sys, time
+Keyed = Broadcast = object
+RULES = None
+{functions}
 what, count, keys = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
 class State:
@@ -151,22 +213,82 @@ class State:
         return self.values.get(self.key)
     def update(self, value):
         self.values[self.key] = value
+    def clear(self):
+        self.values.pop(self.key, None)
 
-class Sum:
-    def process_element(self, value, ctx):
-        total = (self.total.value() or 0) + value[1]
-        self.total.update(total)
-        yield value[0], total
+class ListState(State):
+    def add(self, value):
+        self.values.setdefault(self.key, []).append(value)
+    def get(self):
+        return self.values.get(self.key, ())
+
+class MapState(State):
+    def get(self, name):
+        return self.values.get(self.key, {}).get(name)
+    def put(self, name, value):
+        self.values.setdefault(self.key, {})[name] = value
+
+class Timers:
+    def __init__(self):
+        self.due, self.soonest = {}, 1 << 62
+    def timer_service(self):
+        return self
+    def register_event_time_timer(self, time):
+        self.due.setdefault(time, set()).add(self.key)
+        self.soonest = min(self.soonest, time)
+    def get_current_key(self):
+        return self.key
+
+class Rules(dict):
+    def get_broadcast_state(self, descriptor):
+        return self
+    def put(self, name, value):
+        self[name] = value
 
 began, state = time.time(), {}
-if what == "process":
-    function, total = Sum(), State()
-    function.total, call = total, function.process_element
+kinds = {"process": (Sum, "total", State), "list": (Recent, "recent", ListState), "map": (Counts, "counts", MapState)}
+if what in kinds:
+    make, name, kind = kinds[what]
+    function, state = make(), kind()
+    setattr(function, name, state)
+    call = function.process_element
     for n in range(count):
         record = ("key-%d" % (n * {spread} % keys), n)
-        total.key = record[0]
+        state.key = record[0]
         for result in call(record, None):
             pass
+    count = 0
+elif what == "broadcast":
+    function, rules = Ruled(), Rules()
+    for rule in range(3):
+        function.process_broadcast_element(rule, rules)
+    for n in range(count):
+        for result in function.process_element(("key-%d" % (n * {spread} % keys), n), rules):
+            pass
+    count = 0
+elif what == "timer":
+    function, timers, state = Alarm(), Timers(), State()
+    function.total = state
+    for n in range(count):
+        record = ("word-%d" % (n * {spread} % keys), n // 10, 1)
+        if record[1] - 1000 > timers.soonest:
+            for key in timers.due.pop(timers.soonest):
+                state.key = timers.key = key
+                for result in function.on_timer(timers.soonest, timers):
+                    pass
+            timers.soonest = min(timers.due, default=1 << 62)
+        state.key = timers.key = record[0]
+        function.process_element(record, timers)
+    count = 0
+elif what == "session":
+    for n in range(count):
+        record = ("word-%d" % (n * {spread} % keys), n // 10 + n // 10000 * 1000, 1)
+        present = state.get(record[0])
+        if present is None or record[1] > present[0]:
+            state[record[0]] = record[1] + 500, record
+        else:
+            first = present[1]
+            state[record[0]] = record[1] + 500, (first[0], first[1], first[2] + record[2])
     count = 0
 for n in range(count):
     if what in ("sum", "parse"):
@@ -184,7 +306,13 @@ for n in range(count):
         present = state.get(place)
         state[place] = record if present is None else (present[0], present[1], present[2] + record[2])
 print("SECONDS", time.time() - began)
-""".replace("{spread}", str(SPREAD)).replace("{line}", LINE)
+""".replace("{functions}", FUNCTIONS)
+    .replace("{spread}", str(SPREAD))
+    .replace("{line}", LINE)
+)
+
+JOBS = ("process", "sum", "parse", "window", "list", "map", "timer", "session", "broadcast")
+"""What can be measured."""
 
 
 def contenders(
@@ -259,7 +387,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, nargs="*", default=[1000, 100_000, 1_000_000])
-    parser.add_argument("--what", nargs="*", default=["process", "sum", "parse", "window"])
+    parser.add_argument("--what", nargs="*", choices=JOBS, default=JOBS[:4])
     parser.add_argument("--flink")
     parser.add_argument("--peer-records", type=int, default=500_000)
     parser.add_argument("--epoch-records", type=int)

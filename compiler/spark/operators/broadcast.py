@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
-from compat.compiler.datastream.state import BroadcastState, MapStateDescriptor
-from compat.compiler.spark.operators.base import NO_RECORD, Emitter, OperatorContext, Output
+from compat.compiler.datastream.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
+from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output
 from compat.compiler.spark.operators.keyed import KeyedContext, KeyedProcess
 from compat.compiler.spark.operators.stateless import FunctionOperator, PlainContext
 from compat.compiler.spark.state.changes import Changes
@@ -89,25 +89,37 @@ class BroadcastCells(BroadcastState[Any, Any]):
                 )
 
 
-class _ReadOnly:
+class _ReadOnly(ReadOnlyBroadcastState[Any, Any]):
     """A broadcast state as the side that may not change it sees it."""
 
     def __init__(self, cells: BroadcastCells) -> None:
         self._cells = cells
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("put", "put_all", "remove", "clear"):
-            raise RuntimeError("Broadcast state can only be changed by records of the broadcast stream.")
-        return getattr(self._cells, name)
-
-    def __getitem__(self, key: Any) -> Any:
+    def get(self, key: Any) -> Any:
         return self._cells.get(key)
 
-    def __contains__(self, key: Any) -> bool:
+    def contains(self, key: Any) -> bool:
         return self._cells.contains(key)
 
-    def __iter__(self) -> Any:
-        return iter(self._cells.keys())
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return self._cells.items()
+
+    def keys(self) -> Iterable[Any]:
+        return self._cells.keys()
+
+    def values(self) -> Iterable[Any]:
+        return self._cells.values()
+
+    def is_empty(self) -> bool:
+        return self._cells.is_empty()
+
+    def clear(self) -> None:
+        raise RuntimeError("Broadcast state can only be changed by records of the broadcast stream.")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("put", "put_all", "remove"):
+            self.clear()
+        raise AttributeError(f"A broadcast state has no {name!r}.")
 
 
 class _States:
@@ -117,6 +129,7 @@ class _States:
         self.by_name = {
             descriptor.name: BroadcastCells(context.spec.id, descriptor, context.memory) for descriptor in descriptors
         }
+        self._read_only = {name: _ReadOnly(cells) for name, cells in self.by_name.items()}
         self._logged = context.subtask == 0
 
     def get(self, descriptor: MapStateDescriptor) -> BroadcastCells:
@@ -126,6 +139,9 @@ class _States:
                 f"There are {sorted(self.by_name)}."
             )
         return self.by_name[descriptor.name]
+
+    def read_only(self, descriptor: MapStateDescriptor) -> _ReadOnly:
+        return self._read_only.get(descriptor.name) or _ReadOnly(self.get(descriptor))
 
     def snapshot(self, changes: Changes) -> None:
         for cells in self.by_name.values():
@@ -147,23 +163,15 @@ class BroadcastProcess(FunctionOperator[BroadcastProcessKind]):
     def __init__(self, context: OperatorContext, output: Output, operator: BroadcastProcessKind) -> None:
         super().__init__(context, output, operator)
         self._states = _States(context, operator.state_descriptors)
-        reading = _PlainBroadcastContext(self, lambda descriptor: _ReadOnly(self._states.get(descriptor)))
+        reading = _PlainBroadcastContext(self, self._states.read_only)
         self._sides = (
             (self.function.process_element, reading),
             (self.function.process_broadcast_element, _PlainBroadcastContext(self, self._states.get)),
         )
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        emitter = Emitter(self.output)
         call, context = self._sides[input]
-        value: Any = NO_RECORD
-        try:
-            for value, time in zip(values, timestamps or repeat(None), strict=False):
-                context.time = time
-                emitter.take(call(value, context), time)
-        except Exception as error:
-            self.fail(value, error)
-        emitter.flush()
+        self._emit_results(call, context, values, timestamps)
 
     def snapshot_state(self, changes: Changes) -> Any:
         self._states.snapshot(changes)
@@ -184,7 +192,7 @@ class KeyedBroadcastProcess(KeyedProcess):
     def __init__(self, context: OperatorContext, output: Output, operator: KeyedBroadcastProcessKind) -> None:
         super().__init__(context, output, operator)
         self._states = _States(context, operator.state_descriptors)
-        self.ctx = _KeyedBroadcastContext(self, lambda descriptor: _ReadOnly(self._states.get(descriptor)))
+        self.ctx = _KeyedBroadcastContext(self, self._states.read_only)
         self._broadcast = _PlainBroadcastContext(self, self._states.get)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:

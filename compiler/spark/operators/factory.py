@@ -202,6 +202,10 @@ def link(operator: StreamOperator, input: int) -> _Link:
     return _Link(operator, input)
 
 
+_PASSING_ON = ops.KeyByMap | ops.ExtractTimestamp | ops.TimestampsAndWatermarks | ops.RemoveTimestamp
+"""The operators that give records on as they are; what the first two add to them, they look at themselves."""
+
+
 def build(
     context: OperatorContext, operator: Operator | None, output: Output, opened: Callable[[int], Opened]
 ) -> list[StreamOperator]:
@@ -213,7 +217,7 @@ def build(
         tail = context.spec.task is Task.ITERATION_TAIL
         return [sinks.IterationTail(context, output) if tail else sinks.PassThrough(context, output)]
     parts = [operator, *operator.chained]
-    passed_on = isinstance(parts[-1], ops.KeyByMap | ops.TimestampsAndWatermarks | ops.RemoveTimestamp)
+    passed_on = isinstance(parts[-1], _PASSING_ON)
     convert = None if passed_on else converter(context.spec.output_type)  # what is passed on has the form of its type
     made: list[StreamOperator] = []
     following = output

@@ -43,6 +43,11 @@ def distinct(keys: Values) -> set[Any] | None:
         return None
 
 
+def can_be_hashed(keys: Values) -> bool:
+    """True if all keys can be hashed."""
+    return _PLAIN_KEYS.issuperset(map(type, keys)) or distinct(keys) is not None
+
+
 Keyed = TypeVar("Keyed", bound=ops.Operator)
 
 
@@ -83,7 +88,7 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
     def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         backend, handle = self.backend, self.handler(input)
         value: Any = NO_RECORD
-        hashable = distinct(keys) is not None
+        hashable = can_be_hashed(keys)
         timers = self.timers.processing
         try:
             for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
@@ -353,9 +358,10 @@ class KeyedProcess(KeyedOperator[ProcessKind]):
                 context.time = time
                 results = call(value, context)
                 if results is not None:
-                    made += results
-                    if times is not None:
-                        times += [time] * (len(made) - len(times))
+                    for result in results:
+                        made.append(result)
+                        if times is not None:
+                            times.append(time)
         except Exception as error:
             self.fail(value, error)
         self.output.records(made, times)

@@ -49,6 +49,31 @@ class FunctionOperator(StreamOperator, Generic[Kind]):
     def close(self) -> None:
         close_functions(self.operator)
 
+    def _emit_results(
+        self, call: Callable[[Any, Any], Any], context: PlainContext, values: Values, timestamps: Timestamps
+    ) -> None:
+        """Emit what a function of a record and the context gives for each: main and side outputs apart, if there are any."""
+        emitter = Emitter(self.output) if self.output.tagged else None
+        made: Values = []
+        times: list[int | None] | None = None if timestamps is None else []
+        value: Any = NO_RECORD
+        try:
+            for value, time in zip(values, timestamps or repeat(None), strict=False):
+                context.time = time
+                results = call(value, context)
+                if emitter is not None:
+                    emitter.take(results, time)
+                elif results is not None:
+                    for result in results:
+                        made.append(result)
+                        if times is not None:
+                            times.append(time)
+        except Exception as error:
+            self.fail(value, error)
+        if emitter is not None:
+            emitter.flush()
+        self.output.records(made, times)
+
 
 class MapOperator(FunctionOperator[ops.Map | ops.PrintMap | ops.PartitionCustomValues]):
     """One record for each record."""
@@ -148,15 +173,7 @@ class ProcessOperator(FunctionOperator[ops.Process]):
     method = "process_element"
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        emitter, context = Emitter(self.output), PlainContext(self)
-        value: Any = NO_RECORD
-        try:
-            for value, time in zip(values, timestamps or repeat(None), strict=False):
-                context.time = time
-                emitter.take(self.call(value, context), time)
-        except Exception as error:
-            self.fail(value, error)
-        emitter.flush()
+        self._emit_results(self.call, PlainContext(self), values, timestamps)
 
 
 class KeyByMap(FunctionOperator[ops.KeyByMap]):

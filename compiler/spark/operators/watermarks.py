@@ -13,29 +13,32 @@ from compat.compiler.datastream.common.watermark_strategy import (
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.task.records import converter
 from compat.compiler.transformations.operators import ExtractTimestamp as ExtractTimestampKind
 from compat.state.time import milliseconds_of
 
 
 class ExtractTimestamp(StreamOperator):
-    """Calls the program's assigner; records become (record, timestamp)."""
+    """Calls the program's assigner; records become (record, timestamp), which go on beside each other, as keys and values."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: ExtractTimestampKind) -> None:
         super().__init__(context, output)
         self._assigner = operator.function
+        self._convert, self._convert_time = map(converter, context.spec.output_type.field_types)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         extract = self._assigner.extract_timestamp
         rest = iter(values)
         try:
             if timestamps is None:
-                made = [(value, extract(value, MIN_TIMESTAMP)) for value in rest]
+                times = [extract(value, MIN_TIMESTAMP) for value in rest]
             else:
                 before = [MIN_TIMESTAMP if each is None else each for each in timestamps]
-                made = [(value, extract(value, each)) for value, each in zip(rest, before, strict=True)]
+                times = [extract(value, each) for value, each in zip(rest, before, strict=True)]
         except Exception as error:
             self.fail(values[len(values) - length_hint(rest) - 1], error)
-        self.output.records(made, timestamps)
+        converted = values if self._convert is None else self._convert(values)
+        self.output.keyed(converted, times if self._convert_time is None else self._convert_time(times), timestamps)
 
 
 class RemoveTimestamp(StreamOperator):
@@ -43,6 +46,9 @@ class RemoveTimestamp(StreamOperator):
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.output.records([value for value, _ in values], timestamps)
+
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        self.output.records(keys, timestamps)
 
 
 class TimestampsAndWatermarks(StreamOperator):
@@ -76,25 +82,34 @@ class TimestampsAndWatermarks(StreamOperator):
             self._emit(self.context.floor)
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        if self._timed:
+            self._mark([value[0] for value in values], [value[1] for value in values], None)
+        else:
+            self._mark(values, None, timestamps)
+
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        if self._timed:
+            self._mark(keys, values, None)
+        else:
+            super().process_keyed(input, keys, values, timestamps)
+
+    def _mark(self, events: Values, given: Values | None, timestamps: Timestamps) -> None:
+        """Pass records on, each with the timestamp that it was ``given``, if they are timed, and note their timestamps."""
         if self._idle:
             self._idle = False
             self.output.status(False)
         self._active_at = self.context.clock()
-        if self._timed:
-            events = [value[0] for value in values]
-            timestamps = [value[1] for value in values]
-        else:
-            events = values
-        times = [MIN_TIMESTAMP if each is None else each for each in timestamps or [None] * len(values)]
+        timestamps = timestamps if given is None else given
+        times = [MIN_TIMESTAMP if each is None else each for each in timestamps or [None] * len(events)]
         generator = self._generator
         if type(generator) is BoundedOutOfOrdernessWatermarks:
             generator.on_event(None, max(times))
         elif type(generator) is not NoWatermarks:
-            self._one_by_one(events, times, values, timestamps)
+            self._one_by_one(events, given, times, timestamps)
             return
-        self.output.records(values, timestamps)
+        self._pass(events, given, timestamps)
 
-    def _one_by_one(self, events: Values, times: list[int], values: Values, timestamps: Timestamps) -> None:
+    def _one_by_one(self, events: Values, given: Values | None, times: list[int], timestamps: Timestamps) -> None:
         start = 0
         for place, (event, timestamp) in enumerate(zip(events, times, strict=True)):
             try:
@@ -102,14 +117,21 @@ class TimestampsAndWatermarks(StreamOperator):
             except Exception as error:
                 self.fail(event, error)
             if mark is not None and mark > self._last:
-                self._pass(values, timestamps, start, place + 1)
+                self._pass_part(events, given, timestamps, start, place + 1)
                 self._emit(mark)
                 start = place + 1
-        self._pass(values, timestamps, start, len(values))
+        self._pass_part(events, given, timestamps, start, len(events))
 
-    def _pass(self, values: Values, timestamps: Timestamps, start: int, end: int) -> None:
+    def _pass_part(self, events: Values, given: Values | None, timestamps: Timestamps, start: int, end: int) -> None:
         if end > start:
-            self.output.records(values[start:end], None if timestamps is None else timestamps[start:end])
+            times = None if timestamps is None else timestamps[start:end]
+            self._pass(events[start:end], None if given is None else times, times)
+
+    def _pass(self, events: Values, given: Values | None, timestamps: Timestamps) -> None:
+        if given is None:
+            self.output.records(events, timestamps)
+        else:
+            self.output.keyed(events, given, timestamps)
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_WATERMARK:

@@ -10,6 +10,7 @@ from typing import Any
 
 from compat.compiler.datastream.time_domain import TimeDomain
 from compat.compiler.datastream.window import (
+    EventTimeSessionWindows,
     EventTimeTrigger,
     MergingWindowAssigner,
     SlidingEventTimeWindows,
@@ -26,7 +27,7 @@ from compat.compiler.spark.operators.base import (
     Output,
     TaskRuntimeContext,
 )
-from compat.compiler.spark.operators.keyed import KeyedOperator, distinct
+from compat.compiler.spark.operators.keyed import KeyedOperator, can_be_hashed, distinct
 from compat.compiler.spark.operators.metrics import MetricGroup
 from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable
 from compat.compiler.spark.state.changes import Changes
@@ -44,6 +45,8 @@ from compat.state.descriptors import (
 
 _MERGING_SET = "merging-window-set"
 _KNOWN_WINDOWS = 10_000
+_MOST_HELD = 50_000
+"""So many records of sessions are held back."""
 
 
 class WindowOperator(KeyedOperator[Window]):
@@ -62,7 +65,7 @@ class WindowOperator(KeyedOperator[Window]):
         descriptor: StateDescriptor = operator.state_descriptor
         if self._evictor is not None:
             descriptor = ListStateDescriptor(descriptor.name, None)
-        self._contents = self.backend.cells(descriptor)
+        self.contents = self.backend.cells(descriptor)
         self._assigning = _AssignerContext(self)
         self._triggering = _TriggerContext(self)
         self._evicting = _EvictorContext(self)
@@ -73,6 +76,11 @@ class WindowOperator(KeyedOperator[Window]):
             self._windows_at = _windows_at(self._assigner)
         self.window: Any = None
         self._panes = self._open_panes(descriptor)
+        self._merging_set: _MergingSet | None = None
+        self._sessions: _Sessions | None = None
+        plain = type(self._assigner) is EventTimeSessionWindows and type(self._trigger) is EventTimeTrigger
+        if plain and self._evictor is None and descriptor.ttl_config is None and not context.batch:
+            self._sessions = _Sessions(self, *self._assigner.arguments)
 
     def _open_panes(self, descriptor: StateDescriptor) -> Panes | None:
         """The windows in memory, where each fires once, when the watermark passes its end, and holds one value by key."""
@@ -116,6 +124,11 @@ class WindowOperator(KeyedOperator[Window]):
             finally:
                 self.emitter.flush()
             return
+        if self._sessions is not None:
+            if can_be_hashed(keys):
+                self._sessions.add(keys, values, timestamps)
+                return
+            self._sessions.put_all()
         if self._windows_at is None or not self._in_time(keys, timestamps):
             super().process_keyed(input, keys, values, timestamps)
             return
@@ -128,7 +141,7 @@ class WindowOperator(KeyedOperator[Window]):
             for (key, (start, end)), many in groups.items():
                 self.backend.set_key(key)
                 self.select(TimeWindow(start, end))
-                self._contents.add_all(many)
+                self.contents.add_all(many)
                 self.timers.event.register(end - 1)
                 self._register_cleanup(self.window)
         except Exception as error:
@@ -139,8 +152,13 @@ class WindowOperator(KeyedOperator[Window]):
         assert self._windows_at is not None
         windows_at, watermark = self._windows_at, self.timers.watermark
         reduces, fold = self._folder()
-        hashable = distinct(keys) is not None
+        hashable = can_be_hashed(keys)
         slide, offset = _regular(self._assigner)
+        if hashable and (time := _same_part(timestamps, slide, offset)) is not None:
+            open_panes = [panes.pane(start, end) for start, end in windows_at(time) if end - 1 > watermark]
+            if len(open_panes) == 1:
+                self._fold_into(open_panes[0], keys, values)
+                return
         known: dict[int, list[Pane]] = {}
         value: Any = NO_RECORD
         try:
@@ -166,6 +184,24 @@ class WindowOperator(KeyedOperator[Window]):
         except Exception as error:
             self.fail(value, error)
 
+    def _fold_into(self, pane: Pane, keys: Values, values: Values) -> None:
+        """Put records into one window, which they all fall into and no other: most that are handed over at once do."""
+        reduces, fold = self._folder()
+        fresh, logged = pane.fresh, pane.logged
+        value: Any = NO_RECORD
+        try:
+            for key, value in zip(keys, values, strict=True):
+                present = fresh.get(key)
+                if present is None:
+                    if logged:
+                        present = pane.take(key)
+                    if present is None and reduces:
+                        fresh[key] = value
+                        continue
+                fresh[key] = fold(present, value)
+        except Exception as error:
+            self.fail(value, error)
+
     def _folder(self) -> tuple[bool, Callable[[Any, Any], Any]]:
         """What a window has of a key and a value as one; whether a value alone is what a window has where it has nothing."""
         descriptor = self.operator.state_descriptor
@@ -182,6 +218,8 @@ class WindowOperator(KeyedOperator[Window]):
 
     def process_watermark(self, timestamp: int) -> None:
         if self._panes is None:
+            if self._sessions is not None:
+                self._sessions.put_all()
             super().process_watermark(timestamp)
             return
         self.watermark_now = self.timers.watermark = timestamp
@@ -218,6 +256,8 @@ class WindowOperator(KeyedOperator[Window]):
     def snapshot_state(self, changes: Changes) -> Any:
         if self._panes is not None:
             self._panes.snapshot(changes)
+        if self._sessions is not None:
+            self._sessions.put_all()
         return super().snapshot_state(changes)
 
     def _in_time(self, keys: Values, timestamps: Timestamps) -> bool:
@@ -255,7 +295,7 @@ class WindowOperator(KeyedOperator[Window]):
             self._too_late(value, timestamp, time)
 
     def _append(self, value: Any, time: int | None) -> None:
-        self._contents.add(value if self._evictor is None else (value, time))
+        self.contents.add(value if self._evictor is None else (value, time))
 
     def _too_late(self, value: Any, timestamp: int, time: int | None) -> None:
         if not self._event_time or timestamp + self._lateness > self.timers.watermark:
@@ -291,7 +331,7 @@ class WindowOperator(KeyedOperator[Window]):
             self._emit(window, state_window, time)
         if result.is_purge():
             self.select(state_window)
-            self._contents.clear()
+            self.contents.clear()
         self.select(window)
 
     def _emit(self, window: Any, state_window: Any, time: int | None) -> None:
@@ -309,12 +349,12 @@ class WindowOperator(KeyedOperator[Window]):
         self.emitter.take(self._call(window, self._folded([each.value for each in elements])), time)
         self._evictor.evict_after(elements, len(elements), window, self._evicting)
         self.select(state_window)
-        self._contents.update([tuple(each) for each in elements])
+        self.contents.update([tuple(each) for each in elements])
 
     def _read(self) -> Any:
         if self._evictor is not None or not self.operator.call.combines:
-            return self._contents.values() or None
-        value = self._contents.get()
+            return self.contents.values() or None
+        value = self.contents.get()
         return None if value is None else [value]
 
     def _folded(self, values: list[Any]) -> list[Any]:
@@ -354,7 +394,7 @@ class WindowOperator(KeyedOperator[Window]):
         state_window = window
         if self.merging:
             self.backend.set_namespace(b"")
-            state_window = self._windows().get(window)
+            state_window = self.sessions().get(window)
             if state_window is None:
                 return
         self.select(window)
@@ -365,16 +405,19 @@ class WindowOperator(KeyedOperator[Window]):
 
     def _forget(self, window: Any, state_window: Any) -> None:
         self.select(state_window)
-        self._contents.clear()
+        self.contents.clear()
         self.select(window)
         self._trigger.clear(window, self._triggering)
         self._clearing()()
         if self.merging:
             self.backend.set_namespace(b"")
-            self._windows().pop(window, None)
+            self.sessions().pop(window, None)
 
-    def _windows(self) -> _MergingSet:
-        return _MergingSet(self.backend.cells(MapStateDescriptor(_MERGING_SET, None, None)))
+    def sessions(self) -> _MergingSet:
+        """The windows of the present key."""
+        if self._merging_set is None:
+            self._merging_set = _MergingSet(self.backend.cells(MapStateDescriptor(_MERGING_SET, None, None)))
+        return self._merging_set
 
     def _merge_and_add(self, value: Any, time: int | None) -> None:
         timestamp = MIN_TIMESTAMP if time is None else time
@@ -384,11 +427,11 @@ class WindowOperator(KeyedOperator[Window]):
             actual = self._add_window(window)
             if self._late(actual):
                 self.backend.set_namespace(b"")
-                self._windows().pop(actual, None)
+                self.sessions().pop(actual, None)
                 continue
             skipped = False
             self.backend.set_namespace(b"")
-            state_window = self._windows().get(actual)
+            state_window = self.sessions().get(actual)
             self.select(state_window)
             self._append(value, time)
             self.select(actual)
@@ -400,7 +443,7 @@ class WindowOperator(KeyedOperator[Window]):
     def _add_window(self, window: TimeWindow) -> Any:
         """Put a window into the set of the key; gives the window it became part of."""
         self.backend.set_namespace(b"")
-        windows = self._windows()
+        windows = self.sessions()
         known = windows.all()
         merges: list[tuple[set[Any], Any]] = []
         self._assigner.merge_windows([*known, window], _Callback(merges))
@@ -435,8 +478,17 @@ class WindowOperator(KeyedOperator[Window]):
                 self._trigger.clear(member, self._triggering)
                 self._delete_cleanup(member)
         if others:
-            self._contents.merge([self._slot(each) for each in others], self._slot(keep))
+            self.contents.merge([self._slot(each) for each in others], self._slot(keep))
         self.backend.set_namespace(b"")
+
+    def move_session(self, known: TimeWindow, grown: TimeWindow) -> None:
+        """Give a session of the present key its window as it has grown, and select the one that its contents are under."""
+        windows = self.sessions()
+        every = windows.all()
+        if grown != known:
+            self._merge(windows, {known}, grown, every)
+            self._register_cleanup(grown)
+        self.select(every[known])
 
     def _slot(self, window: Any) -> Any:
         self.backend.set_namespace(self.encode_window(window))
@@ -446,6 +498,87 @@ class WindowOperator(KeyedOperator[Window]):
         time = self._cleanup_time(window)
         if time != MAX_WATERMARK:
             (self.timers.event if self._event_time else self.timers.processing).delete(time)
+
+
+class _Session:
+    """A session as it is ``known`` to the state, and from ``start`` to ``end`` with ``values`` that are not there yet."""
+
+    __slots__ = ("end", "has_fired", "known", "start", "values")
+
+    def __init__(self, known: TimeWindow, has_fired: bool) -> None:
+        self.known, self.start, self.end = known, known.start, known.end
+        self.has_fired = has_fired
+        self.values: Values = []
+
+
+class _Sessions:
+    """The sessions of event time of some keys, whose further records get into the state together.
+
+    Until the next watermark nothing fires, and a session to which records are added only grows: what becomes of it is the
+    same whether its window in the state moves with each of them or once. A record that begins a session, or joins two,
+    takes the common way, and so does one of a session that fires with each, as it is late.
+    """
+
+    def __init__(self, operator: WindowOperator, gap: int) -> None:
+        self._operator, self._gap = operator, gap
+        self._held: dict[Any, list[_Session]] = {}
+        self._count = 0
+
+    def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        """Put records into the sessions of their keys."""
+        operator, held, gap = self._operator, self._held, self._gap
+        value: Any = NO_RECORD
+        try:
+            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
+                sessions = held.get(key)
+                if sessions is not None:
+                    if time is not None:
+                        touched = [each for each in sessions if each.start - gap <= time <= each.end]
+                        if len(touched) == 1 and not touched[0].has_fired:
+                            (session,) = touched
+                            session.values.append(value)
+                            if time < session.start:
+                                session.start = time
+                            if time + gap > session.end:
+                                session.end = time + gap
+                            self._count += 1
+                            continue
+                    self._put(key, held.pop(key))
+                self._begin(key, value, time)
+        except Exception as error:
+            operator.fail(value, error)
+        operator.emitter.flush()
+        if self._count > _MOST_HELD:
+            self.put_all()
+
+    def put_all(self) -> None:
+        """Have all records in the state."""
+        for key, sessions in self._held.items():
+            self._put(key, sessions)
+        self._held.clear()
+        self._count = 0
+
+    def _begin(self, key: Any, value: Any, time: int | None) -> None:
+        """Put a record into the state by the common way, and hold the sessions that its key has then."""
+        operator = self._operator
+        operator.backend.set_key(key)
+        operator.handler(0)(value, time)
+        operator.backend.set_namespace(b"")
+        watermark = operator.timers.watermark
+        self._held[key] = [_Session(each, each.end - 1 <= watermark) for each in operator.sessions().all()]
+
+    def _put(self, key: Any, sessions: list[_Session]) -> None:
+        operator = self._operator
+        value: Any = NO_RECORD
+        try:
+            for session in sessions:
+                if session.values:
+                    operator.backend.set_key(key)
+                    operator.move_session(session.known, TimeWindow(session.start, session.end))
+                    for value in session.values:
+                        operator.contents.add(value)
+        except Exception as error:
+            operator.fail(value, error)
 
 
 def _windows_at(assigner: Any) -> Callable[[Any], list[tuple[int, int]]] | None:
@@ -476,6 +609,20 @@ def _regular(assigner: Any) -> tuple[int, int]:
         return size, offset
     size, slide, offset = assigner.arguments
     return (slide if size % slide == 0 else 1), offset
+
+
+def _same_part(timestamps: Timestamps, length: int, offset: int) -> int | None:
+    """One of some timestamps, if they all fall into the same part of a length; None if they do not, or one is missing."""
+    if timestamps is None:
+        return None
+    try:
+        first: int = min(timestamps)  # type: ignore[type-var, assignment]
+        last: int = max(timestamps)  # type: ignore[type-var, assignment]
+    except (TypeError, ValueError):  # there is None among them, or nothing
+        return None
+    if first == MIN_TIMESTAMP or (first - offset) // length != (last - offset) // length:
+        return None
+    return first
 
 
 class _Callback(MergingWindowAssigner.MergeCallback[Any]):

@@ -359,32 +359,27 @@ class _OneValue(Cells):
 
 
 class ValueCells(_OneValue, ValueState[Any]):
-    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others."""
+    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others.
 
-    def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
-        super().__init__(backend, descriptor)
-        if self._expiry is None:
-            new, put, find, found = self._new.get, self._new.__setitem__, self._cache.get, self._found
-
-            def value() -> Any:
-                slot = backend.slot
-                cell = new(slot, _MISSING)
-                if cell is _MISSING:
-                    cell = find(slot, _MISSING)
-                    if cell is _MISSING:
-                        cell = found(slot)
-                return cell
-
-            def update(value: Any) -> None:
-                put(backend.slot, value)
-
-            self.value, self.update = value, update  # type: ignore[method-assign]
+    They are methods of the class, because Python finds those faster than functions that an instance has.
+    """
 
     def value(self) -> Any:
-        return self.read()
+        if self._expiry is not None:
+            return self.read()
+        slot = self._backend.slot
+        cell = self._new.get(slot, _MISSING)
+        if cell is _MISSING:
+            cell = self._cache.get(slot, _MISSING)
+            if cell is _MISSING:
+                cell = self._found(slot)
+        return cell
 
     def update(self, value: Any) -> None:
-        self.write(value)
+        if self._expiry is None:
+            self._new[self._backend.slot] = value
+        else:
+            self.write(value)
 
 
 class ReducingCells(_OneValue, ReducingState[Any]):
@@ -519,8 +514,11 @@ class ListCells(_Kept, ListState[Any]):
         return [value for _, value in (elements if expiry.shows_expired else alive)]
 
     def add(self, value: Any) -> None:
-        self._cell().added.append(value if self._expiry is None else (self._expiry.now(), value))
-        self._dirty.add(self._backend.slot)
+        slot = self._backend.slot
+        (self._cache.get(slot) or self._cell()).added.append(
+            value if self._expiry is None else (self._expiry.now(), value)
+        )
+        self._dirty.add(slot)
 
     def add_all(self, values: list[Any]) -> None:
         timed = values if self._expiry is None else [(self._expiry.now(), value) for value in values]
@@ -641,6 +639,10 @@ class MapCells(_Kept, MapState[Any, Any]):
         self._exact_key, self._exact = exactness_of(descriptor.key_type), exactness_of(descriptor.value_type)
 
     def get(self, key: Any) -> Any:
+        if self._expiry is None and (cell := self._cache.get(self._backend.slot)) is not None:
+            found = cell.entries.get(key)
+            if found is not None and found is not _MISSING:
+                return found
         found = self._find(key)
         return None if found is _MISSING else found
 
@@ -648,10 +650,11 @@ class MapCells(_Kept, MapState[Any, Any]):
         return self._find(key) is not _MISSING
 
     def put(self, key: Any, value: Any) -> None:
-        cell = self._cell()
+        slot = self._backend.slot
+        cell = self._cache.get(slot) or self._cell()
         cell.entries[key] = value if self._expiry is None else (self._expiry.now(), value)
         cell.dirty.add(key)
-        self._dirty.add(self._backend.slot)
+        self._dirty.add(slot)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -215,17 +214,19 @@ class RecordWriter:
         """Write each record to its target, of an array of them: sorted by these, all else is done by slices."""
         if not values:
             return
-        if (chosen == chosen[0]).all():
-            self._add(chosen[0].item(), keys, values, timestamps)
+        counts = np.bincount(chosen)
+        targets = counts.nonzero()[0]
+        if len(targets) == 1:
+            self._add(targets[0].item(), keys, values, timestamps)
             return
-        order = chosen.argsort(kind="stable")
-        pick = itemgetter(*order.tolist())
-        places = [0, *(np.flatnonzero(np.diff(chosen[order])) + 1).tolist(), len(values)]
+        pick = itemgetter(*chosen.argsort(kind="stable").tolist())
         keys_by_target = None if keys is None else pick(keys)
         values_by_target, times = pick(values), None if timestamps is None else pick(timestamps)
-        for start, end in pairwise(places):
+        end = 0
+        for target, count in zip(targets.tolist(), counts[targets].tolist(), strict=True):
+            start, end = end, end + count
             self._add(
-                chosen[order[start]].item(),
+                target,
                 None if keys_by_target is None else keys_by_target[start:end],
                 values_by_target[start:end],
                 None if times is None else times[start:end],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,3 +30,14 @@ def test_subtasks(keys: list[Any], parallelism: int) -> None:
     expected = [subtask_of_key(key, 128, parallelism) for key in keys]
     assert finder.all(keys).tolist() == expected
     assert finder.all(keys).tolist() == expected
+
+
+@pytest.mark.parametrize("count", [15, 16, 2047, 2048])
+@pytest.mark.parametrize("make", ["key-%d", "Schlüssel-%d", "\ud800%d", "%d", "", b"key-%d", "x" * 30 + "%d"])
+def test_many_keys(make: str | bytes, count: int) -> None:
+    """Hashed all at once or one by one: with characters of several bytes, with half of one, and numbers, large ones too."""
+    keys = [make % (number**5) if make else (-(number**7) if number % 2 else number) for number in range(count)]
+    finder = SubtaskOfKey(128, 3)
+    finder._too_many = True
+    assert key_groups_of(keys, 128) == [key_group_of_key(key, 128) for key in keys]
+    assert finder.all(keys).tolist() == [subtask_of_key(key, 128, 3) for key in keys]

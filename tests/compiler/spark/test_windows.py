@@ -33,6 +33,7 @@ from compat.compiler.datastream.window import (
     TumblingEventTimeWindows,
 )
 from compat.compiler.datastream.window.evictors import CountEvictor
+from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.state.memory import MANAGED_MEMORY
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
@@ -185,6 +186,69 @@ def test_windows_in_memory_and_spilled_are_the_same(cluster: Any, budget: str, k
         assert numbers == list(range(1, len(numbers) + 1))
 
 
+class NoneForOdd(AggregateFunction):
+    """Starts anew where it has lost what it had: None stands for no accumulator."""
+
+    def create_accumulator(self) -> tuple[int, int]:
+        return 0, 0
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return None if value[2] % 7 == 0 else (accumulator[0] + 1, accumulator[1] + value[2])
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+
+
+@pytest.mark.parametrize("size", [50, 700, 5000])
+@pytest.mark.parametrize("epoch_records", [None, 5, 23])
+def test_windows_that_are_folded(cluster: Any, size: int, epoch_records: int | None) -> None:
+    """Where all records that are handed over at once are in one window, and where they are in many."""
+    env = cluster.environment(1, epoch_records=epoch_records)
+    pickled = {"accumulator_type": Types.PICKLED_BYTE_ARRAY(), "output_type": Types.PICKLED_BYTE_ARRAY()}
+    windows = (
+        timed(env, events())
+        .key_by(lambda e: e[0], Types.STRING())
+        .window(TumblingEventTimeWindows.of(Time.milliseconds(size)))
+    )
+    reduced = windows.reduce(lambda a, b: (a[0], max(a[1], b[1]), a[2] + b[2]))
+    expected: dict[Any, Any] = {}
+    kept: dict[Any, Any] = {}
+    for event in events():
+        place, add = (event[0], event[1] // size), NoneForOdd()
+        before = expected.get(place)
+        expected[place] = event if before is None else (event[0], max(before[1], event[1]), before[2] + event[2])
+        kept[place] = add.add(event, kept.get(place) or add.create_accumulator())
+    assert sorted(reduced.execute_and_collect()) == sorted(expected.values())
+    found = list(windows.aggregate(NoneForOdd(), **pickled).execute_and_collect())
+    assert sorted(found) == sorted(each for each in kept.values() if each is not None)
+
+
+class Claims(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
+        return value[1]
+
+
+@pytest.mark.parametrize("timestamp", [1 << 63, "noon"])
+def test_a_timestamp_that_is_no_long_is_refused(cluster: Any, timestamp: Any) -> None:
+    env = cluster.environment(1)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Claims())
+    stream = env.from_collection([("a", 1), ("b", timestamp)]).assign_timestamps_and_watermarks(strategy)
+    with pytest.raises(JobFailed, match=r"declared type LONG"):
+        list(stream.execute_and_collect())
+
+
+@pytest.mark.parametrize("epoch_records", [None, 7])
+def test_records_have_the_form_of_their_type_behind_timestamps(cluster: Any, epoch_records: int | None) -> None:
+    env = cluster.environment(2, epoch_records=epoch_records)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(ByField())
+    lists = env.from_collection(events()).map(list, EVENT)
+    made = lists.assign_timestamps_and_watermarks(strategy).process(Stamped())
+    assert sorted(made.execute_and_collect()) == sorted((event, event[1]) for event in events())
+
+
 @SHAPES
 def test_sliding_aggregate(cluster: Any, parallelism: int, epoch_records: int | None) -> None:
     env = cluster.environment(parallelism, epoch_records=epoch_records)
@@ -220,6 +284,47 @@ def test_sessions(cluster: Any, parallelism: int, epoch_records: int | None) -> 
             session.append(record)
         expected.append((key, session[0][0], session[-1][0] + 60, sorted(n for _, n in session)))
     assert sorted(found) == sorted(expected)
+
+
+class Unknown(EventTimeTrigger):
+    """Does what it extends does, which nobody can know."""
+
+
+class InOrder(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, context.window().end, [each[2] for each in elements]
+
+
+@pytest.mark.parametrize("lateness", [0, 150])
+@pytest.mark.parametrize(
+    ("kind", "epoch_records"), [("reduced", 7), ("aggregated", 40), ("listed", 7), ("by lists", 40)]
+)
+def test_sessions_whose_records_are_held_back(cluster: Any, kind: str, epoch_records: int, lateness: int) -> None:
+    """They become what they do where each record has to be seen by a trigger: those that grow, join, end and come late."""
+    draw = random.Random(f"{kind} {lateness}")
+    data = [(f"k{draw.randrange(3)}", 1000 + i * 6 + draw.choice([0, 0, 3, -20, -250]), i) for i in range(300)]
+    by_lists = kind == "by lists"
+
+    def found(trigger: Any) -> list[Any]:
+        keyed = timed(cluster.environment(1, epoch_records=epoch_records), data, 60).key_by(
+            (lambda e: [e[0]]) if by_lists else (lambda e: e[0]),
+            Types.LIST(Types.STRING()) if by_lists else Types.STRING(),
+        )
+        windows = keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(25))).allowed_lateness(lateness)
+        if trigger is not None:
+            windows = windows.trigger(trigger)
+        pickled = {"accumulator_type": Types.PICKLED_BYTE_ARRAY(), "output_type": Types.PICKLED_BYTE_ARRAY()}
+        if kind == "aggregated":
+            made = windows.aggregate(NoneForOdd(), **pickled)
+        elif kind == "listed":
+            made = windows.process(InOrder())
+        else:
+            made = windows.reduce(lambda a, b: (a[0], b[1], (31 * a[2] + b[2]) % 100_003))
+        return list(made.execute_and_collect())
+
+    held = found(None)
+    assert held == found(Unknown())
+    assert len(held) > 50
 
 
 @SHAPES
