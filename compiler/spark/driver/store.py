@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver import lease
@@ -166,6 +167,7 @@ class JobStore:
     def __init__(self, root: str | Path) -> None:
         self.root = place_of(root, "The store").absolute()
         self._looked: dict[str, float] = {}
+        self._without_entry: list[Place] | None = None
 
     def prove(self) -> None:
         """Raise a StoreError where the storage cannot do what jobs need of it."""
@@ -307,8 +309,16 @@ class JobStore:
         directory.remove()
 
     def sweep(self, now: float) -> None:
-        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them."""
-        for directory in self._directories():
+        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them.
+
+        Looked into are directories only that had no entry when the jobs were last read, which is done as a job starts: kept
+        jobs cost no request. What is named as no job is, is somebody else's. Raises StoreError.
+        """
+        if self._without_entry is None:
+            self._entries()
+        for directory in self._without_entry or ():
+            if not is_job_id(directory.name):
+                continue
             with suppress(OSError, StoreError):
                 names = {entry.name.partition(".")[0] for entry in directory.list()}
                 if names <= _OF_NO_JOB and now - _last_written(directory) > _FORGOTTEN:
@@ -382,14 +392,15 @@ class JobStore:
 
     def _entries(self) -> tuple[list[JobEntry], list[Place]]:
         """The jobs, the newest first, and the directories whose entry is damaged. Raises StoreError."""
-        entries, damaged = [], []
+        entries, damaged, without = [], [], []
         for directory in self._directories():
             try:
                 entries.append(JobEntry.read(json.loads((directory / "job.json").read())))
             except FileNotFoundError:
-                continue
+                without.append(directory)
             except (ValueError, TypeError, AttributeError, OSError):
                 damaged.append(directory)
+        self._without_entry = without
         return sorted(entries, key=lambda entry: -entry.started), damaged
 
     def _directories(self) -> list[Place]:
