@@ -10,9 +10,11 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.executiongraph.executions import VertexStatus
@@ -162,7 +164,10 @@ def prove_conditional(place: Place, what: str) -> None:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``. Raises StoreError for a root on no storage that we know."""
+    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``, ``ended/``.
+
+    Raises StoreError for a root on no storage that we know.
+    """
 
     def __init__(self, root: str | Path) -> None:
         self.root = place_of(root, "The store").absolute()
@@ -324,6 +329,15 @@ class JobStore:
                 if names <= _OF_NO_JOB and now - _last_written(directory) > _FORGOTTEN:
                     self.discard(directory.name)
 
+    def is_over(self, job_id: str) -> bool:
+        """True for a job that never goes on, or is not kept any more. Raises OSError where that cannot be told."""
+        try:
+            return self._read_now(job_id).over
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (ValueError, TypeError, AttributeError):
+            return False  # damaged: somebody may be at it
+
     def _read_now(self, job_id: str) -> JobEntry:
         return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read()))
 
@@ -355,7 +369,7 @@ class JobStore:
 
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""
-        self._put(self.directory(entry.job_id) / "job.json", asdict(entry))
+        self._put(self.directory(entry.job_id) / "job.json", msgspec.to_builtins(entry))
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
         """The plan of a job that was kept, or None."""
