@@ -14,9 +14,12 @@ from compat.compiler.spark.connectors.sinks import SinkFolder, sweep_folder
 from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import Place
 
 PATIENCE = 300.0
 """So many seconds after a job's end its last attempts have come to theirs: they fail, as nobody takes what they give."""
+FORGOTTEN = 7 * 86400.0
+"""Seconds after which nobody looks any more: a folder cannot be reached, or a job that failed was left as it is."""
 _FOLDER = "ended"
 
 
@@ -44,14 +47,22 @@ def sweep(store: JobStore, now: float) -> None:
             continue
         place = store.root / _FOLDER / entry.name
         with suppress(OSError, StoreError):
-            try:
-                remains = msgspec.json.decode(place.read(), type=Remains)
-            except msgspec.DecodeError:
+            if _swept(store, place) or now - entry.modified > FORGOTTEN:
                 place.delete()
-                continue
-            if store.is_over(remains.job_id):
-                _sweep(remains)
-                place.delete()
+
+
+def _swept(store: JobStore, place: Place) -> bool:
+    """Sweep where a note says; False where that is not done. Raises OSError."""
+    try:
+        remains = msgspec.json.decode(place.read(), type=Remains)
+    except msgspec.DecodeError:
+        return True  # damaged: nobody will know
+    if not store.is_over(remains.job_id):
+        return False
+    with suppress(OSError, StoreError):
+        _sweep(remains)
+        return True
+    return False
 
 
 def _sweep(remains: Remains) -> None:

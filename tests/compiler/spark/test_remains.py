@@ -112,6 +112,22 @@ def test_a_note_that_is_damaged_or_of_what_is_gone_is_in_nobodys_way(tmp_path: P
     assert list(first.note.parent.iterdir()) == []
 
 
+@pytest.mark.parametrize("status", [JobStatus.FAILED, JobStatus.CANCELED])
+def test_a_note_is_forgotten_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: JobStatus) -> None:
+    """Of a job that failed and was left as it is, or of a folder that is never reached again."""
+
+    def away(*_: Any) -> None:
+        raise PermissionError("no access")
+
+    left = Left(tmp_path, status)
+    monkeypatch.setattr(FileCommitter, "sweep", away)
+    left.sweep()
+    assert left.note.exists()
+    left.sweep(remains.FORGOTTEN + 1)
+    assert not left.note.exists()
+    assert left.hidden.exists()
+
+
 def _program(cluster: Cluster, folder: Path, **options: Any) -> None:
     env = cluster.environment(epoch_records=2, **options)
     sink = FileSink.for_row_format(str(folder), Encoder.simple_string_encoder())
