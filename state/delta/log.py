@@ -391,8 +391,8 @@ class SnapshotLog:
         """The data files of the version, oldest epoch first; read once for each version."""
         if self._files is None or self._files[0] != self.version:
             with self._reading():
-                actions = pa.table(self._table.get_add_actions(flatten=True)).to_pylist()
-            found = [_log_file(action) for action in actions]
+                told = pa.table(self._table.get_add_actions(flatten=True)).to_pydict()
+            found = [_log_file(dict(zip(told, row, strict=True))) for row in zip(*told.values(), strict=True)]
             self._files = (self.version, sorted(found, key=lambda file: (file.epochs, file.path)))
         return list(self._files[1])
 
@@ -414,7 +414,7 @@ class SnapshotLog:
         """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
         names = SCHEMA.names if columns is None else list(columns)
         schema = pa.schema([SCHEMA.field(name) for name in names])
-        return self._opened(file, lambda parquet: parquet.read(names).cast(schema))
+        return self._opened(file, lambda parquet: _as(schema, parquet.read(names)))
 
     def unpacked_size(self, file: LogFile) -> int:
         """The bytes that the rows of a file take when they are read. Raises StoreError."""
@@ -461,6 +461,10 @@ def as_run_of(token: str, run: str) -> str:
 def _is_checkpoint(name: str) -> bool:
     """True for the name of a Delta checkpoint, which holds all of a version in one file."""
     return name.endswith(".checkpoint.parquet")
+
+
+def _as(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    return table if table.schema.equals(schema) else table.cast(schema)
 
 
 def _unpacked_size(parquet: pq.ParquetFile) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -121,9 +122,15 @@ def place_of(path: str | Path | Place, what: str = "") -> Place:
     if problem is not None:
         raise StoreError(f"{what}: {problem}." if what else f"{problem}.")
     if not is_remote(text):
-        return Place(LOCAL, str(Path(without_scheme(text))))
+        return Place(LOCAL, _local_path(text))
     bucket, key = split_remote(text)
     return Place(_system_at(bucket), f"{bucket}/{key}" if key else bucket)
+
+
+@lru_cache(maxsize=4096)
+def _local_path(text: str) -> str:
+    """A path of this machine as it is shown; a job asks for the same few again and again."""
+    return str(Path(without_scheme(text)))
 
 
 def _system_at(address: str) -> FileSystem:

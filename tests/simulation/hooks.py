@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -22,7 +21,7 @@ from compat.compiler.job import Job
 from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
-from compat.compiler.spark.driver import checkpoints, executor, master, restarts, runner
+from compat.compiler.spark.driver import checkpoints, executor, master, remains, restarts, runner
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
@@ -40,7 +39,7 @@ from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
-COMPACT_AFTER = 6
+COMPACT_AFTER = 4
 INLINE_ROWS = 2
 SAVE_AFTER = 6
 _load = HostLoad.of
@@ -166,6 +165,7 @@ def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool) -> It
         (JobStore, "_put", staticmethod(_pointed(world, JobStore._put, "entry"))),
         (JobStore, "lock", _Nobody),
         (JobStore, "_held", lambda *_, **__: False),
+        (remains, "note", _pointed(world, remains.note, "note of what remains")),
         (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
         (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
@@ -244,7 +244,7 @@ def _clear_away(world: World, plan_id: str, folder: str | None) -> None:
 
 def _on(world: World, folder: str) -> str:
     """A folder on the disk of the machine that runs the task."""
-    return str(Path(world.here.disk, folder.lstrip("/")))
+    return f"{world.here.disk}/{folder.lstrip('/')}"
 
 
 class _Replica(LmdbReplica):

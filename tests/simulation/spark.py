@@ -5,9 +5,10 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
-from compat.compiler.spark.task.epochs import EpochSpec, Ran, Subtasks, seal
+from compat.compiler.spark.task.epochs import EpochSpec, PackedPlan, Ran, Subtasks, seal
 from compat.compiler.spark.task.hosts import HostLoad, HostLost
 from tests.simulation.world import HostKilled, Late, World
 
@@ -209,6 +210,13 @@ def _job_of(work: Any) -> str:
     return str(work.spec.job_id)
 
 
+@lru_cache(maxsize=8)
+def _plan(packed: bytes) -> PackedPlan:
+    """A plan, which nobody changes: each subtask unpacks its operators for itself."""
+    found: PackedPlan = pickle.loads(packed)
+    return found
+
+
 class HostDouble:
     """In the place of ``Host``: what a plan's slot keeps open on the machine that runs the task."""
 
@@ -225,7 +233,7 @@ class HostDouble:
         """Run a subtask there. Raises HostLost."""
         hosts = self.world.here.hosts
         if self._place not in hosts:
-            hosts[self._place] = Subtasks(pickle.loads(self._load.plan))
+            hosts[self._place] = Subtasks(_plan(self._load.plan))
         try:
             made, report = hosts[self._place].run(spec, vertex, subtask, buffers)
         except HostKilled:

@@ -10,9 +10,10 @@ from unittest.mock import patch
 
 import pytest
 
+from compat.compiler.spark.driver import remains
 from tests.simulation.mutations import MUTATIONS, mutated
 from tests.simulation.programs import Job, Shape
-from tests.simulation.schedule import BEHIND_THE_END, Schedule, run
+from tests.simulation.schedule import BEHIND_THE_END, run
 
 SAMPLED = 40
 ALL = 4000
@@ -104,12 +105,13 @@ LATE = ("an attempt goes on for long",) * 9
 """Attempts that go on, of the first tasks of a job: also of such as write files."""
 
 
-def test_what_an_attempt_leaves_whose_job_is_over_is_not_held_against_anybody() -> None:
+@pytest.mark.parametrize("name", ["sweep", "note"])
+def test_what_an_attempt_leaves_whose_job_is_over_is_swept_when_another_one_starts(name: str) -> None:
     stopped = replace(COUNTING, rescaled=1, stop=1)
     result = run(1, shape=stopped, script=LATE)
     assert BEHIND_THE_END in result.trace
     assert not result.wrong, result
-    with patch.object(Schedule, "_over", lambda *_: False):
+    with patch.object(remains, name, lambda *_: None):
         (left,) = run(1, shape=stopped, script=LATE).wrong
         assert left.startswith("left behind")
 

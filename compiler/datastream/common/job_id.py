@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 __all__ = ["JobID"]
+
+_WRITTEN = re.compile("[0-9a-f]{32}")
 
 
 class JobID:
@@ -21,3 +24,8 @@ class JobID:
 
     def __str__(self) -> str:
         return self._hex
+
+
+def is_job_id(name: str) -> bool:
+    """True for what is written as the id of a job: folders that are named otherwise are of no job."""
+    return _WRITTEN.fullmatch(name) is not None

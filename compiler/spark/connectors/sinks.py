@@ -103,6 +103,36 @@ def placed(sink: Any) -> Any:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class SinkFolder:
+    """The folder that the writers of a sink leave files in."""
+
+    connector: str
+    path: str
+
+
+def folder_of(sink: Any) -> SinkFolder | None:
+    """The folder of a sink whose path is absolute; None for one without."""
+    name = _PATHS.get(getattr(sink, "connector", ""))
+    if name is None or hasattr(sink, "create_writer"):
+        return None
+    return SinkFolder(sink.connector, str(sink.settings[name]))
+
+
+def sweep_folder(folder: SinkFolder, job_id: str) -> None:
+    """Remove what writers of a job left there that is over, and has published all that counts. Raises OSError."""
+    committer: ProvingCommitter
+    if folder.connector == "delta":
+        from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
+
+        committer = DeltaCommitter({_PATHS["delta"]: folder.path})
+    else:
+        from compat.compiler.spark.connectors.files.sink import FileCommitter
+
+        committer = FileCommitter({_PATHS["filesystem"]: folder.path})
+    committer.sweep(job_id, 0, ())
+
+
 _PATHS = {"filesystem": "base_path", "delta": "path"}
 """The setting with the path, by connector."""
 

@@ -19,9 +19,9 @@ from compat.compiler.datastream.checkpoint_config import RETENTION
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
-from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, prove_output
+from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, folder_of, prove_output
 from compat.compiler.spark.connectors.splits import Split
-from compat.compiler.spark.driver import next_epoch
+from compat.compiler.spark.driver import next_epoch, remains
 from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Ships
@@ -215,6 +215,8 @@ class JobMaster:
         if self._begins:
             with suppress(StoreError):
                 self.store.sweep(time.time())
+            with suppress(OSError):
+                remains.sweep(self.store, time.time())
 
     @property
     def _begins(self) -> bool:
@@ -778,7 +780,21 @@ class JobMaster:
         else:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
+        self._note_remains()
         self._write(ended=time.time(), message=message, stopped_with=stopped_with)
+
+    def _note_remains(self) -> None:
+        """Have a later job look for what attempts of this one write yet. What is still to be published is left alone."""
+        if self.coordinator.pending or self._lock.lost:
+            return
+        sinks = [
+            folder_of(spec.operator.function)
+            for _, spec in self.plan.operators()
+            if isinstance(spec.operator, LegacySink | SinkWriter)
+        ]
+        found = tuple(dict.fromkeys(folder for folder in sinks if folder is not None))
+        with suppress(OSError):  # it must not hide why the job ends
+            remains.note(self.store, remains.Remains(job_id=self.job_id, state=self.coordinator.log.path, sinks=found))
 
     def _commit_end(self, status: JobStatus, stopped_with: str | None) -> None:
         """Have the log say that the job has ended, before anybody else hears it: who takes the job over goes by the log.

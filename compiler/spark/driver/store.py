@@ -10,10 +10,13 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver import lease
@@ -161,11 +164,15 @@ def prove_conditional(place: Place, what: str) -> None:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``. Raises StoreError for a root on no storage that we know."""
+    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``, ``ended/``.
+
+    Raises StoreError for a root on no storage that we know.
+    """
 
     def __init__(self, root: str | Path) -> None:
         self.root = place_of(root, "The store").absolute()
         self._looked: dict[str, float] = {}
+        self._without_entry: list[Place] | None = None
 
     def prove(self) -> None:
         """Raise a StoreError where the storage cannot do what jobs need of it."""
@@ -307,12 +314,29 @@ class JobStore:
         directory.remove()
 
     def sweep(self, now: float) -> None:
-        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them."""
-        for directory in self._directories():
+        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them.
+
+        Looked into are directories only that had no entry when the jobs were last read, which is done as a job starts: kept
+        jobs cost no request. What is named as no job is, is somebody else's. Raises StoreError.
+        """
+        if self._without_entry is None:
+            self._entries()
+        for directory in self._without_entry or ():
+            if not is_job_id(directory.name):
+                continue
             with suppress(OSError, StoreError):
                 names = {entry.name.partition(".")[0] for entry in directory.list()}
                 if names <= _OF_NO_JOB and now - _last_written(directory) > _FORGOTTEN:
                     self.discard(directory.name)
+
+    def is_over(self, job_id: str) -> bool:
+        """True for a job that never goes on, or is not kept any more. Raises OSError where that cannot be told."""
+        try:
+            return self._read_now(job_id).over
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (ValueError, TypeError, AttributeError):
+            return False  # damaged: somebody may be at it
 
     def _read_now(self, job_id: str) -> JobEntry:
         return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read()))
@@ -345,7 +369,7 @@ class JobStore:
 
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is."""
-        self._put(self.directory(entry.job_id) / "job.json", asdict(entry))
+        self._put(self.directory(entry.job_id) / "job.json", msgspec.to_builtins(entry))
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
         """The plan of a job that was kept, or None."""
@@ -382,14 +406,15 @@ class JobStore:
 
     def _entries(self) -> tuple[list[JobEntry], list[Place]]:
         """The jobs, the newest first, and the directories whose entry is damaged. Raises StoreError."""
-        entries, damaged = [], []
+        entries, damaged, without = [], [], []
         for directory in self._directories():
             try:
                 entries.append(JobEntry.read(json.loads((directory / "job.json").read())))
             except FileNotFoundError:
-                continue
+                without.append(directory)
             except (ValueError, TypeError, AttributeError, OSError):
                 damaged.append(directory)
+        self._without_entry = without
         return sorted(entries, key=lambda entry: -entry.started), damaged
 
     def _directories(self) -> list[Place]:

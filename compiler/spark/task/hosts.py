@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import re
 import select
 import shutil
 import signal
@@ -29,6 +28,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.ours import ROOT
 from compat.compiler.spark.plan import PhysicalPlan
@@ -64,7 +64,6 @@ _HOME = os.getpid()
 daemon was killed, would name whoever took over its orphans."""
 _CLOSE = b""
 _HEARD = b"heard"
-_JOB_ID = re.compile(r"[0-9a-f]{32}")
 _PID = ".pid"
 _MODULE = "compat.compiler.spark.task.hosts"
 _OURS = "compat.compiler.spark.task."
@@ -304,7 +303,7 @@ def remove_forgotten(replicas: str) -> None:
     """Remove the replicas of jobs that nobody has used for long: a machine that was lost for a while has them still."""
     for job in Path(replicas).glob("*"):
         marks = [mark.stat().st_mtime for mark in job.glob("*/*.in-use")]
-        if _JOB_ID.fullmatch(job.name) and marks and time.time() - max(marks) > FORGOTTEN_SECONDS:
+        if is_job_id(job.name) and marks and time.time() - max(marks) > FORGOTTEN_SECONDS:
             shutil.rmtree(job, ignore_errors=True)
 
 

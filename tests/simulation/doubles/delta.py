@@ -12,9 +12,9 @@ import pickle
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -70,6 +70,7 @@ class Tables:
         self._commits: dict[str, tuple[Action, ...]] = {}
         self._snapshots: dict[tuple[str, int], Snapshot] = {}
         self._newest: dict[str, int] = {}
+        self._bases: dict[str, list[int]] = {}
         self.table: type[Table] = type("DeltaTable", (Table,), {"tables": self})
 
     def file(self, path: str, version: int) -> str:
@@ -102,8 +103,11 @@ class Tables:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def _checkpoint(self, path: str, version: int) -> str:
+        return f"{path}/{_LOG}/{version:020d}.checkpoint.parquet"
+
     def _checkpoints(self, path: str) -> list[int]:
-        return [int(name[:20]) for name in self.names(path) if name.endswith(".checkpoint.parquet")]
+        return [base for base in self._bases.get(path, ()) if os.path.exists(self._checkpoint(path, base))]
 
     def base(self, path: str, version: int) -> int:
         """The newest checkpoint of those before a version, or 0: it is read from there on."""
@@ -126,7 +130,7 @@ class Tables:
             base = self.base(path, version)
             found = Snapshot()
             if base:
-                with open(f"{path}/{_LOG}/{base:020d}.checkpoint.parquet", "rb") as file:
+                with open(self._checkpoint(path, base), "rb") as file:
                     found = pickle.load(file)
             for following in range(found.version + 1, version + 1):
                 found = found.following(self.commit(path, following))
@@ -148,8 +152,9 @@ class Tables:
             made = self._snapshots[path, version] = before.following(lines)
             interval = int(made.metadata["configuration"].get("delta.checkpointInterval", 100))
             if (version + 1) % interval == 0:
-                with open(f"{path}/{_LOG}/{version:020d}.checkpoint.parquet", "wb") as file:
+                with open(self._checkpoint(path, version), "wb") as file:
                     pickle.dump(made, file)
+                self._bases.setdefault(path, []).append(version)
 
 
 class Table:
@@ -297,7 +302,8 @@ class Table:
         if unneeded:
             self._append("VACUUM START", [], set())
             for name in unneeded:
-                Path(self._path, name).unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{self._path}/{name}")
             self._append("VACUUM END", [], set())
             self.update_incremental()
         return unneeded
