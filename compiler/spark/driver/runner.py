@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
@@ -14,7 +13,7 @@ from compat.compiler.datastream.served import served
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
-from compat.compiler.spark.driver.session import MissingJava, Spark
+from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import (
@@ -36,7 +35,6 @@ from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_b
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, PackedPlan] = {}
-_TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
 class SparkRunner:
@@ -69,14 +67,14 @@ class SparkRunner:
         except MissingJava:
             raise
         except Exception as error:
-            raise EpochLost(f"Spark does not start: {_reason(error)} (Spark's log: {self._spark.log})") from error
+            raise EpochLost(f"Spark does not start: {reason_of(error)} (Spark's log: {self._spark.log})") from error
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         with folder_for_buffers(spec.folder) if self._spark.local else nullcontext("") as stowage:
             try:
                 parcels = self._job(replace(spec, stowage=stowage)).collect()
             except Exception as error:
-                raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
+                raise EpochLost(f"Spark lost the epoch: {reason_of(error)} (Spark's log: {self._spark.log})") from error
         return reports_of(self._outline, parcels)
 
     def _job(self, spec: EpochSpec) -> Any:
@@ -174,6 +172,11 @@ class _Level:
     spec: EpochSpec
     level: int
 
+    @property
+    def job_id(self) -> str:
+        """The job that the tasks are of."""
+        return self.spec.job_id
+
     def __call__(self, partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
         load: HostLoad = self.load.value
@@ -221,11 +224,3 @@ def _orders(pairs: Iterable[tuple[int, list[Orders]]]) -> Iterator[Parcel]:
 def _all(pairs: Iterable[tuple[int, Parcel | None]]) -> Iterator[Parcel]:
     """What came for a task; None is what keeps its place."""
     return (parcel for _, parcel in pairs if parcel is not None)
-
-
-def _reason(error: Exception) -> str:
-    """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
-    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", str(error))[0]
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLING.match(line)]
-    return f"{type(error).__name__}: {(telling or lines or [''])[-1][:400]}"
