@@ -177,7 +177,7 @@ def _in_order(folder: str, group_bytes: int, source: Source) -> list[LogFile]:
     """Write a file by key group, as files of a bounded size."""
     made: list[LogFile] = []
     rows: list[pa.Table] = []
-    for batch in batches(place_of(source.table), source.file.path):
+    for batch in batches(place_of(source.table), source.file):
         rows.append(batch)
         if sum(table.nbytes for table in rows) >= _ORDERED_BYTES:
             made.append(log_file(write_clustered(folder, pa.concat_tables(rows), group_bytes)))

@@ -401,7 +401,7 @@ class SnapshotLog:
         """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
         names = SCHEMA.names if columns is None else list(columns)
         schema = pa.schema([SCHEMA.field(name) for name in names])
-        with opened(self.place, file.path) as parquet:
+        with opened(self.place, file) as parquet:
             return parquet.read(names).cast(schema)
 
     def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[tuple[int, Row]]:
@@ -433,7 +433,7 @@ class SnapshotLog:
 
         tables: Iterator[pa.Table]
         if in_order(self.place, files):
-            tables = (chosen(each) for file in files for each in batches(self.place, file.path, wanted=concerned))
+            tables = (chosen(each) for file in files for each in batches(self.place, file, wanted=concerned))
         else:
             parts = (range(NO_KEY_GROUP, 0), key_groups)
             slices = [each for part in parts for each in cut(self.sources(files), part).slices]

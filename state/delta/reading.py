@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,25 +57,27 @@ def log_file(file: DataFile) -> LogFile:
 
 
 @contextmanager
-def opened(table: Place, path: str) -> Iterator[pq.ParquetFile]:
+def opened(table: Place, file: LogFile) -> Iterator[pq.ParquetFile]:
     """A data file of a table. Raises StoreError where it is gone or damaged, be it found while it is read."""
     try:
-        with pq.ParquetFile(_source(table / path), buffer_size=_BUFFER_BYTES) as parquet:
+        with (
+            _source(table / file.path, file.size) as source,
+            pq.ParquetFile(source, buffer_size=_BUFFER_BYTES) as parquet,
+        ):
             yield parquet
     except FileNotFoundError as error:
         raise StoreError(
-            f"{table} lacks the file {path}: the checkpoint is not retained any more, or someone removed it."
+            f"{table} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
         ) from error
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"The file {path} of {table} cannot be read: {in_one_line(error)}.") from error
+        raise StoreError(f"The file {file.path} of {table} cannot be read: {in_one_line(error)}.") from error
 
 
-def _source(place: Place) -> Any:
-    """What pyarrow reads a Parquet file from; of one elsewhere only what it wants of it."""
+def _source(place: Place, size: int) -> AbstractContextManager[Any]:
+    """What pyarrow reads a Parquet file from; of a large one elsewhere only what it wants of it."""
     if place.local:
-        return place.path
-    size = place.size()
-    return place.open() if size is not None and size > _WHOLE_BYTES else pa.BufferReader(place.read())
+        return nullcontext(place.path)
+    return place.open() if size > _WHOLE_BYTES else nullcontext(pa.BufferReader(place.read()))
 
 
 class RowGroup(NamedTuple):
@@ -107,14 +109,14 @@ def _unpacked(group: Any) -> int:
 
 def batches(
     table: Place,
-    path: str,
+    file: LogFile,
     columns: Sequence[str] | None = None,
     wanted: Callable[[RowGroup], bool] = lambda _: True,
 ) -> Iterator[pa.Table]:
     """The rows of a data file, or some columns of theirs, or those of the wanted row groups, in order. Raises StoreError."""
     names = SCHEMA.names if columns is None else list(columns)
     schema = pa.schema([SCHEMA.field(name) for name in names])
-    with opened(table, path) as parquet:
+    with opened(table, file) as parquet:
         for number, _, size in filter(wanted, row_groups(parquet)):
             rows = parquet.metadata.row_group(number).num_rows
             most = max(1, min(_MOST_ROWS, rows * BATCH_BYTES // max(size, 1)))

@@ -44,7 +44,7 @@ class Piece:
     """The row groups of a data file in which rows of a slice are; None for all of them."""
 
     table: str
-    path: str
+    file: LogFile
     row_groups: frozenset[int] | None
 
     def has(self, group: RowGroup) -> bool:
@@ -90,7 +90,7 @@ def cut(sources: Sequence[Source], part: range | None = None) -> Cut:
     found = [each for source in sources for each in ([_whole(source)] if small else _row_groups(source))]
     ranges = [groups for groups in _ranges(found, small) if part is None or _both(groups, part)]
     slices = tuple(_slice(groups if part is None else _both(groups, part), found) for groups in ranges)
-    reads = Counter(piece.path for one in slices for piece in one.pieces for _ in piece.row_groups or (None,))
+    reads = Counter(piece.file.path for one in slices for piece in one.pieces for _ in piece.row_groups or (None,))
     parts = Counter(each.source.file.path for each in found)
     scattered = (source for source in sources if reads[source.file.path] > _SCATTERED * parts[source.file.path])
     return Cut(slices, tuple(scattered))
@@ -111,7 +111,7 @@ def _slice(groups: range, found: Sequence[_Found]) -> Slice:
     return Slice(
         groups,
         tuple(
-            Piece(source.table, source.file.path, None if numbers is None else frozenset(numbers))
+            Piece(source.table, source.file, None if numbers is None else frozenset(numbers))
             for source, numbers in pieces.items()
         ),
     )
@@ -124,7 +124,7 @@ def _whole(source: Source) -> _Found:
 
 def _row_groups(source: Source) -> Iterator[_Found]:
     """The row groups of a file. What their statistics do not say, those of the file do."""
-    with opened(place_of(source.table), source.file.path) as parquet:
+    with opened(place_of(source.table), source.file) as parquet:
         found = row_groups(parquet)
     low, high = source.file.key_groups
     for number, limits, size in found:
@@ -158,7 +158,7 @@ def read_slice(one: Slice, wanted: Callable[[pa.Table], pa.ChunkedArray] | None 
     """The rows of a slice, or the wanted ones, in no order. Raises StoreError."""
     found = [SCHEMA.empty_table()]
     for piece in one.pieces:
-        for batch in batches(place_of(piece.table), piece.path, wanted=piece.has):
+        for batch in batches(place_of(piece.table), piece.file, wanted=piece.has):
             rows = inside(batch, one.groups)
             if wanted is not None:
                 rows = rows.filter(wanted(rows))
@@ -192,7 +192,7 @@ def _is_in_order(table: Place, file: LogFile) -> bool:
     if file.epochs[0] == file.epochs[1]:
         return True
     last = np.full(_HIGHEST + 2, -1, np.int64)
-    for batch in batches(table, file.path, ("key_group", "epoch")):
+    for batch in batches(table, file, ("key_group", "epoch")):
         groups, epochs = batch["key_group"].to_numpy(), batch["epoch"].to_numpy()
         order = np.argsort(groups, kind="stable")
         groups, epochs = groups[order], epochs[order]

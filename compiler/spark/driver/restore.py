@@ -74,14 +74,14 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
     for file in log.files():
         describes = False
-        for table in batches(log.place, file.path, ("operator_id", "kind", "state", "key_group")):
+        for table in batches(log.place, file, ("operator_id", "kind", "state", "key_group")):
             of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
             describes = describes or pc.any(_describing(table)).as_py() or False
             other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
             stateful.update(pc.unique(other["operator_id"]).to_pylist())
             of_keys = other.filter(pc.not_equal(other["key_group"], NO_KEY_GROUP))
             keyed.update(pc.unique(of_keys["operator_id"]).to_pylist())
-        for whole in batches(log.place, file.path) if describes else ():
+        for whole in batches(log.place, file) if describes else ():
             describing = whole.filter(_describing(whole))
             for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
                 if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:

@@ -20,7 +20,7 @@ from compat.compiler.spark.driver import checkpoints
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.driver.master import JobCancelled
 from compat.compiler.spark.driver.workers import SparkWorkers
-from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.state.inspection import describe_snapshot, state_rows
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.delta import compaction, slices, work
 from compat.state.delta.compaction import Compaction
@@ -340,6 +340,21 @@ def test_large_state_is_restored_to_what_little_is(
         master = cluster.last.master
         found.append((restored, counts(str(master.store.directory(master.job_id)))))
     assert found[0] == found[1] == ({"keys": KEYS, "entries": KEYS + 2, "migrated": 0, "dropped": 0}, until(NUMBERS))
+
+
+def test_a_snapshot_is_described_the_same_in_many_slices(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    cluster = Cluster(tmp_path)
+    build(cluster.environment(epochs=3, epoch_records=20)).execute("count")
+    path = cluster.last.master.savepoint
+    assert path is not None
+    whole = describe_snapshot(path)
+    request.getfixturevalue("large")
+    assert describe_snapshot(path) == whole
+    (count,) = (each for each in whole["operators"] if each["uid"] == "count")
+    (state,) = count["totals"]["states"]
+    assert state["entries"] == len(counts(path))
+    assert state["key_groups"][0] < state["key_groups"][1]
+    program.start(program.Program())
 
 
 @pytest.mark.spark

@@ -19,6 +19,8 @@ from compat.state.delta.rows import Kind, Row, read_rows, write_rows
 from compat.state.delta.savepoint import State, import_snapshot, write_savepoint
 from compat.state.delta.slices import cut, in_order, inside, read_slice
 from compat.state.delta.work import HERE, Workers
+from compat.state.stores.local import LocalFiles
+from compat.state.stores.places import Place
 
 GROUPS = 32
 EPOCHS = 4
@@ -122,7 +124,7 @@ def test_files_that_each_slice_would_read_are_put_in_order_first(
     assert len(cut(log.sources()).scattered) == EPOCHS
     read: list[str] = []
     real = reading.batches
-    monkeypatch.setattr(slices, "batches", lambda *given, **named: read.append(given[1]) or real(*given, **named))
+    monkeypatch.setattr(slices, "batches", lambda *given, **named: read.append(given[1].path) or real(*given, **named))
     others = Elsewhere()
     made = decide(log).done(workers=others)
     assert others.parts[0] == EPOCHS
@@ -250,7 +252,7 @@ def test_a_large_table_is_written_by_key_group_in_small_row_groups(
     monkeypatch.setattr(rows, "_GROUP_BYTES", 20_000)
     log = filled(tmp_path)
     for source in log.sources():
-        with reading.opened(log.place, source.file.path) as parquet:
+        with reading.opened(log.place, source.file) as parquet:
             found = [each.groups for each in reading.row_groups(parquet)]
         assert len(found) > 1
         lows = [each[0] for each in found if each is not None]
@@ -261,6 +263,34 @@ def test_a_large_table_is_written_by_key_group_in_small_row_groups(
     (one,) = cut(log.sources(), range(3, 4)).slices
     assert all(piece.row_groups is not None and len(piece.row_groups) < 3 for piece in one.pieces)
     assert pa.compute.unique(read_slice(one)["key_group"]).to_pylist() == [3]
+
+
+class _Remote(LocalFiles):
+    """Files of this machine as if they were elsewhere; ``read_whole`` are those that came with one request."""
+
+    def __init__(self) -> None:
+        self.read_whole: list[str] = []
+
+    @property
+    def local(self) -> bool:
+        return False
+
+    def read(self, path: str) -> bytes:
+        self.read_whole.append(path)
+        return super().read(path)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_of_a_large_file_elsewhere_only_what_is_wanted_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    if large:
+        monkeypatch.setattr(reading, "_WHOLE_BYTES", 0)
+    log, remote = filled(tmp_path), _Remote()
+    for file in log.files():
+        found = pa.concat_tables(reading.batches(Place(remote, log.path), file))
+        assert list(read_rows(found)) == list(read_rows(log.read_file(file)))
+    assert len(remote.read_whole) == (0 if large else EPOCHS)
 
 
 def test_nothing_is_no_slice(tmp_path: Path) -> None:
