@@ -21,7 +21,7 @@ from compat.state.delta.rows import NO_KEY_GROUP, SCHEMA
 from compat.state.stores.places import Place, place_of
 
 SLICE_BYTES = 128 * 1024 * 1024
-"""About the bytes of a slice in memory, where it has several key groups; merging it takes three times as much."""
+"""About the bytes of a slice in memory, where it has several key groups; to merge and write it takes five times as much."""
 _SMALL_BYTES, _SMALL_ROWS = 4 * 1024 * 1024, 100_000
 """Files of so little are one slice, whatever their footers say."""
 _HIGHEST = (1 << 15) - 1

@@ -71,6 +71,9 @@ class Context:
     def cancelJobGroup(self, group: str) -> None:  # noqa: N802 - Spark's name
         """Nothing runs any more once somebody can ask for it."""
 
+    def addJobTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
+        """Nobody asks for it."""
+
     def setJobGroup(self, *given: Any, **options: Any) -> None:  # noqa: N802 - Spark's name
         """Jobs are not grouped."""
 

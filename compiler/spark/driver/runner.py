@@ -14,6 +14,7 @@ from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
+from compat.compiler.spark.driver.workers import tag_of
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import (
@@ -83,6 +84,7 @@ class SparkRunner:
         if context is not self._known:
             if self._assigned is not None:
                 context.cancelJobGroup(self._group)
+                context.cancelJobsWithTag(tag_of(self._assigned.job_id))
                 self._end_former(context, self._assigned)
             self._plan = context.broadcast(self._packed)
             self._cores = context.defaultParallelism if self._spark.local else None

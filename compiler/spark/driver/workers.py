@@ -19,6 +19,11 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
+def tag_of(job_id: str) -> str:
+    """The tag of all work on the state of a job: who takes the job over ends what the driver before it has left."""
+    return f"state-of-{job_id}"
+
+
 class SparkWorkers(Workers):
     """Tasks of Spark, which ``spark`` gives; of the job with that id.
 
@@ -71,6 +76,7 @@ class SparkWorkers(Workers):
         context, spark = self._context(), self._spark()
         try:
             context.setJobGroup(self._group, "work on much state", interruptOnCancel=True)
+            context.addJobTag(tag_of(self._job_id))
             if spark.pool is not None:
                 context.setLocalProperty("spark.scheduler.pool", spark.pool)
             given = context.parallelize(list(enumerate(parts)), len(parts))

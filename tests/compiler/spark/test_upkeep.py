@@ -35,7 +35,7 @@ from tests.compiler.spark.faults import Killed, failing
 KEYS = 40
 NUMBERS = 600
 COMPACT_AFTER = 6
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Count(KeyedProcessFunction):
@@ -370,15 +370,21 @@ def test_tasks_of_spark_compact_copy_and_restore(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(SparkWorkers, "_job", counted)
     cluster = Cluster(tmp_path, SparkExecutor)
     try:
-        build(cluster.environment(epochs=12, epoch_records=20)).execute("count")
-        assert rewrites(cluster)
-        path = cluster.last.master.savepoint
+        client = build(cluster.environment(epoch_records=20), 10**9).execute_async("count")
+        wait(lambda: client.epoch > 0 and len(rewrites(cluster)) > 0)
+        path = client.stop_with_savepoint(False).result()
         assert path is not None
-        assert counts(path) == until(240)
+        epoch = SnapshotLog.open(path).epoch
+        assert sum(counts(path).values()) == 20 * epoch
         assert jobs["beside"] > 1
-        assert jobs["alone"] >= 1
-        build(cluster.environment(3, savepoint=path)).execute("count")
-        verify(cluster)
+        alone = jobs["alone"]
+        assert alone >= 1
+        build(cluster.environment(3, savepoint=path, epochs=2, epoch_records=20), 10**9).execute("count")
+        again = cluster.last.master.savepoint
+        assert again is not None
+        assert sum(counts(again).values()) == 20 * (epoch + 2)
+        assert jobs["alone"] > alone + 1
+        verify_no_files(cluster)
     finally:
         assert cluster.executor is not None
         cluster.executor.close()

@@ -218,6 +218,20 @@ def test_a_savepoint_and_what_is_restored_of_it_have_what_the_log_has(tmp_path: 
     assert {file.name for file in (tmp_path / "target").glob("*.parquet")} == named
 
 
+def test_what_was_removed_under_a_key_that_was_pickled_otherwise_stays_removed(tmp_path: Path) -> None:
+    """Who takes a snapshot over does not know which keys are pickled: it must keep what tells that they were removed."""
+    log = SnapshotLog.create(tmp_path / "log")
+    first, second = (b"\1" + b"\0\0\0\1" + b"k" + pickled for pickled in (b"one way", b"another"))
+    for epoch, key, value in ((1, first, b"1"), (2, second, None)):
+        changed = [Row("op", Kind.VALUE, 0, "value", key, b"", b"", value)]
+        log.commit(epoch, [write_rows(log.path, changed, epoch)], {"token": ""})
+    target = SnapshotLog.create(tmp_path / "target")
+    import_snapshot(log, target, {"op": "op"}, frozenset(), {}, len)
+    assert [table.num_rows for table in compaction.contents(target, pickled=frozenset({"op"}))] == [0]
+    compact(target, {"token": ""}, frozenset({"op"}))
+    assert live(target) == {}
+
+
 def _rows(log: SnapshotLog, groups: range) -> list[Any]:
     return [(row.key, epoch, row.value) for epoch, row in log.changes(1, groups, frozenset(["op"]))]
 
