@@ -61,9 +61,12 @@ class _AssignedExecutor(SparkExecutor):
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         from compat.compiler.spark.driver.runner import SparkRunner
 
+        return SparkRunner(made, self.spark(made), self._worker_setup(), self.options.assigned)
+
+    def spark(self, made: PhysicalPlan) -> Any:
         if self._spark is None:
             self._spark = self._folder.attached(self._pool)
-        return SparkRunner(made, self._spark, self._worker_setup(), self.options.assigned)
+        return self._spark
 
 
 class JobProcess:

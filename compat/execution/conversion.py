@@ -84,7 +84,7 @@ class _Converter:
         from compat.compiler.spark.plan import plan
         from compat.execution.snapshots import checker, plan_of
         from compat.state.delta.log import SnapshotLog
-        from compat.state.delta.savepoint import write_savepoint
+        from compat.state.delta.savepoint import State, write_savepoint
 
         wanted = self._wanted
         if not is_of_flink(wanted.savepoint):
@@ -103,7 +103,7 @@ class _Converter:
         restoration = prepare_restore(made, as_json, options)
         with tempfile.TemporaryDirectory(prefix="compat-convert-") as folder:
             log = SnapshotLog.create(Path(folder, "state"))
-            restoration.into(log)
+            restored = restoration.into(log)
             description = {
                 "job_id": Path(wanted.savepoint).name,
                 "job_name": restoration.plan.job_name,
@@ -112,6 +112,6 @@ class _Converter:
                 "of_flink": wanted.savepoint,
             }
             write_savepoint(
-                SnapshotLog.open(log.path), wanted.out, description, with_adopted(as_json, restoration.plan)
+                State.of(SnapshotLog.open(log.path)), wanted.out, description, with_adopted(as_json, restoration.plan)
             )
-        return restoration.amounts()
+        return restored

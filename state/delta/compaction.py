@@ -1,47 +1,96 @@
 """Rewriting a snapshot log so that each entry is in it once, without holding up the job for long.
 
 Rows are merged from the youngest file back, as far as the older files are not much larger than what was merged: files then
-grow geometrically, and a row is rewritten a logarithmic number of times. All of it is done on Arrow's columns.
+grow geometrically, and a row is rewritten a logarithmic number of times. All of it is done on Arrow's columns, slice by slice.
+
+A compaction is decided on, done and committed: what it does in between changes nothing that anybody sees, so that it may go
+on in tasks while epochs are committed. Files that it leaves when it is given up are no commit's, and are swept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.log import LogFile, SnapshotLog, by_epoch
-from compat.state.delta.rows import BYTES, SCHEMA, DataFile, write_table
+from compat.state.delta.files import remove
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.reading import LogFile, batches, log_file
+from compat.state.delta.rows import BYTES, SCHEMA, DataFile, write_clustered, write_table
+from compat.state.delta.slices import Slice, Source, cut, read_slice
+from compat.state.delta.work import HERE, Workers
 from compat.state.serializers import identity_of
+from compat.state.stores.places import place_of
 
 COMPACT_AFTER = 64
 """Data files after which the log is rewritten."""
 _ENTRY = ("operator_id", "kind", "key_group", "state", "key", "namespace", "map_key", "timer")
-_SLICE_ROWS = 2_000_000
-_SLICE_BYTES = 512 * 1024 * 1024
 _FILE_ROWS = 1_000_000
 _FILE_BYTES = 256 * 1024 * 1024
+_ORDERED_BYTES, _LEAST_GROUP = 128 * 1024 * 1024, 256 * 1024
+"""So much of a file is put in order at once; row groups of what comes of it are as small as slices need, but no smaller."""
 Mask = Callable[[pa.Table], pa.ChunkedArray]
 """Tells of each row of a table whether it is chosen."""
 
 
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction that was decided on: the ``files`` that it merges, and the epoch that they are of.
+
+    With ``whole`` they are all that there are, and nothing older holds what tombstones remove.
+    """
+
+    table: str
+    epoch: int
+    files: tuple[LogFile, ...]
+    whole: bool
+    floor: int
+
+    @property
+    def size(self) -> int:
+        """The bytes of the files."""
+        return sum(file.size for file in self.files)
+
+    def done(self, pickled: frozenset[str] = frozenset(), workers: Workers = HERE) -> list[DataFile]:
+        """Write the files that hold what these do, each entry once; ``pickled`` are the operators whose keys are pickled.
+
+        Nobody sees anything of it yet. Raises StoreError.
+        """
+        slices, temporary = slices_of([Source(self.table, file) for file in self.files], self.table, workers)
+        made = workers.each(partial(_merged_into, self.table, pickled, self.whole), slices)
+        remove(place_of(self.table), temporary)
+        return [file for files in made for file in files]
+
+    def commit(self, log: SnapshotLog, made: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
+        """Have the log consist of what was ``made``, and of what was committed since; ``metadata`` is that of its last epoch.
+
+        False where somebody else rewrote files that were merged: then all stays as it is. Raises StoreError.
+        """
+        return log.replace(self.files, made, {**metadata, "floor": self.floor})
+
+
+def decide(log: SnapshotLog) -> Compaction:
+    """The younger files of a log, or all: what is to be merged now."""
+    files = log.files()
+    merged = _tail(files)
+    whole = len(merged) == len(files)
+    return Compaction(log.path, log.epoch, tuple(merged), whole, log.epoch if whole else log.floor)
+
+
 def compact(log: SnapshotLog, metadata: Mapping[str, Any], pickled: frozenset[str] = frozenset()) -> int:
-    """Merge the younger files of a log, or all; gives how many files were merged.
+    """Merge the younger files of a log, or all, in this process; gives how many files were merged.
 
     Versions before this one keep what they had. ``metadata`` is that of the log's last epoch, ``pickled`` are the operators
     whose keys are pickled. Tombstones go once nothing older can hold what they remove; a replica that is further behind than
     that starts anew.
     """
-    files = log.files()
-    merged = _tail(files)
-    whole = len(merged) == len(files)
-    fresh = [file for table in _merged(log, merged, pickled) for file in _write(log, table, drop_tombstones=whole)]
-    log.replace(merged, fresh, {**metadata, "floor": log.epoch if whole else log.floor})
-    return len(merged)
+    compaction = decide(log)
+    return len(compaction.files) if compaction.commit(log, compaction.done(pickled), metadata) else 0
 
 
 def contents(
@@ -51,22 +100,9 @@ def contents(
 
     Only those of the ``wanted`` rows, which are wholes of entries, and only those of ``part``, a range of key groups, if given.
     """
-    for table in _merged(log, log.files(), pickled, wanted, part):
+    for one in cut(log.sources(), part).slices:
+        table = latest([read_slice(one, wanted)], pickled)
         yield table.filter(pc.invert(table["tombstone"]))
-
-
-def _merged(
-    log: SnapshotLog,
-    files: Sequence[LogFile],
-    pickled: frozenset[str],
-    wanted: Mask | None = None,
-    part: range | None = None,
-) -> Iterator[pa.Table]:
-    """The last row of each entry in the files: in slices that memory holds, whatever the size of the log."""
-    for each in slices(log, files):
-        one = each if part is None else range(max(each.start, part.start), min(each.stop, part.stop))
-        if one:
-            yield latest(_tables(log, files, one, wanted), pickled)
 
 
 def latest(tables: Iterable[pa.Table], pickled: frozenset[str] = frozenset()) -> pa.Table:
@@ -74,16 +110,20 @@ def latest(tables: Iterable[pa.Table], pickled: frozenset[str] = frozenset()) ->
 
     The same key may have been pickled to different bytes: the keys of the operators ``pickled`` are cut to what counts.
     """
-    table = by_epoch(pa.concat_tables([SCHEMA.empty_table(), *tables]))
+    table = pa.concat_tables([SCHEMA.empty_table(), *tables])
     if not table.num_rows:
         return table
+    by_age = np.argsort(table["epoch"].to_numpy(), kind="stable")
+    age = np.empty_like(by_age)
+    age[by_age] = np.arange(table.num_rows)
     timer = pc.if_else(pc.ends_with(table["kind"], "timer"), table["timestamp"], pa.scalar(None, pa.int64()))
     keyed = table.select(_ENTRY[:-1]).append_column("timer", timer)
     if pickled:
         keyed = keyed.set_column(_ENTRY.index("key"), "key", _identities(table, pickled))
-    keyed = keyed.append_column("place", pa.array(np.arange(table.num_rows)))
-    last = keyed.group_by(_telling(keyed), use_threads=False).aggregate([("place", "max")])["place_max"]
-    return table.take(last).sort_by([("key_group", "ascending"), ("epoch", "ascending")])
+    keyed = keyed.append_column("age", pa.array(age))
+    youngest = keyed.group_by(_telling(keyed), use_threads=False).aggregate([("age", "max")])["age_max"].to_numpy()
+    last = by_age[youngest]
+    return table.take(pa.array(last[np.lexsort((youngest, table["key_group"].to_numpy()[last]))]))
 
 
 def _telling(keyed: pa.Table) -> list[str]:
@@ -98,8 +138,8 @@ def _telling(keyed: pa.Table) -> list[str]:
 
 def _identities(table: pa.Table, pickled: frozenset[str]) -> pa.Array:
     names, keys = table["operator_id"].to_pylist(), table["key"].to_pylist()
-    cut = (identity_of(key) if name in pickled else key for name, key in zip(names, keys, strict=True))
-    return pa.array(cut, BYTES)
+    cut_keys = (identity_of(key) if name in pickled else key for name, key in zip(names, keys, strict=True))
+    return pa.array(cut_keys, BYTES)
 
 
 def _tail(files: Sequence[LogFile]) -> list[LogFile]:
@@ -118,44 +158,53 @@ def _tail(files: Sequence[LogFile]) -> list[LogFile]:
     return list(files[start:])
 
 
-def slices(log: SnapshotLog, files: Sequence[LogFile]) -> list[range]:
-    """Ranges of key groups that are small enough to be merged in memory; the first begins with what has no key group."""
-    size = sum(map(log.unpacked_size, files))
-    count = max(1, sum(file.rows for file in files) // _SLICE_ROWS, -(-size // _SLICE_BYTES))
-    highest = max((file.key_groups[1] for file in files), default=0)
-    width = -(-(highest + 1) // count) or 1
-    cuts = [-1, *range(width, highest + 1, width), max(highest, 0) + 1]
-    return [range(low, high) for low, high in pairwise(cuts)]
+def slices_of(sources: Sequence[Source], folder: str, workers: Workers) -> tuple[tuple[Slice, ...], list[str]]:
+    """The slices of some files, none of which has to be read as a whole for many of them. Raises StoreError.
+
+    Files in no order are written by key group first, into ``folder``. Their names there are given too: they are to be removed.
+    """
+    found = cut(sources)
+    if not found.scattered:
+        return found.slices, []
+    in_order = partial(_in_order, folder, max(_LEAST_GROUP, _ORDERED_BYTES // len(found.slices)))
+    ordered = [file for files in workers.each(in_order, found.scattered) for file in files]
+    rest = [source for source in sources if source not in found.scattered]
+    again = cut([*rest, *(Source(folder, file) for file in ordered)])
+    return again.slices, [file.path for file in ordered]
 
 
-def _tables(log: SnapshotLog, files: Sequence[LogFile], part: range, wanted: Mask | None) -> Iterator[pa.Table]:
-    for file in files:
-        low, high = file.key_groups
-        if low < part.stop and high >= part.start:
-            table = log.read_file(file)
-            if wanted is not None:
-                table = table.filter(wanted(table))
-            if low < part.start or high >= part.stop:
-                group = table["key_group"]
-                table = table.filter(pc.and_(pc.greater_equal(group, part.start), pc.less(group, part.stop)))
-            yield table
+def _in_order(folder: str, group_bytes: int, source: Source) -> list[LogFile]:
+    """Write a file by key group, as files of a bounded size."""
+    made: list[LogFile] = []
+    rows: list[pa.Table] = []
+    for batch in batches(place_of(source.table), source.file):
+        rows.append(batch)
+        if sum(table.nbytes for table in rows) >= _ORDERED_BYTES:
+            made.append(log_file(write_clustered(folder, pa.concat_tables(rows), group_bytes)))
+            rows = []
+    if rows:
+        made.append(log_file(write_clustered(folder, pa.concat_tables(rows), group_bytes)))
+    return made
 
 
-def _write(log: SnapshotLog, table: pa.Table, *, drop_tombstones: bool) -> Iterator[DataFile]:
-    """Write rows into files whose borders are borders of key groups, so that an entry's rows stay in one file."""
+def _merged_into(folder: str, pickled: frozenset[str], drop_tombstones: bool, one: Slice) -> list[DataFile]:
+    """Write the last row of each entry of a slice."""
+    table = latest([read_slice(one)], pickled)
     if drop_tombstones:
         table = table.filter(pc.invert(table["tombstone"]))
+    return write_by_group(folder, table)
+
+
+def write_by_group(folder: str, table: pa.Table) -> list[DataFile]:
+    """Write rows in the order of their key groups into files whose borders are borders of these: an entry is in one file."""
+    made: list[DataFile] = []
+    groups = table["key_group"].to_numpy()
     start, most = 0, max(1, min(_FILE_ROWS, table.num_rows * _FILE_BYTES // max(table.nbytes, 1)))
     while start < table.num_rows:
-        end = min(start + most, table.num_rows)
+        end = start + most
         if end < table.num_rows:
-            group = table["key_group"][end].as_py()
-            rest = table["key_group"].slice(start, end - start)
-            inside = pc.sum(pc.less(rest, group)).as_py()
-            end = (
-                start + inside
-                if inside
-                else start + pc.sum(pc.less_equal(table["key_group"].slice(start), group)).as_py()
-            )
-        yield write_table(log.path, table.slice(start, end - start))
+            first = int(np.searchsorted(groups, groups[end], "left"))
+            end = first if first > start else int(np.searchsorted(groups, groups[end], "right"))
+        made.append(write_table(folder, table.slice(start, end - start)))
         start = end
+    return made

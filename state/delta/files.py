@@ -6,10 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 from urllib.parse import unquote
-
-import pyarrow as pa
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores.local import sync
@@ -71,6 +68,13 @@ def named_files(table: Place) -> set[str]:
     return found
 
 
+def remove(table: Place, names: Iterable[str]) -> None:
+    """Remove files of a table that no commit names, as far as that can be: what stays is swept."""
+    for name in names:
+        with suppress(OSError):
+            (table / name).delete()
+
+
 def sync_commit(table: Place, version: int) -> None:
     """Have a version of a Delta table survive a power cut."""
     if not table.local:
@@ -79,8 +83,3 @@ def sync_commit(table: Place, version: int) -> None:
     with suppress(FileNotFoundError):  # it is in a checkpoint already, and another one follows on it
         sync(os.path.join(log, f"{version:020d}.json"))
     sync(log)
-
-
-def parquet_source(place: Place) -> Any:
-    """What pyarrow reads all of a Parquet file from."""
-    return place.path if place.local else pa.BufferReader(place.read())

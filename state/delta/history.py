@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 from compat.state.delta.errors import StoreError
-from compat.state.delta.log import LogFile, SnapshotLog
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.reading import LogFile
 from compat.state.regular import open_regular
 from compat.state.stores.places import Place
 

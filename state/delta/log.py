@@ -16,25 +16,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
-from compat.state.delta.files import named_files, parquet_source, prove_files, sync_commit
-from compat.state.delta.rows import COMMENTED, SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.files import named_files, prove_files, remove, sync_commit
+from compat.state.delta.reading import LogFile, RowGroup, batches, opened
+from compat.state.delta.rows import COMMENTED, NO_KEY_GROUP, SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.slices import Source, cut, in_order, read_slice
 from compat.state.stores.local import make_folder
 from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
 
 EPOCH_TRANSACTION = "epoch"
 LEADER_TRANSACTION = "leader"
-_T = TypeVar("_T")
 _RESTORE = "RESTORE"
 _ENDED, _SAVEPOINT = "ended", "savepoint"
 _MOST_CONFLICTS = 20
@@ -48,18 +48,6 @@ _CONFIGURATION = {
     "delta.logRetentionDuration": "interval 3650 days",
     "delta.enableExpiredLogCleanup": "false",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """A data file of a version of the table, with the ranges its statistics give."""
-
-    path: str
-    rows: int
-    size: int
-    operators: tuple[str, str]
-    key_groups: tuple[int, int]
-    epochs: tuple[int, int]
 
 
 class _Seen(NamedTuple):
@@ -269,10 +257,24 @@ class SnapshotLog:
         self._write([_add(file, True) for file in files], epoch, epoch, metadata)
         return True
 
-    def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> None:
-        """Put ``new`` in the place of ``old``, with the same contents: older versions stay readable."""
+    def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
+        """Put ``new`` in the place of ``old``, with the same contents: older versions stay readable.
+
+        What was committed since ``old`` was looked at stays. False where one of ``old`` is none of the table's by now: somebody
+        else has rewritten it, or rolled it back, and ``new`` is removed. Raises StoreError.
+        """
+        known = (self.epoch, self._highest)
+        self.refresh()
+        if (self.epoch, self._highest) != known:
+            raise StoreError(f"The state {self.path} was changed by another process while it was compacted.")
+        there = {file.path for file in self.files()}
+        if not all(file.path in there for file in old):
+            remove(self.place, (file.path for file in new))
+            return False
+        prove_files((f"{self.path}/{file.path}", file.size) for file in new)
         removed = [RemoveAction(file.path, False, now_millis(), file.size, {}) for file in old]
         self._write([*(_add(file, False) for file in new), *removed], self.epoch, self._highest, metadata)
+        return True
 
     def _write(
         self, actions: Sequence[AddAction | RemoveAction], epoch: int, highest: int, metadata: Mapping[str, Any]
@@ -396,6 +398,10 @@ class SnapshotLog:
             self._files = (self.version, sorted(found, key=lambda file: (file.epochs, file.path)))
         return list(self._files[1])
 
+    def sources(self, files: Sequence[LogFile] | None = None) -> list[Source]:
+        """Some files, or all, and where they are."""
+        return [Source(self.path, file) for file in (self.files() if files is None else files)]
+
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The tables of all files, or some columns of theirs, in no order."""
         return (self.read_file(file, columns) for file in self.files())
@@ -414,30 +420,19 @@ class SnapshotLog:
         """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
         names = SCHEMA.names if columns is None else list(columns)
         schema = pa.schema([SCHEMA.field(name) for name in names])
-        return self._opened(file, lambda parquet: _as(schema, parquet.read(names)))
-
-    def unpacked_size(self, file: LogFile) -> int:
-        """The bytes that the rows of a file take when they are read. Raises StoreError."""
-        return self._opened(file, _unpacked_size)
-
-    def _opened(self, file: LogFile, use: Callable[[pq.ParquetFile], _T]) -> _T:
-        try:
-            with pq.ParquetFile(parquet_source(self.place / file.path)) as parquet:
-                return use(parquet)
-        except FileNotFoundError as error:
-            raise StoreError(
-                f"{self.path} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
-            ) from error
-        except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"The file {file.path} of {self.path} cannot be read: {in_one_line(error)}.") from error
+        with opened(self.place, file) as parquet:
+            return _as(schema, parquet.read(names))
 
     def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[tuple[int, Row]]:
-        """The rows of some operators and key groups (and of no key group) changed after an epoch, oldest first."""
+        """The rows of some operators and key groups (and of no key group) changed after an epoch, the oldest of an entry first.
 
-        def wanted(file: LogFile) -> bool:
-            low, high = file.key_groups
-            return file.epochs[1] > after and (low < 0 or (low < key_groups.stop and high >= key_groups.start))
-
+        In memory is a batch of them, or a slice of the key groups where somebody put the rows in another order.
+        """
+        files = [
+            file
+            for file in self.files()
+            if file.epochs[1] > after and (file.key_groups[0] < 0 or file.has_groups(key_groups))
+        ]
         names = pa.array(sorted(operators), pa.string())
 
         def chosen(table: pa.Table) -> pa.Table:
@@ -449,7 +444,20 @@ class SnapshotLog:
             keep = pc.and_(pc.and_(inside, pc.greater(table["epoch"], after)), pc.is_in(table["operator_id"], names))
             return table.filter(keep)
 
-        for table in self.read(wanted, chosen):
+        def concerned(group: RowGroup) -> bool:
+            if group.groups is None:
+                return True
+            low, high = group.groups
+            return low < 0 or (low < key_groups.stop and high >= key_groups.start)
+
+        tables: Iterator[pa.Table]
+        if in_order(self.place, files):
+            tables = (chosen(each) for file in files for each in batches(self.place, file, wanted=concerned))
+        else:
+            parts = (range(NO_KEY_GROUP, 0), key_groups)
+            slices = [each for part in parts for each in cut(self.sources(files), part).slices]
+            tables = (by_epoch(chosen(read_slice(each))) for each in slices)
+        for table in tables:
             yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
 
 
@@ -465,11 +473,6 @@ def _is_checkpoint(name: str) -> bool:
 
 def _as(schema: pa.Schema, table: pa.Table) -> pa.Table:
     return table if table.schema.equals(schema) else table.cast(schema)
-
-
-def _unpacked_size(parquet: pq.ParquetFile) -> int:
-    groups = (parquet.metadata.row_group(place) for place in range(parquet.num_row_groups))
-    return sum(group.total_byte_size for group in groups)
 
 
 def _add(file: DataFile, change: bool) -> AddAction:

@@ -129,7 +129,8 @@ def split_timer(prefix: bytes, key: bytes, value: bytes) -> tuple[int, bytes, by
 
 
 Identity = Callable[[bytes], bytes]
-_BATCH = 200_000
+_BATCH, _BATCH_BYTES = 200_000, 64 * 1024 * 1024
+"""So many entries, or bytes of them, are taken over at once."""
 _MOVING = Position(-1, "moving")
 """Where a replica stands that is between two epochs: if it is found so, it is made anew."""
 
@@ -353,13 +354,15 @@ def follow(
         replica.clear()
         position, found = None, "rebuilt"
     pending: dict[bytes, bytes | None] = {}
+    size = 0
     for _, row in changes(position.epoch if position is not None else -1):
         if row.kind in _OF_DRIVER:
             continue
         key, value = entry_of(row, identities(row.operator_id))
         pending[key] = None if row.value is None else value
-        if len(pending) >= _BATCH:
+        size += len(key) + len(value)
+        if len(pending) >= _BATCH or size >= _BATCH_BYTES:
             replica.apply(pending, position, _MOVING)
-            pending, position = {}, _MOVING
+            pending, position, size = {}, _MOVING, 0
     replica.apply(pending, position, wanted)
     return found

@@ -4,33 +4,67 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from compat.state.delta.compaction import latest, slices_of, write_by_group
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.log import LogFile, SnapshotLog
-from compat.state.delta.rows import DataFile, write_table
+from compat.state.delta.files import remove
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.reading import LogFile
+from compat.state.delta.rows import DataFile
+from compat.state.delta.slices import Slice, read_slice
+from compat.state.delta.work import HERE, Workers
 from compat.state.stores.places import Place, place_of
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
 
 
-def write_savepoint(
-    log: SnapshotLog, path: str | Path | Place, description: Mapping[str, Any], plan: Mapping[str, Any] | None = None
-) -> str:
-    """Copy a log's present state to ``path``, with a description and the program's plan; gives the absolute path.
+T = TypeVar("T")
 
-    The metadata file comes last: a directory without it is no savepoint.
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of a log as it was when it was looked at: its files, which do not change, and their epoch."""
+
+    table: Place
+    epoch: int
+    files: tuple[LogFile, ...]
+
+    @classmethod
+    def of(cls, log: SnapshotLog) -> State:
+        """The present one."""
+        return cls(log.place, log.epoch, tuple(log.files()))
+
+    @property
+    def size(self) -> int:
+        """The bytes of the files."""
+        return sum(file.size for file in self.files)
+
+
+def write_savepoint(
+    state: State,
+    path: str | Path | Place,
+    description: Mapping[str, Any],
+    plan: Mapping[str, Any] | None = None,
+    workers: Workers = HERE,
+) -> str:
+    """Copy a state to ``path``, with a description and the program's plan; gives the absolute path.
+
+    The metadata file comes last: a directory without it is no savepoint. Raises StoreError.
     """
     target = place_of(path, "The savepoint").absolute()
     _expect_nothing(target)
     try:
         copy = SnapshotLog.create(target)
-        copy.commit(log.epoch, [_copied(file, log.place, target) for file in log.files()], {"token": "savepoint"})
+        files = workers.each(partial(_copied, str(state.table), str(target)), state.files)
+        copy.commit(state.epoch, files, {"token": "savepoint"})
         if plan is not None:
             (target / PLAN).write(json.dumps(plan).encode())
         (target / METADATA).write(json.dumps({"format": 1, **description}, indent=1).encode())
@@ -50,8 +84,8 @@ def _expect_nothing(target: Place) -> None:
         raise unwritable("The savepoint", target, error, "give another path") from error
 
 
-def _copied(file: LogFile, source: Place, target: Place) -> DataFile:
-    found, copy = source / file.path, target / Path(file.path).name
+def _copied(source: str, target: str, file: LogFile) -> DataFile:
+    found, copy = place_of(source) / file.path, place_of(target) / Path(file.path).name
     if found.system == copy.system:
         found.system.copy(found.path, copy.path)
     else:
@@ -88,33 +122,55 @@ Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
 """Functions from old values to new ones, by operator, kind of the rows, and name of the state."""
 
 
+@dataclass(frozen=True, slots=True)
+class _TakeOver(Generic[T]):
+    """Takes slices of a snapshot over into the folder of another table."""
+
+    folder: str
+    operators: Mapping[str, str]
+    left: frozenset[str]
+    migrations: Migrations
+    tally: Callable[[pa.Table], T]
+
+    def __call__(self, one: Slice) -> tuple[list[DataFile], T]:
+        table = latest([read_slice(one)])
+        tallied = self.tally(table.filter(pc.invert(table["tombstone"])))
+        wanted = pa.array(list(self.operators), pa.string())
+        kinds = pa.array(sorted(self.left), pa.string())
+        chosen = table.filter(
+            pc.and_(pc.is_in(table["operator_id"], wanted), pc.invert(pc.is_in(table["kind"], kinds)))
+        )
+        if not chosen.num_rows:
+            return [], tallied
+        chosen = _migrated(chosen, self.migrations)
+        names = pc.dictionary_encode(chosen["operator_id"].combine_chunks())
+        renamed = pa.array([self.operators[name] for name in names.dictionary.to_pylist()], pa.string())
+        chosen = chosen.set_column(0, chosen.schema.field(0), renamed.take(names.indices))
+        return write_by_group(self.folder, chosen), tallied
+
+
 def import_snapshot(
     source: SnapshotLog,
     target: SnapshotLog,
     operators: Mapping[str, str],
-    keep: Callable[[str], bool],
-    migrations: Migrations | None = None,
-) -> int:
+    left: frozenset[str],
+    migrations: Migrations,
+    tally: Callable[[pa.Table], T],
+    workers: Workers = HERE,
+) -> list[T]:
     """Make ``source``'s state the first epoch of an empty table, under the operator ids that ``operators`` gives.
 
-    ``keep`` chooses among the kinds of rows; values of the states in ``migrations`` (by OLD's ids) are converted. Gives the
-    epoch that the new table stands at: epochs go on counting.
+    Rows of the kinds ``left`` stay behind; values of the states in ``migrations`` (by OLD's ids) are converted. The new table
+    stands at the epoch of the old: epochs go on counting. Gives what ``tally`` makes of the entries of each slice of
+    ``source``, those that stay behind too. Raises StoreError.
     """
-    files = []
-    old = pa.array(list(operators), pa.string())
-    for table in source.parts():
-        kinds = pa.array([kind for kind in pc.unique(table["kind"]).to_pylist() if keep(kind)], pa.string())
-        chosen = table.filter(pc.and_(pc.is_in(table["operator_id"], old), pc.is_in(table["kind"], kinds)))
-        if not chosen.num_rows:
-            continue
-        chosen = _migrated(chosen, migrations or {})
-        names = pc.dictionary_encode(chosen["operator_id"].combine_chunks())
-        renamed = pa.array([operators[name] for name in names.dictionary.to_pylist()], pa.string()).take(names.indices)
-        files.append(write_table(target.path, chosen.set_column(0, chosen.schema.field(0), renamed)))
-    epoch = max(source.epoch, 1)
-    if not target.commit(epoch, files, {"token": "restored"}):
+    slices, temporary = slices_of(source.sources(), target.path, workers)
+    made = workers.each(_TakeOver(target.path, dict(operators), left, migrations, tally), slices)
+    remove(target.place, temporary)
+    files = [file for written, _ in made for file in written]
+    if not target.commit(max(source.epoch, 1), files, {"token": "restored"}):
         raise StoreError(f"{target.path} holds state already.")
-    return epoch
+    return [tallied for _, tallied in made]
 
 
 def _migrated(table: pa.Table, migrations: Migrations) -> pa.Table:

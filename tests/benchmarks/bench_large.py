@@ -3,16 +3,19 @@
     python tests/benchmarks/bench_large.py --keys 200000 --bytes 512
     python tests/benchmarks/bench_large.py --keys 20000000 --bytes 512 --folder /big/disk     # 10 GB of values
 
-A job fills its state with one value of so many bytes for each key and stops with a savepoint; its log is compacted; a job at
-another parallelism restores the savepoint, reads and writes some of it, and takes a savepoint again. Each step is a process
-with what it starts. Prints its seconds by the clock and of the processors, the highest memory of its processes by what they
-are, and the highest of all of them together.
+A job fills its state with one value of so many bytes for each key and stops with a savepoint; its log is compacted by tasks of
+Spark, as a job has it done beside its epochs; a job at another parallelism restores the savepoint, reads and writes some of
+it, and takes a savepoint again. Each step is a process with what it starts. Prints its seconds by the clock and of the
+processors, and the highest memory of its processes by what they are, and of all of them together: their own, without the
+pages of files that they have mapped, which the system takes back when it needs them.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,11 +49,18 @@ env.execute("large state")
 """
 COMPACT = """
 import sys
-from compat.state.delta.compaction import compact
+
+from compat.compiler.spark.driver.session import Spark
+from compat.compiler.spark.driver.workers import SparkWorkers
+from compat.state.delta.compaction import decide
 from compat.state.delta.log import SnapshotLog
-log = SnapshotLog.open(sys.argv[1])
-print(len(log.files()), "files", file=sys.stderr)
-print(compact(log, {"token": "bench"}), "merged", file=sys.stderr)
+
+if __name__ == "__main__":
+    log, spark = SnapshotLog.open(sys.argv[1]), Spark("local[2]", None, (), "spark.log")
+    compaction = decide(log)
+    assert compaction.commit(log, compaction.done(workers=SparkWorkers(lambda: spark, "job")), {"token": "bench"})
+    log.clean(1)
+    spark.stop()
 """
 EPOCHS = 20
 """The epochs in which the state is filled."""
@@ -75,7 +85,9 @@ def main() -> None:
         savepoint = _savepoint(folder, "store")
         print(f"   the savepoint has {_size(savepoint) / 1e6:,.0f} MB", flush=True)
         (state,) = Path(folder).glob("store/jobs/*/state")
-        _step(folder, "compaction", [sys.executable, "-c", COMPACT, str(state)])
+        (Path(folder) / "compact.py").write_text(COMPACT)
+        _step(folder, "compaction", [sys.executable, "compact.py", str(state)])
+        shutil.rmtree(state)  # two of such size are enough for a disk
         again = ("--store", f"{folder}/other", "-s", savepoint, "--epochs", 2, "--epoch-records", 1000)
         _step(folder, f"restore and savepoint, parallelism {second}", _run("job.py", "-p", second, *again))
         print(f"   the savepoint has {_size(_savepoint(folder, 'other')) / 1e6:,.0f} MB", flush=True)
@@ -134,10 +146,11 @@ def _sizes(root: int) -> list[tuple[str, int]]:
         if above == root:
             try:
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                status = Path(f"/proc/{pid}/status").read_text()
             except (OSError, ValueError, IndexError):
                 continue
-            found.append((_kind(pid == root, words), pages * os.sysconf("SC_PAGE_SIZE")))
+            own = re.search(r"RssAnon:\s+(\d+) kB", status)
+            found.append((_kind(pid == root, words), 1024 * int(own[1]) if own is not None else 0))
     return found
 
 

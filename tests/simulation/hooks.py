@@ -21,8 +21,9 @@ from compat.compiler.job import Job
 from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
-from compat.compiler.spark.driver import checkpoints, executor, master, remains, restarts, runner
+from compat.compiler.spark.driver import checkpoints, errands, executor, master, remains, restarts, runner, upkeep
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.errands import Errand
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
@@ -32,6 +33,7 @@ from compat.compiler.spark.state import memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochRunner
 from compat.compiler.spark.task.hosts import HostLoad
+from compat.state.delta import compaction, work
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
 from compat.state.stores.local import LocalFiles
@@ -72,8 +74,10 @@ class SimulatedExecutor(SparkExecutor):
         """Nothing is needed."""
 
     def runner(self, made: Any) -> EpochRunner:
-        spark: Any = SparkDouble(self._world)
-        return SparkRunner(made, spark)
+        return SparkRunner(made, self.spark(made))
+
+    def spark(self, made: Any) -> Any:
+        return SparkDouble(self._world)
 
     def _compiled(self, job: Job) -> tuple[Compilation, PhysicalPlan]:
         rescaled = self.options.savepoint is not None
@@ -129,10 +133,11 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool) -> Iterator[None]:
+def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool, large: int) -> Iterator[None]:
     """While this is entered, the execution takes all from the world.
 
-    With ``leases`` the store is as one without locks, whose lease is up when another driver takes the job over.
+    From so many bytes on state is ``large``: tasks do what is to be done with it. With ``leases`` the store is as one without
+    locks, whose lease is up when another driver takes the job over.
     """
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
     replacements: list[tuple[Any, str, Any]] = [
@@ -147,6 +152,11 @@ def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool) -> It
         (restarts, "time", clock),
         (master, "Watch", _Nobody),
         (executor, "threading", SimpleNamespace(Thread=_Thread)),
+        (errands, "threading", SimpleNamespace(Thread=_Thread)),
+        (Errand, "over", property(lambda _: world.has_come_to_its_end())),
+        (work, "LARGE", large),
+        (upkeep, "time", clock),
+        (compaction, "write_table", _task_pointed(world, compaction.write_table, "rows merged", anywhere=False)),
         (runner, "Host", type("Host", (HostDouble,), {"world": world})),
         (runner, "clear_away", lambda plan, folder: _clear_away(world, plan, folder)),
         (runner, "Places", _Anywhere),
@@ -214,8 +224,12 @@ def broker_point(world: World, where: str) -> None:
     world.driver_point(f"brokers, {where}", KafkaException(KafkaError(KafkaError._TRANSPORT)))
 
 
-def _task_pointed(world: World, real: Callable[..., Any], where: str) -> Callable[..., Any]:
+def _task_pointed(world: World, real: Callable[..., Any], where: str, *, anywhere: bool = True) -> Callable[..., Any]:
+    """The process of a task may be killed, or the disk be full, before and after this; unless a driver does it itself."""
+
     def call(*arguments: Any, **named: Any) -> Any:
+        if not anywhere and not world.in_task:
+            return real(*arguments, **named)
         world.task_point(f"before {where}")
         result = real(*arguments, **named)
         world.task_point(f"after {where}")

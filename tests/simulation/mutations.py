@@ -7,6 +7,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -26,6 +27,7 @@ from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.published import Written
 from compat.state.delta import log
+from compat.state.delta.compaction import Compaction
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind, Row, table_of
 
@@ -39,6 +41,7 @@ _import = restore.import_snapshot
 _consumer_settings = kafka_source.consumer_settings
 _publish_transaction = TransactionCommitter._publish
 _save = Memory.save
+_merge = Compaction.commit
 
 
 def _restore_without_output(self: CheckpointCoordinator, *, exact: bool) -> None:
@@ -52,6 +55,10 @@ def _commit_behind_the_output(self: CheckpointCoordinator, epoch: int, token: st
             for hidden, final, _ in each.committables:
                 os.replace(hidden, final)
     _commit(self, epoch, token, reports, records)
+
+
+def _merged_with_what_came_since(self: Compaction, log: Any, made: Any, metadata: Any) -> bool:
+    return _merge(replace(self, files=tuple(log.files())), log, made, metadata)
 
 
 def _follow_anything(replica: Any, wanted: Any, *rest: Any) -> str:
@@ -92,8 +99,8 @@ def _follow_without_windows(replica: Any, wanted: Any, changes: Any, *rest: Any)
     return str(_follow(replica, wanted, some, *rest))
 
 
-def _import_without_timers(source: Any, target: Any, operators: Any, keep: Any, migrations: Any) -> int:
-    return _import(source, target, operators, lambda kind: keep(kind) and kind != Kind.EVENT_TIMER, migrations)
+def _import_without_timers(source: Any, target: Any, operators: Any, left: Any, *rest: Any) -> list[Any]:
+    return _import(source, target, operators, left | {Kind.EVENT_TIMER}, *rest)
 
 
 def _publish_without_a_mark(
@@ -138,6 +145,7 @@ MUTATIONS: dict[str, list[Patch]] = {
     ],
     "memory is used wherever it stands": [(epochs, "_goes_on", lambda *_: True)],
     "a replica is said to have what is only in memory": [(Memory, "save", _save_nothing)],
+    "a compaction takes the place of what was committed since": [(Compaction, "commit", _merged_with_what_came_since)],
     "replicas are believed wherever they stand": [(epochs, "follow", _follow_anything)],
     "key groups are those of another parallelism": [
         (epochs, "key_groups_of_subtask", lambda most, parallelism, subtask: _groups(most, parallelism + 1, subtask))

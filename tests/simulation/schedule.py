@@ -26,6 +26,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
+from compat.state.delta.work import LARGE
 from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.doubles.libraries import doubled
 from tests.simulation.hooks import Made, SimulatedExecutor, broker_point, simulated
@@ -113,7 +114,11 @@ class Schedule:
         """Run to the end, starting the driver as often as it is missing."""
         if self.shape.job is Job.TOPICS:
             fill(self.brokers, self.shape)
-        with simulated(self.world, self.brokers, self._made, leases=self._pauses), _current(self.world):
+        large = 1 if self.world.seed & 2 else LARGE
+        with (
+            simulated(self.world, self.brokers, self._made, leases=self._pauses, large=large),
+            _current(self.world),
+        ):
             while not self._finished and self.starts < STARTS:
                 self._driver()
             left = {file.name for file in self._left() if file not in self._excused}

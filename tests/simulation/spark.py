@@ -69,6 +69,12 @@ class Context:
         assert len(elements) == partitions
         return Data(self.world, partitions, (), tuple(elements))
 
+    def cancelJobGroup(self, group: str) -> None:  # noqa: N802 - Spark's name
+        """Nothing runs any more once somebody can ask for it."""
+
+    def addJobTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
+        """Nobody asks for it."""
+
     def setJobGroup(self, *given: Any, **options: Any) -> None:  # noqa: N802 - Spark's name
         """Jobs are not grouped."""
 
@@ -207,7 +213,7 @@ class Data:
 
 def _job_of(work: Any) -> str:
     """The job that a stage is of."""
-    return str(work.spec.job_id)
+    return str(work.job_id)
 
 
 @lru_cache(maxsize=8)

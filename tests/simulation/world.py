@@ -146,6 +146,10 @@ class World:
             raise HostKilled
         self.disk_point(where)
 
+    def has_come_to_its_end(self) -> bool:
+        """Whether what goes on beside the epochs is seen to be done."""
+        return self.random.random() < 0.4
+
     # Machines
 
     def lose_machine(self) -> None:

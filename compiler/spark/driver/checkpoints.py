@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -19,7 +19,7 @@ from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport, subtask_name
 from compat.compiler.streamgraph.model import Task
-from compat.state.delta.compaction import COMPACT_AFTER, compact
+from compat.state.delta.compaction import COMPACT_AFTER, Compaction, decide
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import Position
@@ -67,6 +67,7 @@ class CheckpointCoordinator:
         files = log.files()
         self.files, self.bytes = len(files), sum(file.size for file in files)
         self.added = 0
+        self._settled = 0
         self._written: dict[tuple[str, str, str, bytes], bytes | None] = {}
 
     @property
@@ -179,19 +180,35 @@ class CheckpointCoordinator:
     def _transaction(self, operator_id: str) -> str:
         return f"{self.job_id}-{operator_id}"
 
-    def compact(self, retained: int) -> None:
-        """Rewrite the log where it has many files, and remove what the ``retained`` last checkpoints do not need."""
-        if self.files < COMPACT_AFTER:
-            return
-        pickled = frozenset(
+    @property
+    def pickled(self) -> frozenset[str]:
+        """The operators whose keys are pickled."""
+        return frozenset(
             spec.id
             for _, spec in self.plan.operators()
             if spec.key_type is not None and not key_codec_of(spec.key_type.field_types[0]).canonical
         )
-        compact(self.log, {"token": self.position.token, "runs": self._runs}, pickled)
-        self.log.clean(retained)
+
+    def compaction(self) -> Compaction | None:
+        """How the log is to be rewritten, where many files came since that was last done; else None."""
+        if self.files - self._settled < COMPACT_AFTER:
+            return None
+        found = decide(self.log)
+        if len(found.files) > 1:
+            return found
+        self.settle()
+        return None
+
+    def compacted(self, compaction: Compaction, made: Sequence[DataFile]) -> None:
+        """Commit what a compaction made, unless somebody else rewrote the log. Raises StoreError."""
+        compaction.commit(self.log, made, {"token": self.position.token, "runs": self._runs})
+        self.settle()
+
+    def settle(self) -> None:
+        """Count the files anew: only those that come from now on are a reason for the next compaction."""
         files = self.log.files()
         self.files, self.bytes = len(files), sum(file.size for file in files)
+        self._settled = self.files
 
     def _add_small_state(
         self,

@@ -35,6 +35,7 @@ from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.work import HERE, Workers
 from compat.state.stores.places import Place, place_of
 
 _END = object()
@@ -193,6 +194,7 @@ class SparkExecutor:
                 made,
                 self._store,
                 self.runner,
+                self.workers,
                 options,
                 job_id=job_id,
                 before=before,
@@ -267,6 +269,7 @@ class SparkExecutor:
                 made,
                 JobStore(str(folder / "store")),
                 self.runner,
+                self.workers,
                 options,
                 job_id=uuid.uuid4().hex,
                 dependencies=dependencies,
@@ -345,13 +348,24 @@ class SparkExecutor:
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         """The runner of a plan's epochs."""
         from compat.compiler.spark.driver.runner import SparkRunner
+
+        return SparkRunner(made, self.spark(made), self._worker_setup())
+
+    def workers(self, made: PhysicalPlan, job_id: str) -> Workers:
+        """Who does work on the state of a job where that is much."""
+        from compat.compiler.spark.driver.workers import SparkWorkers
+
+        return SparkWorkers(lambda: self.spark(made), job_id)
+
+    def spark(self, made: PhysicalPlan) -> Any:
+        """The one Spark, which starts when it is needed."""
         from compat.compiler.spark.driver.session import Spark, ships
 
         if self._spark is None:
             log = self._store.logs / f"spark-{os.getpid()}.log"
             ship = ships(self._master, made.options, self.options.ship)
             self._spark = Spark(self._master, made, self.options.worker_folders, str(log), ship=ship)
-        return SparkRunner(made, self._spark, self._worker_setup())
+        return self._spark
 
     def abandon(self) -> None:
         """The process ends: its jobs do nothing more, and count as interrupted."""
@@ -396,3 +410,6 @@ class InProcessExecutor(SparkExecutor):
 
     def runner(self, made: PhysicalPlan) -> EpochRunner:
         return InProcessRunner(made) if made.shipped is None else HostedRunner(made, self._worker_setup())
+
+    def workers(self, made: PhysicalPlan, job_id: str) -> Workers:
+        return HERE

@@ -38,9 +38,10 @@ from compat.compiler.spark.driver.restore import (
     prepare_restore,
     saved_operators,
 )
-from compat.compiler.spark.driver.savepoints import take_savepoint, with_adopted
+from compat.compiler.spark.driver.savepoints import Savepoint, savepoint_of, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
 from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.upkeep import Upkeep
 from compat.compiler.spark.driver.watch import Watch
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
@@ -50,6 +51,7 @@ from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.work import Workers
 from compat.state.stores.places import Place
 
 _RETAINED = "execution.checkpointing.num-retained"
@@ -128,6 +130,7 @@ class JobMaster:
         plan: PhysicalPlan,
         store: JobStore,
         runner: Callable[[PhysicalPlan], EpochRunner],
+        workers: Callable[[PhysicalPlan, str], Workers],
         options: RunOptions,
         *,
         job_id: str,
@@ -160,7 +163,10 @@ class JobMaster:
         self._strategy = RestartStrategy.of(plan.options, settings.checkpointing)
         self._target = max((settings.checkpoint_interval or 1000) / 1000, 0.05)
         self._replicas = options.replicas or default_replicas()
-        self._retained = int(plan.options.get(_RETAINED, "1"))
+        self._make_workers = workers
+        self._upkeep = Upkeep(
+            self._workers, int(plan.options.get(_RETAINED, "1")), self._move, lambda: self._lock.prove()
+        )
         self._plan_json: dict[str, Any] | None = None
         self._claimed: Snapshot | None = None
         self._source = source_of(options.program)
@@ -223,6 +229,10 @@ class JobMaster:
         """True for a job that nobody has heard of before."""
         return self._before is None and self.options.assigned is None
 
+    def _workers(self) -> Workers:
+        """Those who do work on much state."""
+        return self._make_workers(self.plan, self.job_id)
+
     def _undone(self) -> bool:
         """Remove what there is of a job that does not begin; False where that fails: it is left to a later job."""
         try:
@@ -245,8 +255,8 @@ class JobMaster:
         log = SnapshotLog.create(self.store.state(self.job_id))
         self._lead(log)
         if restoration is not None:
-            restoration.into(log)
-            self._restored = {"path": self.options.savepoint, **asdict(restoration.amounts())}
+            restored = restoration.into(log, self._workers())
+            self._restored = {"path": self.options.savepoint, **asdict(restored)}
             self._claimed = restoration.snapshot if self.options.claim else None
         elif self._before is not None:
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
@@ -301,6 +311,7 @@ class JobMaster:
                 over = self.status.terminal
                 self._runner.close(os.path.join(self._replicas, self.job_id) if over else None)
             if self.status.terminal:
+                self._upkeep.give_up()
                 self._sweep()
                 with suppress(OSError, StoreError):
                     self.store.shipped(self.job_id).remove()
@@ -327,6 +338,7 @@ class JobMaster:
         self._tell("superseded", error=str(error))
         with suppress(StoreError, OSError):
             log = SnapshotLog.open(self.coordinator.log.path)
+            self._upkeep.give_up()
             ended = log.ended
             if ended is None or ended.status == JobStatus.FAILED.value:
                 return
@@ -363,9 +375,28 @@ class JobMaster:
 
     def take_savepoint(self, path: str | None = None) -> str:
         """Write a savepoint of the last committed epoch; gives its path."""
-        self.savepoint = take_savepoint(self.coordinator, self.store, path, self._plan_json)
-        self._tell("savepoint", path=self.savepoint)
+        self._savepoint_written(self._upkeep.take(self._savepoint_of(path)))
+        assert self.savepoint is not None
         return self.savepoint
+
+    def _savepoint_of(self, path: str | None) -> Savepoint:
+        return savepoint_of(self.coordinator, self.store, path, self._plan_json)
+
+    def _savepoint_written(self, path: str) -> None:
+        self.savepoint = path
+        self._tell("savepoint", path=path)
+
+    def _begin_savepoint(self, answer: Place, path: str | None) -> None:
+        """Write a savepoint that was asked for, and answer then."""
+
+        def done(result: str | StoreError) -> None:
+            if isinstance(result, StoreError):
+                self.store.answer(answer, {"error": str(result)})
+            else:
+                self._savepoint_written(result)
+                self.store.answer(answer, {"path": result})
+
+        self._upkeep.begin(self._savepoint_of(path), done)
 
     def _loop(self) -> None:
         over = False
@@ -394,6 +425,7 @@ class JobMaster:
             return True
         self._publish()
         self._move()
+        self._upkeep.settle(self.coordinator)
         if self._answer_requests() or self._finished():
             return True
         if self.options.epochs is not None and self._committed >= self.options.epochs:
@@ -407,6 +439,7 @@ class JobMaster:
         total = sum(task.parallelism for task in self.plan.tasks)
         if len(self.coordinator.ended) < total:
             return False
+        self._upkeep.finish_savepoints(self.coordinator)
         if self._stopping:
             self._stop_now(self._stopping)
             return True
@@ -420,7 +453,7 @@ class JobMaster:
             answer, request = self._asked.popleft()
             try:
                 if request["action"] == "savepoint":
-                    self.store.answer(answer, {"path": self.take_savepoint(request.get("path"))})
+                    self._begin_savepoint(answer, request.get("path"))
                 else:
                     self._stopping.append((answer, request.get("drain", False), request.get("path")))
             except StoreError as error:
@@ -438,6 +471,7 @@ class JobMaster:
 
     def _stop_now(self, asked: list[Any]) -> bool:
         """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
+        self._upkeep.finish_savepoints(self.coordinator)
         try:
             path = self.take_savepoint(asked[0][2])
         except StoreError as error:
@@ -660,7 +694,7 @@ class JobMaster:
         )
         if time.monotonic() - self._written > _ENTRY_SECONDS:
             self._write()
-        self.coordinator.compact(self._retained)
+        self._upkeep.compact(self.coordinator)
 
     def _recover(self, failure: TaskFailure) -> None:
         """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
@@ -669,6 +703,7 @@ class JobMaster:
         """
         with suppress(StoreUnsure):
             self._lock.prove()
+        self._upkeep.give_up_compaction()
         while self._cancelled is None:
             self._move()
             try:

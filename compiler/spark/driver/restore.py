@@ -15,15 +15,17 @@ import pyarrow.compute as pc
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
-from compat.compiler.spark.driver.restored import Restored, restored
+from compat.compiler.spark.driver.restored import Restored, restored, tally, total
 from compat.compiler.spark.driver.store import state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.reading import batches
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
+from compat.state.delta.work import HERE, Workers, is_large
 from compat.state.flink.errors import NotASavepoint, SavepointError
 from compat.state.flink.remote import is_remote, read_savepoint
 from compat.state.stores.places import Place, place_of
@@ -65,24 +67,25 @@ class SavedOperator:
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
-    """The operators of a snapshot, by id. Keys and values are read only of the files that describe operators."""
+    """The operators of a snapshot, by id. Keys and values are read only of the files that describe operators, in batches."""
     described: dict[str, tuple[int, bytes]] = {}
     stateful: set[str] = set()
     keyed: set[str] = set()
     hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
     for file in log.files():
-        table = log.read_file(file, ("operator_id", "kind", "state", "key_group"))
-        of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
-        if pc.any(_describing(table)).as_py():
-            whole = log.read_file(file)
+        describes = False
+        for table in batches(log.place, file, ("operator_id", "kind", "state", "key_group")):
+            of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
+            describes = describes or pc.any(_describing(table)).as_py() or False
+            other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
+            stateful.update(pc.unique(other["operator_id"]).to_pylist())
+            of_keys = other.filter(pc.not_equal(other["key_group"], NO_KEY_GROUP))
+            keyed.update(pc.unique(of_keys["operator_id"]).to_pylist())
+        for whole in batches(log.place, file) if describes else ():
             describing = whole.filter(_describing(whole))
             for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
                 if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:
                     described[row.operator_id] = (epoch, row.value)
-        other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
-        stateful.update(pc.unique(other["operator_id"]).to_pylist())
-        of_keys = other.filter(pc.not_equal(other["key_group"], NO_KEY_GROUP))
-        keyed.update(pc.unique(of_keys["operator_id"]).to_pylist())
     return {
         id: SavedOperator(
             id=id,
@@ -254,13 +257,16 @@ class Restoration:
     folder: tempfile.TemporaryDirectory[str] | None = None
     """Where the snapshot is as long as this object is, if it was made for it."""
 
-    def into(self, target: SnapshotLog) -> None:
-        """Take the state over into the empty table of a new job."""
-        import_snapshot(self.log, target, self.mapping, lambda kind: kind != Kind.TASK, self.migrations)
+    def into(self, target: SnapshotLog, workers: Workers = HERE) -> Restored:
+        """Take the state over into the empty table of a new job; gives what became of it. Raises StoreError.
 
-    def amounts(self) -> Restored:
-        """How much state is taken over, and what becomes of it."""
-        return restored(self.log, self.mapping, self.migrations)
+        Where it is much, ``workers`` do that.
+        """
+        if self.folder is not None or not is_large(sum(file.size for file in self.log.files())):
+            workers = HERE  # others do not see what was made on this machine
+        left = frozenset({Kind.TASK})
+        tallied = import_snapshot(self.log, target, self.mapping, left, self.migrations, tally, workers)
+        return restored(total(tallied), self.mapping, self.migrations)
 
 
 def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:

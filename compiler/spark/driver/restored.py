@@ -45,29 +45,41 @@ class Restored:
     dropped: int
 
 
-def amounts(log: SnapshotLog) -> dict[str, Amounts]:
-    """The entries of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
+def tally(table: pa.Table) -> dict[str, Amounts]:
+    """The entries of a slice of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
     counts: dict[str, Amounts] = {}
-    for table in contents(log):
-        notes = pc.or_(
-            pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])), pc.is_in(table["state"], pa.array(_NOTES))
-        )
-        live = table.filter(pc.invert(notes))
-        by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
-        for row in by_state.to_pylist():
-            count = counts.setdefault(row["operator_id"], Amounts())
-            count.entries += row["count_all"]
-            count.states[row["kind"], row["state"]] += row["count_all"]
-        keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
-        for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
-            # A key is in one key group, and so in one table.
-            counts[row["operator_id"]].keys += row["key_count_distinct"]
+    notes = pc.or_(pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])), pc.is_in(table["state"], pa.array(_NOTES)))
+    live = table.filter(pc.invert(notes))
+    by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
+    for row in by_state.to_pylist():
+        count = counts.setdefault(row["operator_id"], Amounts())
+        count.entries += row["count_all"]
+        count.states[row["kind"], row["state"]] += row["count_all"]
+    keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
+    for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
+        counts[row["operator_id"]].keys += row["key_count_distinct"]
     return counts
 
 
-def restored(log: SnapshotLog, mapping: Mapping[str, str], migrations: Collection[Address]) -> Restored:
-    """What becomes of a snapshot whose operators are taken over as ``mapping`` says."""
-    found = amounts(log)
+def total(tallied: Iterable[Mapping[str, Amounts]]) -> dict[str, Amounts]:
+    """The same of all slices: a key is in one of them."""
+    counts: dict[str, Amounts] = {}
+    for each in tallied:
+        for id, found in each.items():
+            count = counts.setdefault(id, Amounts())
+            count.keys += found.keys
+            count.entries += found.entries
+            count.states.update(found.states)
+    return counts
+
+
+def amounts(log: SnapshotLog) -> dict[str, Amounts]:
+    """The entries of a snapshot by operator."""
+    return total(map(tally, contents(log)))
+
+
+def restored(found: Mapping[str, Amounts], mapping: Mapping[str, str], migrations: Collection[Address]) -> Restored:
+    """What becomes of a snapshot with these entries whose operators are taken over as ``mapping`` says."""
     kept = {id: count for id, count in found.items() if id in mapping}
     return Restored(
         keys=sum(count.keys for count in kept.values()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import time
 import uuid
 from collections import deque
@@ -16,8 +15,9 @@ from compat.compiler.datastream.served import served
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
-from compat.compiler.spark.driver.session import MissingJava, Spark
+from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
 from compat.compiler.spark.driver.width import Width
+from compat.compiler.spark.driver.workers import tag_of
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.epochs import (
@@ -41,7 +41,6 @@ from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_b
 from compat.compiler.spark.task.stream_task import TaskReport
 
 _plans: dict[str, PackedPlan] = {}
-_TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
 class SparkRunner:
@@ -75,7 +74,7 @@ class SparkRunner:
         except MissingJava:
             raise
         except Exception as error:
-            raise EpochLost(f"Spark does not start: {_reason(error)} (Spark's log: {self._spark.log})") from error
+            raise EpochLost(f"Spark does not start: {reason_of(error)} (Spark's log: {self._spark.log})") from error
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         began = time.monotonic()
@@ -83,7 +82,7 @@ class SparkRunner:
             try:
                 parcels = self._job(replace(spec, stowage=stowage)).collect()
             except Exception as error:
-                raise EpochLost(f"Spark lost the epoch: {_reason(error)} (Spark's log: {self._spark.log})") from error
+                raise EpochLost(f"Spark lost the epoch: {reason_of(error)} (Spark's log: {self._spark.log})") from error
         reports = reports_of(self._outline, parcels)
         records = sum(each.records for each in reports if isinstance(each, TaskReport))
         self._width.done(records, time.monotonic() - began)
@@ -95,6 +94,7 @@ class SparkRunner:
         if context is not self._known:
             if self._assigned is not None:
                 context.cancelJobGroup(self._group)
+                context.cancelJobsWithTag(tag_of(self._assigned.job_id))
                 self._end_former(context, self._assigned)
             self._plan = context.broadcast(self._packed)
             self._cores = context.defaultParallelism if self._spark.local else None
@@ -188,6 +188,11 @@ class _Tasks:
     cores: int | None
     spec: EpochSpec
 
+    @property
+    def job_id(self) -> str:
+        """The job that the tasks are of."""
+        return self.spec.job_id
+
     def _loaded(self, load: HostLoad, level: int, partition: int) -> PackedPlan:
         """The plan, which a worker keeps for the next task. This one is of a level and partition."""
         if self.plan_id not in _plans:
@@ -279,11 +284,3 @@ def _orders(pairs: Iterable[tuple[int, list[Orders]]]) -> Iterator[Parcel]:
 def _all(pairs: Iterable[tuple[int, Parcel | None]]) -> Iterator[Parcel]:
     """What came for a task; None is what keeps its place."""
     return (parcel for _, parcel in pairs if parcel is not None)
-
-
-def _reason(error: Exception) -> str:
-    """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
-    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", str(error))[0]
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLING.match(line)]
-    return f"{type(error).__name__}: {(telling or lines or [''])[-1][:400]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
@@ -11,14 +12,29 @@ from compat.compiler.spark.driver.directories import savepoint_directory
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.errors import unwritable
-from compat.state.delta.savepoint import write_savepoint
+from compat.state.delta.savepoint import State, write_savepoint
+from compat.state.delta.work import HERE, Workers
 from compat.state.stores.places import Place, place_of
 
 
-def take_savepoint(
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """A savepoint to be written: what, where, and what is said of it."""
+
+    state: State
+    target: Place
+    description: Mapping[str, Any]
+    plan: Mapping[str, Any] | None
+
+    def write(self, workers: Workers = HERE) -> str:
+        """Write it, whatever has been committed since; gives its absolute path. Raises StoreError."""
+        return write_savepoint(self.state, self.target, self.description, self.plan, workers)
+
+
+def savepoint_of(
     coordinator: CheckpointCoordinator, store: JobStore, path: str | None, plan_json: Mapping[str, Any] | None
-) -> str:
-    """Write a savepoint of the last committed epoch, whose sinks are published; gives its absolute path.
+) -> Savepoint:
+    """A savepoint of the last committed epoch, whose sinks are published.
 
     ``path`` is a new directory, or an existing one in which it is made; without it, the savepoint goes into the directory
     that the program sets, or into the store. Raises StoreError.
@@ -36,7 +52,7 @@ def take_savepoint(
         "epoch": coordinator.epoch,
         "time": time.time(),
     }
-    return write_savepoint(coordinator.log, target, description, plan_json)
+    return Savepoint(State.of(coordinator.log), target, description, plan_json)
 
 
 def _is_folder(place: Place) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,7 @@ _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+_TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
 class MissingJava(StoreError):
@@ -262,3 +264,11 @@ def _forget(context: Any, patience: float) -> None:
                 process.wait(patience)
             except Exception:
                 process.kill()
+
+
+def reason_of(error: Exception) -> str:
+    """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
+    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", str(error))[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.match(line)]
+    return f"{type(error).__name__}: {(telling or lines or [''])[-1][:400]}"

@@ -24,8 +24,8 @@ from compat.state.flink.model import Savepoint
 from compat.state.flink.state_entries import EntryKind, StateEntry, StoredState, entries, stored_states
 from compat.state.stores.places import Place
 
-_ROWS = 100_000
-"""Rows that are written into one file."""
+_ROWS, _BYTES = 100_000, 64 * 1024 * 1024
+"""Rows that are written into one file, and bytes of them, at most."""
 _EPOCH = 1
 
 
@@ -76,11 +76,13 @@ class _Translation:
         log = SnapshotLog.create(folder)
         files: list[DataFile] = []
         rows: list[Row] = []
+        size = 0
         for row in self._rows():
             rows.append(row)
-            if len(rows) >= _ROWS:
+            size += len(row.key) + len(row.map_key) + len(row.value or b"")
+            if len(rows) >= _ROWS or size >= _BYTES:
                 files.append(write_rows(log.path, rows, _EPOCH))
-                rows = []
+                rows, size = [], 0
         rows += self._positions()
         rows += self._descriptions()
         self._give_up_on_problems()

@@ -15,6 +15,9 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.savepoint import read_description
 from compat.state.delta.sizes import entry_sizes
 
+_STATE = ["operator_id", "state", "kind"]
+"""The columns that name a state."""
+
 
 class UnknownOperator(Exception):
     """No operator of the snapshot has that uid, name or id. The message lists those there are."""
@@ -92,21 +95,24 @@ def describe_snapshot(path: str) -> dict[str, Any]:
 def _measure(log: SnapshotLog) -> dict[tuple[str, str, str], tuple[int, int, list[int] | None]]:
     """Entries, bytes of keys and values, and the range of key groups of each state, by operator, name and kind."""
     parts = [
-        table.select(["operator_id", "state", "kind", "key_group"]).append_column("size", entry_sizes(table))
+        table.select([*_STATE, "key_group"])
+        .append_column("size", entry_sizes(table))
+        .group_by(_STATE)
+        .aggregate([("size", "count"), ("size", "sum"), ("key_group", "min"), ("key_group", "max")])
         for table in contents(log)
     ]
     if not parts:
         return {}
-    totals = (
-        pa.concat_tables(parts)
-        .group_by(["operator_id", "state", "kind"])
-        .aggregate([("size", "count"), ("size", "sum"), ("key_group", "min"), ("key_group", "max")])
+    given = [*_STATE, "size_count", "size_sum", "key_group_min", "key_group_max"]
+    measured = pa.concat_tables(parts).select(given).rename_columns([*_STATE, "count", "size", "lowest", "highest"])
+    totals = measured.group_by(_STATE).aggregate(
+        [("count", "sum"), ("size", "sum"), ("lowest", "min"), ("highest", "max")]
     )
     return {
         (row["operator_id"], row["state"], row["kind"]): (
-            row["size_count"],
+            row["count_sum"],
             row["size_sum"],
-            None if row["key_group_min"] < 0 else [row["key_group_min"], row["key_group_max"]],
+            None if row["lowest_min"] < 0 else [row["lowest_min"], row["highest_max"]],
         )
         for row in totals.to_pylist()
     }

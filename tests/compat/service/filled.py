@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.savepoint import write_savepoint
+from compat.state.delta.savepoint import State, write_savepoint
 from tests.compat.service.running import OLD, RENUMBERED, ROOT, Running, plan, serve
 from tests.compat.service.stores import job_store
 
@@ -25,7 +25,9 @@ def filled(folder: Path, *options: str) -> Running:
         store / "jobs" / "6f2c", plan(*OLD), RECORDS, [now - 60_000 + 100 * epoch for epoch in range(len(RECORDS))]
     )
     log = SnapshotLog.open(str(store / "jobs" / "6f2c" / "state"))
-    write_savepoint(log, store / "savepoints" / "savepoint-6f2c", {"job_id": "6f2c", "epoch": log.epoch}, plan(*OLD))
+    write_savepoint(
+        State.of(log), store / "savepoints" / "savepoint-6f2c", {"job_id": "6f2c", "epoch": log.epoch}, plan(*OLD)
+    )
     shutil.copytree(SAVEPOINT, store / "flink" / "windows")
     broken = store / "flink" / "broken"
     broken.mkdir()

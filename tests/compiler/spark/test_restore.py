@@ -174,14 +174,14 @@ def test_operators_are_found_without_reading_all_keys_and_values(tmp_path, monke
         row = Row("a" * 32, Kind.VALUE, 5, "total", b"key", b"", b"", b"value")
         assert log.commit(epoch, [write_rows(log.path, [row], epoch)], {"token": "a"})
     whole = []
-    read_file = SnapshotLog.read_file
+    batches = restore.batches
 
-    def noted(log, file, columns=None):
+    def noted(table, file, columns=None):
         if columns is None or "value" in columns:
             whole.append(file.epochs)
-        return read_file(log, file, columns)
+        return batches(table, file, columns)
 
-    monkeypatch.setattr(SnapshotLog, "read_file", noted)
+    monkeypatch.setattr(restore, "batches", noted)
     (found,) = saved_operators(SnapshotLog.open(log.path)).values()
     assert (found.name, found.stateful, found.keyed) == ("sum", True, True)
     assert whole == [(1, 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -15,7 +15,7 @@ class ColumnFiles:
 
     def __init__(self) -> None:
         self._tables: dict[bytes, pa.Table] = {}
-        self.opened: Callable[[str], ColumnFile] = self._open
+        self.opened: Callable[..., ColumnFile] = self._open
 
     def write_table(self, table: pa.Table, path: str, **options: Any) -> None:
         """Write a file."""
@@ -24,7 +24,7 @@ class ColumnFiles:
         with open(path, "wb", buffering=0) as file:
             file.write(name)
 
-    def _open(self, path: str) -> ColumnFile:
+    def _open(self, path: str, **options: Any) -> ColumnFile:
         with open(path, "rb", buffering=0) as file:
             found = self._tables.get(file.read())
         if found is None:
@@ -36,6 +36,7 @@ class ColumnFiles:
 class RowGroup:
     """All rows of a file."""
 
+    num_rows: int
     total_byte_size: int
 
 
@@ -67,4 +68,11 @@ class ColumnFile:
 
     def row_group(self, place: int) -> RowGroup:
         """The group of rows."""
-        return RowGroup(self.table.nbytes)
+        return RowGroup(self.table.num_rows, self.table.nbytes)
+
+    def iter_batches(
+        self, batch_size: int, row_groups: Sequence[int], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of row groups, of which there is one."""
+        for _ in row_groups:
+            yield from self.table.select(list(columns)).to_batches(batch_size)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.state.delta import compaction
+from compat.state.delta import compaction, slices
 from compat.state.delta.compaction import compact, latest
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
@@ -108,8 +108,9 @@ def test_keys_that_were_pickled_differently_are_one_entry(tmp_path: Path) -> Non
 def test_more_than_two_gigabytes_of_values_are_merged_in_slices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a budget of 64 kB in the place of 512 MB: no table that is merged at once is much larger, and nothing is lost."""
-    monkeypatch.setattr(compaction, "_SLICE_BYTES", 1 << 16)
+    """With a budget of 64 kB in the place of 128 MB: no table that is merged at once is much larger, and nothing is lost."""
+    monkeypatch.setattr(slices, "SLICE_BYTES", 1 << 16)
+    monkeypatch.setattr(slices, "_SMALL_BYTES", 0)
     monkeypatch.setattr(compaction, "_FILE_BYTES", 1 << 15)
     merged: list[int] = []
     real = compaction.latest

@@ -1,0 +1,124 @@
+"""The data files of a snapshot table, and their rows: all at once, or in batches that memory holds however large a file is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from compat.state.delta.errors import StoreError, in_one_line
+from compat.state.delta.rows import SCHEMA, DataFile
+from compat.state.stores.places import Place
+
+BATCH_BYTES = 16 * 1024 * 1024
+"""Rows are read in batches of about so many bytes."""
+_MOST_ROWS = 65_536
+_ROW_BYTES = 128
+"""What a row takes in memory beside its values: Parquet writes a name once that Arrow has in each row."""
+_WHOLE_BYTES = 4 * 1024 * 1024
+"""A file elsewhere of up to so many bytes comes with one request."""
+_BUFFER_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A data file of a version of the table, with the ranges its statistics give."""
+
+    path: str
+    rows: int
+    size: int
+    operators: tuple[str, str]
+    key_groups: tuple[int, int]
+    epochs: tuple[int, int]
+
+    def has_groups(self, groups: range) -> bool:
+        """True if rows of some of these key groups may be in it."""
+        low, high = self.key_groups
+        return low < groups.stop and high >= groups.start
+
+
+def log_file(file: DataFile) -> LogFile:
+    """The same for a file that no commit names yet."""
+    stats = json.loads(file.stats)
+    low, high = stats["minValues"], stats["maxValues"]
+    return LogFile(
+        path=file.path,
+        rows=stats["numRecords"],
+        size=file.size,
+        operators=(low["operator_id"], high["operator_id"]),
+        key_groups=(low["key_group"], high["key_group"]),
+        epochs=(low["epoch"], high["epoch"]),
+    )
+
+
+@contextmanager
+def opened(table: Place, file: LogFile) -> Iterator[pq.ParquetFile]:
+    """A data file of a table. Raises StoreError where it is gone or damaged, be it found while it is read."""
+    try:
+        with (
+            _source(table / file.path, file.size) as source,
+            pq.ParquetFile(source, buffer_size=_BUFFER_BYTES) as parquet,
+        ):
+            yield parquet
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"{table} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
+        ) from error
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"The file {file.path} of {table} cannot be read: {in_one_line(error)}.") from error
+
+
+def _source(place: Place, size: int) -> AbstractContextManager[Any]:
+    """What pyarrow reads a Parquet file from; of a large one elsewhere only what it wants of it."""
+    if place.local:
+        return nullcontext(place.path)
+    return place.open() if size > _WHOLE_BYTES else nullcontext(pa.BufferReader(place.read()))
+
+
+class RowGroup(NamedTuple):
+    """A row group of a data file: its lowest and highest key group, None where nothing says them, and its bytes in memory."""
+
+    number: int
+    groups: tuple[int, int] | None
+    size: int
+
+
+def row_groups(parquet: pq.ParquetFile) -> list[RowGroup]:
+    """The row groups of a file, as its footer has them."""
+    count = parquet.num_row_groups
+    if count == 1:  # it has what the file has
+        return [RowGroup(0, None, _unpacked(parquet.metadata.row_group(0)))]
+    at = parquet.schema_arrow.names.index("key_group")
+    found = []
+    for number in range(count):
+        group = parquet.metadata.row_group(number)
+        told = group.column(at).statistics
+        limits = (told.min, told.max) if told is not None and told.has_min_max else None
+        found.append(RowGroup(number, limits, _unpacked(group)))
+    return found
+
+
+def _unpacked(group: Any) -> int:
+    return int(group.total_byte_size) + _ROW_BYTES * int(group.num_rows)
+
+
+def batches(
+    table: Place,
+    file: LogFile,
+    columns: Sequence[str] | None = None,
+    wanted: Callable[[RowGroup], bool] = lambda _: True,
+) -> Iterator[pa.Table]:
+    """The rows of a data file, or some columns of theirs, or those of the wanted row groups, in order. Raises StoreError."""
+    names = SCHEMA.names if columns is None else list(columns)
+    schema = pa.schema([SCHEMA.field(name) for name in names])
+    with opened(table, file) as parquet:
+        for number, _, size in filter(wanted, row_groups(parquet)):
+            rows = parquet.metadata.row_group(number).num_rows
+            most = max(1, min(_MOST_ROWS, rows * BATCH_BYTES // max(size, 1)))
+            for batch in parquet.iter_batches(most, row_groups=[number], columns=names):
+                yield pa.Table.from_batches([batch]).cast(schema)

@@ -1,0 +1,47 @@
+"""Who does the parts of work on much state: this process, or tasks on the machines of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+LARGE = 32 * 1024 * 1024
+"""From so many bytes of files on work is for others. To merge 50 MB of files takes about a second, which is how long an epoch
+may keep a job waiting by default; a job of Spark's takes a tenth of that before it has begun."""
+
+
+class Workers(Protocol):
+    """Those who do the parts."""
+
+    def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
+        """What ``work`` gives for each of the parts, in their order. Parts and results are plain data. Raises StoreError."""
+
+    def beside(self) -> Workers:
+        """Others who do the same, and hold up nothing else."""
+
+    def give_up(self) -> None:
+        """Do no more: who waits for :meth:`each` is told by a StoreError. May be called in any thread."""
+
+
+class InThisProcess(Workers):
+    """One part after the other."""
+
+    def beside(self) -> Workers:
+        return self
+
+    def give_up(self) -> None:
+        """Nothing: what is little is soon done."""
+
+    def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
+        return [work(part) for part in parts]
+
+
+HERE = InThisProcess()
+
+
+def is_large(size: int) -> bool:
+    """Whether work on so many bytes of files is for others."""
+    return size >= LARGE
