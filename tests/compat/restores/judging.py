@@ -70,6 +70,11 @@ class Record(msgspec.Struct, frozen=True):
         return sorted(part for part in self.read_after.keys() - self.read if part.startswith("another"))
 
     @property
+    def seen(self) -> bool:
+        """Whether OLD printed anything by which the restore can be judged."""
+        return bool(self.before or self.read)
+
+    @property
     def kept(self) -> bool:
         """Whether NEW ran and all that can be seen of OLD's state was there."""
         return self.outcome == "restored" and not self.lost
@@ -134,7 +139,7 @@ def wrong(record: Record, mode: Mode, outcome: Report | Undecided) -> str:
     """In which way an outcome is wrong; nothing if it is right."""
     verdict = outcome.verdict
     told = verdict is Verdict.INCOMPATIBLE or isinstance(outcome, Undecided)
-    if verdict is Verdict.UNKNOWN and mode is Mode.SAVEPOINT:
+    if verdict is Verdict.UNKNOWN and (mode is Mode.SAVEPOINT or not record.kept):
         return ""
     rules = {} if isinstance(outcome, Undecided) else {each.rule: each.level for each in outcome.findings}
     if record.outcome == "restored" and record.left and not told and not rules.keys() & OF_LEFT_STATE:
