@@ -868,10 +868,10 @@ class JobMaster:
             return  # whoever drives the job now writes down how it is
         try:
             self.store.write(replace(entry, **changes))
-        except OSError as error:
+        except (OSError, StoreError) as error:
             if self.status is JobStatus.CREATED:
                 raise unwritable("The store", self.store.root, error, "give another with --store") from error
-            # A full disk must not hide why the job ends; a job whose entry is behind counts as interrupted.
+            # A full disk must not hide how the job ends; a job whose entry is behind counts as interrupted.
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})

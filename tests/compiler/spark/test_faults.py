@@ -226,6 +226,24 @@ def test_a_full_disk_is_named(cluster: Any, tmp_path: Path, small_disk: Path, wh
     assert "Traceback" not in str(failed.value)
 
 
+@pytest.mark.parametrize("error", [FULL, StoreError("The store is away.")], ids=["full", "away"])
+def test_a_job_has_finished_though_that_cannot_be_written_down(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """All of it is committed and published by then: the program is told so, and nothing is done twice."""
+    real = JobStore.write
+
+    def write(store: JobStore, entry: JobEntry) -> None:
+        real(store, entry)
+        if entry.status == "FINISHED":
+            raise error
+
+    monkeypatch.setattr(JobStore, "write", write)
+    run(cluster, tmp_path)
+    assert [event["event"] for event in cluster.events].count("finished") == 1
+    verify(cluster, tmp_path)
+
+
 def test_an_answer_that_comes_after_the_end_is_waited_for(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
     lock = store.lock("job")
