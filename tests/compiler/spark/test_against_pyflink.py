@@ -31,6 +31,8 @@ prepare(InProcessExecutor(store, options=options), {})
 run_as_main(layout_of(script), [out])
 """
 
+_WITHOUT_TIME = "Long.MIN_VALUE timestamp"
+
 
 def seeds() -> range:
     """Those of tonight."""
@@ -82,6 +84,11 @@ def run_there(python: str, programs: list[str], folder: Path, mode: str) -> list
     return call([python, str(SCRIPT), str(out)], out, programs, options, PATH=path, PYTHONPATH="")
 
 
+def _untimely(mode: str, program: str, there: Any) -> bool:
+    """Whether PyFlink failed since records of side outputs have no timestamps in thread mode, which windows ask for."""
+    return mode == "thread" and "get_side_output" in program and isinstance(there, str) and _WITHOUT_TIME in there
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["process", "thread"])
 def test_random_programs_give_what_they_give_in_pyflink(pyflink: str, tmp_path: Path, mode: str) -> None:
@@ -90,7 +97,7 @@ def test_random_programs_give_what_they_give_in_pyflink(pyflink: str, tmp_path: 
     differ = [
         f"COMPAT_SEED={seed} COMPAT_PROGRAMS=1:\n{program}\nhere: {here}\nin PyFlink: {there}"
         for seed, program, here, there in zip(seeds(), programs, ours, theirs, strict=True)
-        if here != there or isinstance(here, str)
+        if isinstance(here, str) or (here != there and not _untimely(mode, program, there))
     ]
     assert not differ, "\n\n".join(differ)
 
