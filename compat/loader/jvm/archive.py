@@ -3,13 +3,12 @@ next ones. It takes the parsing and verifying of thousands of classes off every 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from compat.compiler.spark.driver.java import cache_folder
+from compat.compiler.spark.driver.java import class_archive, drop_old_archives
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
 
@@ -38,26 +37,11 @@ def archive_for(flink: FlinkDistribution, java: Java) -> Archive:
     """The archive of this class path and Java: to use if it is there, to make if not."""
     if java.major < _ARCHIVES_FROM or any(not Path(jar).is_file() for jar in flink.classpath):
         return Archive(options=("-Xshare:auto",))  # Java archives no classes of folders
-    archive = cache_folder() / "classes" / f"{_key(flink, java)}.jsa"
+    # the JVM refuses an archive whose jars have changed
+    archive = class_archive("classes", f"flink-{flink.version}-", (java.library, *flink.classpath))
     if archive.exists():
         return Archive(options=("-Xshare:auto", f"-XX:SharedArchiveFile={archive}"))
     archive.parent.mkdir(parents=True, exist_ok=True)
-    _drop_old(archive.parent)
+    drop_old_archives(archive.parent, _KEPT - 1)
     fresh = archive.with_suffix(f".{os.getpid()}-{uuid4().hex[:8]}")
     return Archive(options=("-Xshare:auto", f"-XX:ArchiveClassesAtExit={fresh}"), path=archive, fresh=fresh)
-
-
-def _key(flink: FlinkDistribution, java: Java) -> str:
-    """The JVM refuses an archive whose jars have changed; so does its name."""
-    parts = [str(java.library), str(java.library.stat().st_mtime_ns)]
-    for jar in flink.classpath:
-        status = os.stat(jar)
-        parts.append(f"{jar} {status.st_size} {status.st_mtime_ns}")
-    return f"flink-{flink.version}-{hashlib.sha256(os.linesep.join(parts).encode()).hexdigest()[:16]}"
-
-
-def _drop_old(folder: Path) -> None:
-    """Keep the archives that were made last."""
-    archives = sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in archives[_KEPT - 1 :]:
-        path.unlink(missing_ok=True)

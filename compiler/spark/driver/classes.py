@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from compat.compiler.spark.driver.java import cache_folder
+from compat.compiler.spark.driver.java import class_archive, drop_old_archives
 from compat.state.delta.errors import StoreError
 
 SWITCH = "COMPAT_CLASS_ARCHIVE"
@@ -35,11 +34,8 @@ def archive_path() -> Path:
 
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java") or "java"
-    said = blake2b(digest_size=12)
-    for path in (Path(os.path.realpath(java)), *sorted(Path(_find_spark_home(), "jars").glob("*.jar"))):
-        status = path.stat()
-        said.update(f"\0{path}\0{status.st_size}\0{status.st_mtime_ns}".encode())
-    return cache_folder() / "spark-classes" / f"{said.hexdigest()}.jsa"
+    jars = sorted(Path(_find_spark_home(), "jars").glob("*.jar"))
+    return class_archive("spark-classes", "", (os.path.realpath(java), *jars))
 
 
 def sharing() -> str:
@@ -76,8 +72,7 @@ def make_archive() -> Path:
             raise NoArchive(f"Java made no archive of Spark's classes (its log: {log}).")
         fresh.chmod(0o600)
         os.replace(fresh, path)
-        for old in sorted(path.parent.glob("*.jsa"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
-            old.unlink(missing_ok=True)
+        drop_old_archives(path.parent, _KEPT)
     finally:
         spark.stop()
         fresh.unlink(missing_ok=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 _WRAPPER = """#!/bin/sh
@@ -40,3 +42,21 @@ def java_home() -> str:
 def cache_folder() -> Path:
     """Where this user's caches are."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compat"
+
+
+def class_archive(folder: str, name: str, files: Iterable[str | os.PathLike[str]]) -> Path:
+    """Where the cache has the archive of classes that some files make up: it is another one once one of them has changed.
+
+    Raises OSError where one is not there.
+    """
+    digest = hashlib.sha256()
+    for file in files:
+        status = os.stat(file)
+        digest.update(f"{os.fspath(file)}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    return cache_folder() / folder / f"{name}{digest.hexdigest()[:16]}.jsa"
+
+
+def drop_old_archives(folder: Path, kept: int) -> None:
+    """Remove all archives of a folder but those made last."""
+    for old in sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)[kept:]:
+        old.unlink(missing_ok=True)
