@@ -221,7 +221,7 @@ def test_the_command_line_wins_over_the_deployment(file) -> None:
     program = file(PROGRAM.replace("UID", "count"), "job.py")
     above = file(resource().replace("parallelism: 3", "parallelism: 65"))
     code, levels, _ = checked(program, program, "--deployment", above, "--old-deployment", file(resource(), "old.yaml"))
-    assert (code, levels) == (1, {("CMP302", "error")})
+    assert (code, levels) == (1, {("CMP305", "error")})
     assert checked(program, program, "--deployment", above, "-D", f"{PARALLELISM}=4")[0] == 0
 
 
