@@ -34,7 +34,8 @@ class Dialect:
 
     ``forms`` gives kinds of types that are written alike one name, ``rows`` compares rows. ``widened`` are pairs of such
     names of which the first is converted to the second. ``cuts`` is true where what follows the last wanted field of a
-    value is not looked at. ``pickles`` are kinds whose values are kept pickled whatever is declared of them.
+    value is thrown away, after it was read as further values: any bytes are numbers, but the length of a text may be beyond
+    all memory. ``pickles`` are kinds whose values are kept pickled whatever is declared of them.
     """
 
     name: str
@@ -87,16 +88,28 @@ class Dialect:
     def _fields(self, old: tuple[TypeInformation, ...], new: tuple[TypeInformation, ...], alone: bool) -> Compatibility:
         """Fields by their places."""
         last = len(new) - 1
+        open_ended = next((each for each in new if not self._of_one_length(each)), None)
         shared = [
-            self.resolve(before, after, alone=alone and place == last).within(f"field {place}")
+            self.resolve(before, after, alone=alone and place == last and open_ended is None).within(f"field {place}")
             for place, (before, after) in enumerate(zip(old, new, strict=False))
         ]
         if len(old) == len(new):
             return worst(shared)
         if self.cuts and alone and len(new) < len(old):
+            if open_ended is not None:
+                left = (
+                    f"what is left of {len(old)} fields behind {len(new)} is read as another value, with {open_ended}"
+                )
+                return worst([*shared, incompatible(left)])
             gone = f"the last {len(old) - len(new)} of {len(old)} fields are not read any more"
             return worst([*shared, Compatibility(Answer.AFTER_MIGRATION, (gone,))])
         return worst([*shared, incompatible(f"{len(old)} fields became {len(new)}")])
+
+    def _of_one_length(self, type_info: TypeInformation) -> bool:
+        """Whether any bytes can be read as a value of the type."""
+        if isinstance(type_info, TupleTypeInfo | RowTypeInfo):
+            return all(map(self._of_one_length, type_info.field_types))
+        return self.form(type_info) in _NUMBERS
 
     def _elements(self, old: TypeInformation, new: TypeInformation) -> Compatibility:
         """Maps, lists and arrays, part by part."""
@@ -118,6 +131,7 @@ class Dialect:
 
 
 _PICKLED = PICKLED.kind
+_NUMBERS = frozenset({"BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE"})
 
 
 def _unwrapped(type_info: TypeInformation) -> TypeInformation:

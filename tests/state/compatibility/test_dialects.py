@@ -93,6 +93,9 @@ def test_a_pickle_is_not_bytes() -> None:
 
 # Seen in restores of real PyFlink, see tests/compat/pairs.
 COMPARED = [
+    (PROCESS, T.TUPLE([L, L]), T.TUPLE([L]), MIGRATES),
+    (PROCESS, T.TUPLE([L, S, L]), T.TUPLE([L, S]), NO),
+    (PROCESS, T.TUPLE([S, T.TUPLE([L, L])]), T.TUPLE([S, T.TUPLE([L])]), NO),
     (PROCESS, L, T.BIG_INT(), AS_IS),
     (PROCESS, S, T.CHAR(), AS_IS),
     (PROCESS, T.INT(), L, NO),
