@@ -141,6 +141,8 @@ class Schedule:
                 self._program()
         except Killed:
             self.world.dying = False
+            if any(job.savepoint == self._savepoint and job.ended is not None for job in self._jobs()):
+                self._excused |= set(self._left())  # it died behind the job's end: a later job's start sweeps
         except Exception as error:
             self.world.trace.append(f"the program failed: {type(error).__name__}: {str(error)[:80]}")
         finally:

@@ -870,6 +870,8 @@ class JobMaster:
             self.store.write(replace(entry, **changes))
         except (OSError, StoreError) as error:
             if self.status is JobStatus.CREATED:
+                if isinstance(error, StoreError):
+                    raise
                 raise unwritable("The store", self.store.root, error, "give another with --store") from error
             # A full disk must not hide how the job ends; a job whose entry is behind counts as interrupted.
 
