@@ -8,6 +8,7 @@ from compat.check import amounts
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.plan.facts import State, StateKind, StateScope
 
 _OPTION = "python.execution-mode"
 
@@ -17,7 +18,7 @@ def _find(check: Check) -> Iterator[Finding]:
     if None in (before, after) or before == after:
         return
     for pair in check.right_pairs:
-        if any(not state.built_in for state in pair.old.states or ()):
+        if any(_is_named_by_mode(state) for state in pair.old.states or ()):
             yield check.finding(
                 RULE,
                 f"the state of {pair.new.label} is lost: {_OPTION} was {before} and is {after}",
@@ -29,6 +30,12 @@ def _find(check: Check) -> Iterator[Finding]:
                 fixes=(Fix(text=f"Set {_OPTION} to {before} again.", code=f"{_OPTION}: {before}"),),
                 silent=True,
             )
+
+
+def _is_named_by_mode(state: State) -> bool:
+    """Whether a state has another name in each mode: the program's own, and what windows keep."""
+    kept = state.scope is StateScope.KEYED and state.kind is not StateKind.TIMERS and not state.unstable
+    return kept or not state.built_in
 
 
 RULE = Rule(

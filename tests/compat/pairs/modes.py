@@ -10,6 +10,8 @@ SESSIONS = "ProcessingTimeSessionWindows.with_gap(Time.days(1))"
 MODES = [
     pair("mode_process_to_thread", value("L"), value("L", settings=THREAD), BROKEN, "CMP603"),
     pair("mode_thread_to_process", value("L", settings=THREAD), value("L"), BROKEN, "CMP603"),
+    pair("mode_of_a_window", window(DAY), window(DAY, settings=THREAD), BROKEN, "CMP603"),
+    pair("mode_of_a_reduced_window", window(DAY, "REDUCE"), window(DAY, "REDUCE", settings=THREAD), BROKEN, "CMP603"),
     pair("thread_same", value("L", settings=THREAD), value("L", settings=THREAD), OK),
     pair("thread_long_to_int", value("L", settings=THREAD), value("I", settings=THREAD), OK),
     pair(
