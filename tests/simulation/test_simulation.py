@@ -41,7 +41,7 @@ RARE = {
 """Faults of our own that need several others at the same time."""
 UNSEEN = {
     "runs of a task are not told apart, and see what came later": pytest.mark.xfail(
-        reason="no schedule in 2,000 has a late attempt behind its epoch's commit, on a machine that the next one runs on"
+        reason="none of 1,600 schedules had a late attempt behind its epoch's commit, on a machine that the next one runs on"
     )
 }
 """Those that are rarer than that."""
