@@ -82,6 +82,12 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
     assert problems == []
 
 
+def follow(page: Any, what: Any) -> None:
+    """Click what leads to another page, and wait until that page is there: a click alone may return before it."""
+    with page.expect_navigation():
+        what.click()
+
+
 def settle(page: Any) -> None:
     """Wait until the view shows what its address says."""
     if page.locator(".stage").count():

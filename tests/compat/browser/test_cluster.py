@@ -11,7 +11,7 @@ pytest.importorskip("sqlalchemy")
 
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.records import Role
-from tests.compat.browser.conftest import settle
+from tests.compat.browser.conftest import follow, settle
 from tests.compat.browser.test_accessibility import serious
 from tests.compat.cluster.served import Filled, checkpoint, entry_of, filled, listening
 from tests.compat.service.running import OLD, plan
@@ -29,12 +29,12 @@ def test_a_job_is_found_looked_at_and_stopped(open_page: Any, cluster: tuple[Fil
     made, url = cluster
     job = made.served.job("to be stopped", runs=False)
     page = open_page(url + "/")
-    page.get_by_role("link", name="to be stopped").click()
-    page.get_by_role("link", name="Cancel…").click()
-    page.get_by_role("link", name="No, let it run").click()
+    follow(page, page.get_by_role("link", name="to be stopped"))
+    follow(page, page.get_by_role("link", name="Cancel…"))
+    follow(page, page.get_by_role("link", name="No, let it run"))
     assert made.served.jobs.requests(job.id, limit=9) == []
-    page.get_by_role("link", name="Cancel…").click()
-    page.get_by_role("button", name="Cancel it").click()
+    follow(page, page.get_by_role("link", name="Cancel…"))
+    follow(page, page.get_by_role("button", name="Cancel it"))
     page.get_by_text("under way").wait_for()
     (asked,) = made.served.jobs.requests(job.id, limit=9)
     made.served.jobs.answered(asked.id)
@@ -85,9 +85,9 @@ def test_without_scripts_all_can_be_read_and_done(open_page: Any, cluster: tuple
     made, url = cluster
     page = open_page(f"{url}/ui/jobs/{made.running.id}", java_script_enabled=False)
     assert page.get_by_text("orders by hour").first.is_visible()
-    page.get_by_role("button", name="Write a savepoint").click()
+    follow(page, page.get_by_role("button", name="Write a savepoint"))
     assert page.get_by_text("under way").first.is_visible()
-    page.get_by_role("link", name="Graph").click()
+    follow(page, page.get_by_role("link", name="Graph"))
     assert page.locator(".tables").get_by_text("Sink: Print to Std. Out").first.is_visible()
 
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from compat.state.delta.log import SnapshotLog
-from tests.compat.browser.conftest import settle
+from tests.compat.browser.conftest import follow, settle
 from tests.compat.browser.test_accessibility import serious
 from tests.compat.service.filled import filled
 
@@ -26,7 +26,7 @@ def service(browser: Any, tmp_path_factory: Any) -> Any:
 def test_from_the_jobs_to_the_finding(open_page: Any, service: Any) -> None:
     page = open_page(service.url + "/")
     row = page.locator("tr", has=page.get_by_role("link", name="word count", exact=True)).first
-    row.locator("a.verdict", has_text="Incompatible").click()
+    follow(page, row.locator("a.verdict", has_text="Incompatible"))
     settle(page)
     assert page.locator(".link.restored").count() == 1
     assert page.locator(".link.refused").count() == 1
@@ -35,20 +35,20 @@ def test_from_the_jobs_to_the_finding(open_page: Any, service: Any) -> None:
     assert page.locator(".drawer").is_visible()
     again = open_page(page.url)
     assert again.locator(".drawer h2").inner_text() == page.locator(".drawer h2").inner_text()
-    page.locator(".path a", has_text="word count").click()
-    page.get_by_role("link", name="word count@2").first.click()
+    follow(page, page.locator(".path a", has_text="word count"))
+    follow(page, page.get_by_role("link", name="word count@2").first)
     settle(page)
     assert page.locator(".canvas .node").count() > 3
 
 
 def test_a_savepoint_and_a_job_on_spark(open_page: Any, service: Any) -> None:
     page = open_page(service.url + "/savepoints")
-    page.get_by_role("link", name="flink/windows").click()
+    follow(page, page.get_by_role("link", name="flink/windows"))
     page.get_by_role("link", name="GlobalWindows").click()
-    assert page.locator(".operator:target").is_visible()
+    page.locator(".operator:target").wait_for()
     page.go_back()
-    page.get_by_role("navigation").get_by_role("link", name="Running").click()
-    page.get_by_role("link", name="jobs/6f2c").click()
+    follow(page, page.get_by_role("navigation").get_by_role("link", name="Running"))
+    follow(page, page.get_by_role("link", name="jobs/6f2c"))
     assert page.locator("figure.chart svg path.curve").count() == 4
     assert "from " in page.locator("figure.chart svg").first.get_attribute("aria-label")
 
@@ -57,18 +57,18 @@ def test_two_versions_are_compared_by_choosing_them(open_page: Any, service: Any
     page = open_page(service.url + "/jobs/word%20count")
     page.locator("select[name=old]").select_option("2")
     page.locator("select[name=new]").select_option("1")
-    page.get_by_role("button", name="Compare").click()
+    follow(page, page.get_by_role("button", name="Compare"))
     settle(page)
     assert "word count@1 cannot restore the state of word count@2" in page.locator("h1").inner_text()
     assert page.locator(".link.refused").count() == 2
-    page.get_by_role("link", name="The other way").click()
+    follow(page, page.get_by_role("link", name="The other way"))
     settle(page)
     assert "word count@2 cannot restore the state of word count@1" in page.locator("h1").inner_text()
 
 
 def test_a_running_job_goes_on_by_itself(open_page: Any, service: Any) -> None:
     page = open_page(service.url + "/running")
-    page.get_by_role("link", name="jobs/loner").click()
+    follow(page, page.get_by_role("link", name="jobs/loner"))
     epoch = page.locator(".tiles dd").first
     assert epoch.inner_text() == "2"
     log = SnapshotLog.open(str(service.store / "jobs" / "loner" / "state"))
@@ -126,13 +126,13 @@ def test_log_in_and_out(open_page: Any, browser: Any, tmp_path: Any) -> None:
         page = open_page(running.url + "/", errors=False)
         assert page.url.endswith("/login")
         page.get_by_label("Token").fill("no such token")
-        page.get_by_role("button", name="Log in").click()
+        follow(page, page.get_by_role("button", name="Log in"))
         assert "There is no such token" in page.get_by_role("alert").inner_text()
         page.get_by_label("Token").fill(running.tokens["read"])
-        page.get_by_role("button", name="Log in").click()
+        follow(page, page.get_by_role("button", name="Log in"))
         page.get_by_role("heading", name="Jobs").wait_for()
         assert page.evaluate("document.cookie") == ""
-        page.get_by_role("button", name="Log out").click()
+        follow(page, page.get_by_role("button", name="Log out"))
         page.get_by_label("Token").wait_for()
     finally:
         running.stop()
