@@ -43,7 +43,16 @@ OF_OPERATORS = frozenset(
 )
 """The names of the states that Flink's own operators keep."""
 
-OF_TRIGGERS = frozenset({"count", "fire-time"})
+JAVA_GLOBAL_WINDOW = "org.apache.flink.streaming.api.windowing.windows.GlobalWindow"
+"""The global window of the DataStream API, which has the short name of the one of tables."""
+
+WINDOW_TIMERS = ("_timer_state/event_window-timers", "_timer_state/processing_window-timers")
+"""The timers of a window operator in Java, by either clock."""
+
+TRIGGER_COUNT = "count"
+"""How many records a trigger has counted in a window."""
+
+OF_TRIGGERS = frozenset({TRIGGER_COUNT, "fire-time"})
 """The names of the states that the triggers of windows keep for each window."""
 
 OF_CONNECTORS = frozenset(

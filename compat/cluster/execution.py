@@ -162,6 +162,9 @@ class ClusterExecutor:
     gives what prepares a process for the program's functions, with its modules, when a job is submitted.
     """
 
+    ran_here = False
+    """Spark never runs in the process that submits."""
+
     def __init__(
         self,
         cluster: Cluster,

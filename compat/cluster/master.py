@@ -163,13 +163,7 @@ class JobProcess:
         if ended is None:
             return False
         entry = store.read(job_id) or JobEntry(job_id=job_id, name="", status="", pid=0, epoch=log.epoch)
-        done = replace(
-            entry,
-            status=ended.status,
-            stopped_with=ended.savepoint,
-            ended=entry.ended or time.time(),
-            fence=self._assigned.fence,
-        )
+        done = replace(entry.ended_as(ended, log.epoch), fence=self._assigned.fence)
         store.write(done)
         self._events.add(end_event(done))
         return True

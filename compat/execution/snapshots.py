@@ -53,16 +53,12 @@ def report_of(
     program: str, snapshot: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], allow_non_restored: bool
 ) -> Report:
     """The check of a program's plan against that of a snapshot, None for one of Flink's. Raises Refused."""
-    from compat.check.ignores import IgnoredRule
-    from compat.check.rules.cmp413 import RULE as BUILT_IN_STATE
     from compat.comparison import Comparison, decide
     from compat.loader.inputs import InputError
     from compat.plan.reading import PlanError, from_plain
 
     sources = {program: _lines(program)}
-    # What Flink loses at each restore is found by jobs on Spark: there, PyFlink's aggregates have names that stay.
-    ignored = (IgnoredRule(BUILT_IN_STATE.id),) if old is None else ()
-    comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored, ignored=ignored)
+    comparison = Comparison(old=snapshot, new=program, allow_non_restored=allow_non_restored)
     try:
         return decide(_of_flink(snapshot) if old is None else from_plain(old), from_plain(new), comparison, sources)
     except (InputError, PlanError) as error:

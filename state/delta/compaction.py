@@ -9,7 +9,7 @@ on in tasks while epochs are committed. Files that it leaves when it is given up
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from compat.state.delta.files import remove
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import LogFile, batches, log_file
-from compat.state.delta.rows import BYTES, SCHEMA, DataFile, write_clustered, write_table
+from compat.state.delta.rows import BYTES, FEW, DataFile, write_clustered, write_table
 from compat.state.delta.slices import Slice, Source, cut, read_slice
 from compat.state.delta.work import HERE, Workers
 from compat.state.serializers import identity_of
@@ -101,29 +101,43 @@ def contents(
     Only those of the ``wanted`` rows, which are wholes of entries, and only those of ``part``, a range of key groups, if given.
     """
     for one in cut(log.sources(), part).slices:
-        table = latest([read_slice(one, wanted)], pickled)
+        table = latest(read_slice(one, wanted), pickled)
         yield table.filter(pc.invert(table["tombstone"]))
 
 
-def latest(tables: Iterable[pa.Table], pickled: frozenset[str] = frozenset()) -> pa.Table:
+def latest(table: pa.Table, pickled: frozenset[str] = frozenset()) -> pa.Table:
     """The last row of each entry, sorted by key group, then by epoch.
 
     The same key may have been pickled to different bytes: the keys of the operators ``pickled`` are cut to what counts.
     """
-    table = pa.concat_tables([SCHEMA.empty_table(), *tables])
     if not table.num_rows:
         return table
     by_age = np.argsort(table["epoch"].to_numpy(), kind="stable")
-    age = np.empty_like(by_age)
-    age[by_age] = np.arange(table.num_rows)
     timer = pc.if_else(pc.ends_with(table["kind"], "timer"), table["timestamp"], pa.scalar(None, pa.int64()))
     keyed = table.select(_ENTRY[:-1]).append_column("timer", timer)
     if pickled:
         keyed = keyed.set_column(_ENTRY.index("key"), "key", _identities(table, pickled))
-    keyed = keyed.append_column("age", pa.array(age))
-    youngest = keyed.group_by(_telling(keyed), use_threads=False).aggregate([("age", "max")])["age_max"].to_numpy()
+    youngest = (_youngest_of_few if table.num_rows <= FEW else _youngest)(keyed, by_age)
     last = by_age[youngest]
     return table.take(pa.array(last[np.lexsort((youngest, table["key_group"].to_numpy()[last]))]))
+
+
+def _youngest(keyed: pa.Table, by_age: np.ndarray) -> np.ndarray:
+    """The places of the last rows of all entries in ``by_age``, which has the rows as they came."""
+    age = np.empty_like(by_age)
+    age[by_age] = np.arange(keyed.num_rows)
+    aged = keyed.append_column("age", pa.array(age))
+    found: np.ndarray = (
+        aged.group_by(_telling(keyed), use_threads=False).aggregate([("age", "max")])["age_max"].to_numpy()
+    )
+    return found
+
+
+def _youngest_of_few(keyed: pa.Table, by_age: np.ndarray) -> np.ndarray:
+    """The same, sooner than Arrow has begun to group."""
+    rows = list(zip(*(column.to_pylist() for column in keyed.columns), strict=True))
+    found = {rows[row]: place for place, row in enumerate(by_age.tolist())}
+    return np.fromiter(found.values(), np.int64, len(found))
 
 
 def _telling(keyed: pa.Table) -> list[str]:
@@ -189,7 +203,7 @@ def _in_order(folder: str, group_bytes: int, source: Source) -> list[LogFile]:
 
 def _merged_into(folder: str, pickled: frozenset[str], drop_tombstones: bool, one: Slice) -> list[DataFile]:
     """Write the last row of each entry of a slice."""
-    table = latest([read_slice(one)], pickled)
+    table = latest(read_slice(one), pickled)
     if drop_tombstones:
         table = table.filter(pc.invert(table["tombstone"]))
     return write_by_group(folder, table)

@@ -31,8 +31,11 @@ def _size(place: Place) -> int | None:
     if not place.local:
         return place.size()
     try:
-        with open(place, "rb") as file:
-            return os.fstat(file.fileno()).st_size
+        descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         return None
 
@@ -48,24 +51,31 @@ def prove_files(files: Iterable[tuple[str, int]]) -> None:
             sync(folder)
 
 
-def named_files(table: Place) -> set[str]:
+def named_files(table: Place, known: dict[str, frozenset[str]] | None = None) -> set[str]:
     """The data files that the commits of a table add or remove, as far back as they are kept: older versions need these.
 
-    Raises StoreError where a commit cannot be read.
+    ``known`` is what was read of commits before, by their names, and is brought up to date: a commit never changes.
+    Raises StoreError where one cannot be read.
     """
-    found: set[str] = set()
+    before = {} if known is None else dict(known)
+    found: dict[str, frozenset[str]] = {} if known is None else known
+    found.clear()
     log = table / "_delta_log"
     try:
         for entry in log.list():
             if entry.name.endswith(".json"):
-                for line in (log / entry.name).read().splitlines():
-                    action = json.loads(line)
-                    found.update(unquote(action[kind]["path"]) for kind in ("add", "remove") if kind in action)
+                names = before.get(entry.name)
+                found[entry.name] = _named(log / entry.name) if names is None else names
     except FileNotFoundError:
-        return found  # no table yet
+        pass  # no table yet
     except (OSError, ValueError) as error:
         raise StoreError(f"The store {table} cannot be read: {error}.") from error
-    return found
+    return set().union(*found.values())
+
+
+def _named(commit: Place) -> frozenset[str]:
+    actions = map(json.loads, commit.read().splitlines())
+    return frozenset(unquote(each[kind]["path"]) for each in actions for kind in ("add", "remove") if kind in each)
 
 
 def remove(table: Place, names: Iterable[str]) -> None:

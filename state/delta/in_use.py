@@ -37,7 +37,10 @@ class InUse:
         os.close(self._file)
 
     def _closed(self) -> bytes:
-        size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+        try:
+            size = os.stat(self._path).st_size
+        except FileNotFoundError:
+            size = 0
         return f"closed {boot_id()} {size}".encode()
 
 

@@ -26,8 +26,8 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
 from compat.state.delta.files import named_files, prove_files, remove, sync_commit
-from compat.state.delta.reading import LogFile, RowGroup, batches, opened
-from compat.state.delta.rows import COMMENTED, NO_KEY_GROUP, SCHEMA, DataFile, Row, now_millis, read_rows
+from compat.state.delta.reading import LogFile, RowGroup, as_of, batches, opened, schema_of
+from compat.state.delta.rows import COMMENTED, FEW, NO_KEY_GROUP, SCHEMA, DataFile, now_millis
 from compat.state.delta.slices import Source, cut, in_order, read_slice
 from compat.state.stores.local import make_folder
 from compat.state.stores.options import table_options
@@ -79,6 +79,7 @@ class SnapshotLog:
         self._epoch: tuple[int, int] | None = None
         self._seen: tuple[int, _Seen] | None = None
         self._files: tuple[int, list[LogFile]] | None = None
+        self._named: dict[str, frozenset[str]] = {}
 
     @classmethod
     def create(cls, path: str | Path | Place) -> SnapshotLog:
@@ -331,7 +332,7 @@ class SnapshotLog:
         self.refresh()  # behind the look: what was committed until now has its name
         named = {file.path for file in self.files()}
         with self._reading():
-            named |= named_files(self.place)
+            named |= named_files(self.place, self._named)
             for name in there:
                 if name not in named:
                     (self.place / name).delete()
@@ -393,8 +394,9 @@ class SnapshotLog:
         """The data files of the version, oldest epoch first; read once for each version."""
         if self._files is None or self._files[0] != self.version:
             with self._reading():
-                told = pa.table(self._table.get_add_actions(flatten=True)).to_pydict()
-            found = [_log_file(dict(zip(told, row, strict=True))) for row in zip(*told.values(), strict=True)]
+                told = pa.table(self._table.get_add_actions(flatten=True))
+            columns = {name: told[name].to_pylist() for name in _TOLD if name in told.column_names}
+            found = [_log_file(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
             self._files = (self.version, sorted(found, key=lambda file: (file.epochs, file.path)))
         return list(self._files[1])
 
@@ -418,12 +420,11 @@ class SnapshotLog:
 
     def read_file(self, file: LogFile, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
-        names = SCHEMA.names if columns is None else list(columns)
-        schema = pa.schema([SCHEMA.field(name) for name in names])
+        schema = schema_of(columns)
         with opened(self.place, file) as parquet:
-            return _as(schema, parquet.read(names))
+            return as_of(schema, parquet.read(schema.names))
 
-    def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[tuple[int, Row]]:
+    def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[pa.Table]:
         """The rows of some operators and key groups (and of no key group) changed after an epoch, the oldest of an entry first.
 
         In memory is a batch of them, or a slice of the key groups where somebody put the rows in another order.
@@ -436,6 +437,10 @@ class SnapshotLog:
         names = pa.array(sorted(operators), pa.string())
 
         def chosen(table: pa.Table) -> pa.Table:
+            if table.num_rows <= FEW:
+                found = zip(*(table[name].to_pylist() for name in ("epoch", "operator_id", "key_group")), strict=True)
+                few = [is_wanted(*each) for each in found]
+                return table if all(few) else table.filter(pa.array(few, pa.bool_()))
             group = table["key_group"]
             inside = pc.or_(
                 pc.less(group, 0),
@@ -444,21 +449,28 @@ class SnapshotLog:
             keep = pc.and_(pc.and_(inside, pc.greater(table["epoch"], after)), pc.is_in(table["operator_id"], names))
             return table.filter(keep)
 
+        def is_wanted(epoch: int, operator_id: str, key_group: int) -> bool:
+            return epoch > after and operator_id in operators and (key_group < 0 or key_group in key_groups)
+
         def concerned(group: RowGroup) -> bool:
             if group.groups is None:
                 return True
             low, high = group.groups
             return low < 0 or (low < key_groups.stop and high >= key_groups.start)
 
-        tables: Iterator[pa.Table]
         if in_order(self.place, files):
-            tables = (chosen(each) for file in files for each in batches(self.place, file, wanted=concerned))
+            yield from (chosen(each) for file in files for each in batches(self.place, file, wanted=concerned))
         else:
             parts = (range(NO_KEY_GROUP, 0), key_groups)
             slices = [each for part in parts for each in cut(self.sources(files), part).slices]
-            tables = (by_epoch(chosen(read_slice(each))) for each in slices)
-        for table in tables:
-            yield from zip(table["epoch"].to_pylist(), read_rows(table), strict=True)
+            yield from (by_epoch(chosen(read_slice(each))) for each in slices)
+
+
+_TOLD = (
+    *("path", "num_records", "size_bytes"),
+    *(f"{limit}.{name}" for name in ("operator_id", "key_group", "epoch") for limit in ("min", "max")),
+)
+"""What is read of what Delta tells of a file."""
 
 
 def as_run_of(token: str, run: str) -> str:
@@ -469,10 +481,6 @@ def as_run_of(token: str, run: str) -> str:
 def _is_checkpoint(name: str) -> bool:
     """True for the name of a Delta checkpoint, which holds all of a version in one file."""
     return name.endswith(".checkpoint.parquet")
-
-
-def _as(schema: pa.Schema, table: pa.Table) -> pa.Table:
-    return table if table.schema.equals(schema) else table.cast(schema)
 
 
 def _add(file: DataFile, change: bool) -> AddAction:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -81,25 +82,28 @@ def _source(place: Place, size: int) -> AbstractContextManager[Any]:
 
 
 class RowGroup(NamedTuple):
-    """A row group of a data file: its lowest and highest key group, None where nothing says them, and its bytes in memory."""
+    """A row group of a data file: its lowest and highest key group, None where nothing says them, its bytes in memory, and
+    its rows."""
 
     number: int
     groups: tuple[int, int] | None
     size: int
+    rows: int
 
 
 def row_groups(parquet: pq.ParquetFile) -> list[RowGroup]:
     """The row groups of a file, as its footer has them."""
     count = parquet.num_row_groups
     if count == 1:  # it has what the file has
-        return [RowGroup(0, None, _unpacked(parquet.metadata.row_group(0)))]
+        only = parquet.metadata.row_group(0)
+        return [RowGroup(0, None, _unpacked(only), only.num_rows)]
     at = parquet.schema_arrow.names.index("key_group")
     found = []
     for number in range(count):
         group = parquet.metadata.row_group(number)
         told = group.column(at).statistics
         limits = (told.min, told.max) if told is not None and told.has_min_max else None
-        found.append(RowGroup(number, limits, _unpacked(group)))
+        found.append(RowGroup(number, limits, _unpacked(group), group.num_rows))
     return found
 
 
@@ -114,11 +118,24 @@ def batches(
     wanted: Callable[[RowGroup], bool] = lambda _: True,
 ) -> Iterator[pa.Table]:
     """The rows of a data file, or some columns of theirs, or those of the wanted row groups, in order. Raises StoreError."""
-    names = SCHEMA.names if columns is None else list(columns)
-    schema = pa.schema([SCHEMA.field(name) for name in names])
+    schema = schema_of(columns)
     with opened(table, file) as parquet:
-        for number, _, size in filter(wanted, row_groups(parquet)):
-            rows = parquet.metadata.row_group(number).num_rows
+        for number, _, size, rows in filter(wanted, row_groups(parquet)):
             most = max(1, min(_MOST_ROWS, rows * BATCH_BYTES // max(size, 1)))
-            for batch in parquet.iter_batches(most, row_groups=[number], columns=names):
-                yield pa.Table.from_batches([batch]).cast(schema)
+            for batch in parquet.iter_batches(most, row_groups=[number], columns=schema.names):
+                yield as_of(schema, pa.Table.from_batches([batch]))
+
+
+def schema_of(columns: Sequence[str] | None) -> pa.Schema:
+    """The schema of all columns, or of some."""
+    return SCHEMA if columns is None else _schema_of(tuple(columns))
+
+
+@cache
+def _schema_of(columns: tuple[str, ...]) -> pa.Schema:
+    return pa.schema([SCHEMA.field(name) for name in columns])
+
+
+def as_of(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    """A table as the schema has it: who else wrote it may have used narrower types."""
+    return table if table.schema.equals(schema) else table.cast(schema)

@@ -21,10 +21,12 @@ from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.in_use import InUse, boot_id
 from compat.state.delta.rows import Kind, Row
 
-_LONGEST = 160
+LONGEST = 160
+"""So many bytes of a key, a namespace or a map key are in the key of an entry; of longer ones there is a digest."""
 _META = b"\0meta"
-_OF_DRIVER = frozenset({Kind.OPERATOR, Kind.TASK, Kind.JOB})
-_TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
+TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
+OF_MANY = frozenset({Kind.MAP, Kind.LIST, Kind.BROADCAST})
+"""The kinds of states that have many entries for a key."""
 _SIGN = 1 << 63
 _FILE = "data.mdb"
 _LEAST_SPACE = 1024 * 1024
@@ -82,21 +84,15 @@ def entry_key(prefix: bytes, key: bytes, namespace: bytes) -> bytes:
 
     LMDB takes keys of up to 511 bytes, so that long parts are told apart by a digest.
     """
-    if len(key) <= _LONGEST and len(namespace) <= _LONGEST:
+    if len(key) <= LONGEST and len(namespace) <= LONGEST:
         return b"%b%c%b%c%b" % (prefix, len(key), key, len(namespace), namespace)
     digest = hashlib.blake2b(b"%d:%b%b" % (len(key), key, namespace), digest_size=32).digest()
     return prefix + b"\xff" + digest
 
 
-def entry_keys(prefix: bytes, keys: list[bytes]) -> list[bytes]:
-    """The keys of the entries of many keys, in no namespace."""
-    heads = [prefix + bytes((length,)) for length in range(_LONGEST + 1)]
-    return [heads[len(key)] + key + b"\0" if len(key) <= _LONGEST else entry_key(prefix, key, b"") for key in keys]
-
-
 def map_entry(entry: bytes, map_key: bytes, value: bytes) -> tuple[bytes, bytes]:
     """Key and value of a map's entry; the value begins with a long map key, which the key only has a digest of."""
-    if len(map_key) <= _LONGEST:
+    if len(map_key) <= LONGEST:
         return entry + b"\0" + map_key, value
     digest = hashlib.blake2b(map_key, digest_size=32).digest()
     return entry + b"\1" + digest, struct.pack(">I", len(map_key)) + map_key + value
@@ -111,9 +107,14 @@ def split_map_entry(entry: bytes, key: bytes, value: bytes) -> tuple[bytes, byte
     return value[4 : 4 + length], value[4 + length :]
 
 
+def timer_prefix(prefix: bytes, timestamp: int) -> bytes:
+    """What the keys of the timers of one time begin with; they sort as their times do."""
+    return prefix + (timestamp + _SIGN).to_bytes(8, "big")
+
+
 def timer_key(prefix: bytes, timestamp: int, key: bytes, namespace: bytes) -> bytes:
     """The key of a timer; keys sort as their timestamps do."""
-    return entry_key(prefix + (timestamp + _SIGN).to_bytes(8, "big"), key, namespace)
+    return entry_key(timer_prefix(prefix, timestamp), key, namespace)
 
 
 def timer_value(key: bytes, namespace: bytes) -> bytes:
@@ -129,21 +130,17 @@ def split_timer(prefix: bytes, key: bytes, value: bytes) -> tuple[int, bytes, by
 
 
 Identity = Callable[[bytes], bytes]
-_BATCH, _BATCH_BYTES = 200_000, 64 * 1024 * 1024
-"""So many entries, or bytes of them, are taken over at once."""
-_MOVING = Position(-1, "moving")
-"""Where a replica stands that is between two epochs: if it is found so, it is made anew."""
 
 
 def entry_of(row: Row, identity: Identity) -> tuple[bytes, bytes]:
     """Key and value of the entry that a row sets or removes."""
     prefix = state_prefix(row.operator_id, row.kind, row.state)
     value = row.value if row.value is not None else b""
-    if row.kind in _TIMERS:
+    if row.kind in TIMERS:
         assert row.timestamp is not None
         return timer_key(prefix, row.timestamp, identity(row.key), row.namespace), timer_value(row.key, row.namespace)
     entry = entry_key(prefix, identity(row.key), row.namespace)
-    if row.kind in (Kind.MAP, Kind.LIST, Kind.BROADCAST):
+    if row.kind in OF_MANY:
         key, value = map_entry(entry, row.map_key, value)
     else:
         key = entry
@@ -222,7 +219,8 @@ class LmdbReplica(Replica):
         self._environment: Any = None
         self._reading: Any = None
         try:
-            os.makedirs(directory, exist_ok=True)
+            if not os.path.isdir(directory):
+                os.makedirs(directory, exist_ok=True)
             _expect_space(directory)
             self._use = InUse(os.path.join(directory, _FILE))
         except OSError as error:
@@ -282,13 +280,14 @@ class LmdbReplica(Replica):
         with self._environment.begin(write=True) as writing:
             if _position(writing.get(_META)) != before:
                 raise RuntimeError(f"The replica {self._directory} was changed by another attempt of the task.")
-            put, delete = writing.put, writing.delete
-            for key, value in sorted(changes.items()):  # neighbours share pages
-                if value is None:
-                    delete(key)
-                else:
-                    put(key, value)
-            put(_META, f"{after.epoch} {after.token}".encode())
+            keys = sorted(changes)  # neighbours share pages
+            values = list(map(changes.__getitem__, keys))
+            if None in values:
+                for key in (key for key, value in zip(keys, values, strict=True) if value is None):
+                    writing.delete(key)
+            with writing.cursor() as cursor:
+                cursor.putmulti((key, value) for key, value in zip(keys, values, strict=True) if value is not None)
+            writing.put(_META, f"{after.epoch} {after.token}".encode())
 
     def clear(self) -> None:
         """Forget everything."""
@@ -332,37 +331,3 @@ def _position(meta: bytes | None) -> Position | None:
         return None
     epoch, token = meta.decode().split(" ", 1)
     return Position(int(epoch), token)
-
-
-def follow(
-    replica: Replica,
-    wanted: Position,
-    changes: Callable[[int], Iterator[tuple[int, Row]]],
-    identities: Callable[[str], Identity],
-    known: Callable[[int], str | None],
-) -> str:
-    """Bring a replica to the position of the log: ``current``, ``behind`` (caught up) or ``rebuilt``, as it was found.
-
-    ``changes`` gives the log's rows after an epoch, ``identities`` the key identity of an operator, and ``known`` the
-    token of a committed epoch: a replica whose epoch is not the committed one was ahead of the log, and starts anew.
-    """
-    position = replica.position
-    if position == wanted:
-        return "current"
-    found = "behind"
-    if position is None or position.epoch >= wanted.epoch or known(position.epoch) != position.token:
-        replica.clear()
-        position, found = None, "rebuilt"
-    pending: dict[bytes, bytes | None] = {}
-    size = 0
-    for _, row in changes(position.epoch if position is not None else -1):
-        if row.kind in _OF_DRIVER:
-            continue
-        key, value = entry_of(row, identities(row.operator_id))
-        pending[key] = None if row.value is None else value
-        size += len(key) + len(value)
-        if len(pending) >= _BATCH or size >= _BATCH_BYTES:
-            replica.apply(pending, position, _MOVING)
-            pending, position, size = {}, _MOVING, 0
-    replica.apply(pending, position, wanted)
-    return found

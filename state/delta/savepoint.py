@@ -133,7 +133,7 @@ class _TakeOver(Generic[T]):
     tally: Callable[[pa.Table], T]
 
     def __call__(self, one: Slice) -> tuple[list[DataFile], T]:
-        table = latest([read_slice(one)])
+        table = latest(read_slice(one))
         tallied = self.tally(table.filter(pc.invert(table["tombstone"])))
         wanted = pa.array(list(self.operators), pa.string())
         kinds = pa.array(sorted(self.left), pa.string())

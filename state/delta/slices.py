@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.state.delta.reading import LogFile, RowGroup, batches, opened, row_groups
-from compat.state.delta.rows import NO_KEY_GROUP, SCHEMA
+from compat.state.delta.rows import NO_KEY_GROUP, limits, together
 from compat.state.stores.places import Place, place_of
 
 SLICE_BYTES = 128 * 1024 * 1024
@@ -127,8 +127,8 @@ def _row_groups(source: Source) -> Iterator[_Found]:
     with opened(place_of(source.table), source.file) as parquet:
         found = row_groups(parquet)
     low, high = source.file.key_groups
-    for number, limits, size in found:
-        first, last = limits or (low, high)
+    for number, groups, size, _ in found:
+        first, last = groups or (low, high)
         yield _Found(source, number, first, min(last, _HIGHEST), size)
 
 
@@ -156,7 +156,7 @@ def _ranges(found: Sequence[_Found], small: bool) -> Iterator[range]:
 
 def read_slice(one: Slice, wanted: Callable[[pa.Table], pa.ChunkedArray] | None = None) -> pa.Table:
     """The rows of a slice, or the wanted ones, in no order. Raises StoreError."""
-    found = [SCHEMA.empty_table()]
+    found: list[pa.Table] = []
     for piece in one.pieces:
         for batch in batches(place_of(piece.table), piece.file, wanted=piece.has):
             rows = inside(batch, one.groups)
@@ -164,14 +164,16 @@ def read_slice(one: Slice, wanted: Callable[[pa.Table], pa.ChunkedArray] | None 
                 rows = rows.filter(wanted(rows))
             if rows.num_rows:
                 found.append(rows)
-    return pa.concat_tables(found)
+    return together(found)
 
 
 def inside(table: pa.Table, groups: range) -> pa.Table:
     """The rows of some key groups."""
     group = table["key_group"]
-    limits = pc.min_max(group).as_py()
-    if not table.num_rows or (limits["min"] >= groups.start and limits["max"] < groups.stop):
+    if not table.num_rows:
+        return table
+    lowest, highest = limits(group)
+    if lowest >= groups.start and highest < groups.stop:
         return table
     return table.filter(pc.and_(pc.greater_equal(group, groups.start), pc.less(group, groups.stop)))
 

@@ -21,7 +21,14 @@ class LocalFiles(FileSystem):
         return True
 
     def read(self, path: str) -> bytes:
-        return Path(path).read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # an open file asks the system for more than it needs
+        try:
+            parts = []
+            while part := os.read(descriptor, os.fstat(descriptor).st_size + 1):
+                parts.append(part)
+            return b"".join(parts)
+        finally:
+            os.close(descriptor)
 
     def open(self, path: str) -> BinaryIO:
         return open(path, "rb")
@@ -94,7 +101,9 @@ def _fresh(path: str) -> str:
 
 def _written(path: str, data: bytes) -> str:
     """A file beside the one that is meant, with the data, on the disk."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        os.makedirs(folder, exist_ok=True)
     fresh = _fresh(path)
     with open(fresh, "wb") as file:
         file.write(data)
@@ -112,11 +121,15 @@ def _entry(found: os.DirEntry[str]) -> Entry:
 
 def make_folder(path: str | Path) -> None:
     """Make a folder, and those that it is in, where they are not there; their names survive a power cut."""
-    path = Path(path)
-    if not path.is_dir():
-        make_folder(path.parent)
-        path.mkdir(exist_ok=True)
-        sync(path.parent)
+    if not os.path.isdir(path):
+        above = os.path.dirname(path) or "."
+        make_folder(above)
+        try:
+            os.mkdir(path)
+        except FileExistsError:  # somebody else made it at the same time
+            if not os.path.isdir(path):
+                raise
+        sync(above)
 
 
 def sync(path: str | Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +15,8 @@ from compat.state.stores.schemes import HDFS, is_remote, split_remote, why_no_pl
 from compat.state.stores.system import Entry, FileSystem
 
 LOCAL = LocalFiles()
+_PLAIN = re.compile(r"(?:/[^/.:][^/:]*)+")
+"""An absolute path that names no scheme and is as one writes it: most are, and a job asks for many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Place:
     path: str
 
     def __truediv__(self, name: str) -> Place:
-        return Place(self.system, os.path.join(self.path, name))
+        plain = name[:1] != "/" and self.path[-1:] not in ("", "/")
+        return Place(self.system, f"{self.path}/{name}" if plain else os.path.join(self.path, name))
 
     def __str__(self) -> str:
         return self.path
@@ -118,19 +121,15 @@ def place_of(path: str | Path | Place, what: str = "") -> Place:
     if isinstance(path, Place):
         return path
     text = str(path)
+    if _PLAIN.fullmatch(text):
+        return Place(LOCAL, text)
     problem = why_no_place(text)
     if problem is not None:
         raise StoreError(f"{what}: {problem}." if what else f"{problem}.")
     if not is_remote(text):
-        return Place(LOCAL, _local_path(text))
+        return Place(LOCAL, str(Path(without_scheme(text))))
     bucket, key = split_remote(text)
     return Place(_system_at(bucket), f"{bucket}/{key}" if key else bucket)
-
-
-@lru_cache(maxsize=4096)
-def _local_path(text: str) -> str:
-    """A path of this machine as it is shown; a job asks for the same few again and again."""
-    return str(Path(without_scheme(text)))
 
 
 def _system_at(address: str) -> FileSystem:

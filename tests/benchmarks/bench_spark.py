@@ -131,7 +131,11 @@ if what in ("sum", "parse", "process", "list", "map", "broadcast"):
 else:
     triple = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
     pause = 1000 if what == "session" else 0
-    words = numbers.map(lambda n: ("word-%d" % (n * {spread} % keys), n // 10 + n // 10000 * pause, 1), triple)
+    half = max(count // 2, 1)  # what each of the two splits has, which are read side by side: both are at the same time
+    def word(n):
+        now = n % half * 2
+        return "word-%d" % (n * {spread} % keys), now // 10 + now // 10000 * pause, 1
+    words = numbers.map(word, triple)
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(1000))
     timed = words.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Timestamps()))
     keyed = timed.key_by(lambda w: w[0], Types.STRING())

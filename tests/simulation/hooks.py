@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -17,22 +18,25 @@ import confluent_kafka.admin
 from confluent_kafka import KafkaError, KafkaException
 
 from compat.compiler.driver import Compilation
+from compat.compiler.garbage import collect_rarely
 from compat.compiler.job import Job
+from compat.compiler.spark.connectors.files import sink as file_sink
 from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.driver import checkpoints, errands, executor, master, remains, restarts, runner, upkeep
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.errands import Errand
-from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.state import memory
-from compat.compiler.spark.task import epochs
+from compat.compiler.spark.task import epochs, stowage
 from compat.compiler.spark.task.epochs import EpochRunner
 from compat.compiler.spark.task.hosts import HostLoad
+from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_buffers
 from compat.state.delta import compaction, work
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.replica import LmdbReplica
@@ -41,24 +45,27 @@ from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.spark import HostDouble, SparkDouble
 from tests.simulation.world import World
 
+_collect_rarely = cache(collect_rarely)
+"""A process does so once: what it has then is never searched, and each schedule of thousands leaves some garbage."""
 COMPACT_AFTER = 4
 INLINE_ROWS = 2
-SAVE_AFTER = 6
+TRAVELS = 40
 _load = HostLoad.of
 
 
 class Made:
-    """What drivers make of the program of a schedule, each from the start and to the same end: it is made once."""
+    """What drivers make of a program, each from the start and to the same end: it is made once."""
 
     def __init__(self) -> None:
-        self.plans: dict[bool, tuple[Compilation, PhysicalPlan]] = {}
+        self.job: Job | None = None
+        self.plan: tuple[Compilation, PhysicalPlan] | None = None
         self._loads: list[tuple[PhysicalPlan, HostLoad]] = []
 
-    def load(self, plan: PhysicalPlan, setup: Callable[[], None] | None, *, apart: bool = False) -> HostLoad:
+    def load(self, plan: PhysicalPlan, setup: Callable[[], None] | None, **where: bool) -> HostLoad:
         """In the place of ``HostLoad.of``."""
         found = next((load for known, load in self._loads if known == plan), None)
         if found is None:
-            found = _load(plan, setup, apart=apart)
+            found = _load(plan, setup, **where)
             self._loads.append((plan, found))
         return found
 
@@ -73,17 +80,21 @@ class SimulatedExecutor(SparkExecutor):
     def check(self) -> None:
         """Nothing is needed."""
 
+    def submit(self, job: Job) -> RunningJob:
+        self._made.job = job
+        return super().submit(job)
+
     def runner(self, made: Any) -> EpochRunner:
-        return SparkRunner(made, self.spark(made))
+        with patch.object(HostLoad, "of", self._made.load):
+            return SparkRunner(made, self.spark(made))
 
     def spark(self, made: Any) -> Any:
         return SparkDouble(self._world)
 
     def _compiled(self, job: Job) -> tuple[Compilation, PhysicalPlan]:
-        rescaled = self.options.savepoint is not None
-        if rescaled not in self._made.plans:
-            self._made.plans[rescaled] = super()._compiled(job)
-        return self._made.plans[rescaled]
+        if self._made.plan is None:
+            self._made.plan = super()._compiled(job)
+        return self._made.plan
 
 
 class _Thread:
@@ -100,6 +111,28 @@ class _Thread:
 
     def join(self, timeout: float | None = None) -> None:
         """It has ended."""
+
+
+class _OneAfterTheOther:
+    """In the place of ``ThreadPoolExecutor``: what there is to do at once is done in some order."""
+
+    world: World
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def __enter__(self) -> _OneAfterTheOther:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing runs any more."""
+
+    def map(self, work: Callable[[int], Any], numbers: Iterable[int]) -> list[Any]:
+        """What each of them gives, in their order."""
+        order = list(numbers)
+        self.world.random.shuffle(order)
+        made = {number: work(number) for number in order}
+        return [made[number] for number in sorted(made)]
 
 
 class _Nobody:
@@ -133,11 +166,11 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool, large: int) -> Iterator[None]:
+def simulated(world: World, brokers: Brokers, *, leases: bool, large: int, save_after: int) -> Iterator[None]:
     """While this is entered, the execution takes all from the world.
 
-    From so many bytes on state is ``large``: tasks do what is to be done with it. With ``leases`` the store is as one without
-    locks, whose lease is up when another driver takes the job over.
+    From so many bytes on state is ``large``: tasks do what is to be done with it. Behind ``save_after`` changes replicas are
+    written. With ``leases`` the store is as one without locks, whose lease is up when another driver takes the job over.
     """
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
     replacements: list[tuple[Any, str, Any]] = [
@@ -160,12 +193,16 @@ def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool, large
         (runner, "Host", type("Host", (HostDouble,), {"world": world})),
         (runner, "clear_away", lambda plan, folder: _clear_away(world, plan, folder)),
         (runner, "Places", _Anywhere),
+        (runner, "folder_for_buffers", lambda within: folder_for_buffers(_on(world, within))),
+        (runner, "remove_left_buffers", lambda within: remove_left_buffers(_on(world, within))),
+        (stowage, "TRAVELS", TRAVELS),
+        (epochs, "ThreadPoolExecutor", type("Pool", (_OneAfterTheOther,), {"world": world})),
         (runner, "_plans", {}),
-        (HostLoad, "of", made.load),
+        (runner, "collect_rarely", _collect_rarely),
         (epochs, "LmdbReplica", type("Replica", (_Replica,), {"world": world})),
         (epochs, "INLINE_ROWS", INLINE_ROWS),
         (epochs, "write_table", _task_pointed(world, epochs.write_table, "rows written")),
-        (memory, "SAVE_AFTER", SAVE_AFTER),
+        (memory, "SAVE_AFTER", save_after),
         (memory, "_FOLDED", 1),
         (checkpoints, "COMPACT_AFTER", COMPACT_AFTER),
         (SnapshotLog, "_write", _pointed(world, SnapshotLog._write, "commit")),
@@ -175,7 +212,7 @@ def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool, large
         (JobStore, "_put", staticmethod(_pointed(world, JobStore._put, "entry"))),
         (JobStore, "lock", _Nobody),
         (JobStore, "_held", lambda *_, **__: False),
-        (remains, "note", _pointed(world, remains.note, "note of what remains")),
+        (remains, "note", _pointed(world, remains.note, "note of what remains", OSError("The store is away."))),
         (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
         (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
@@ -183,7 +220,9 @@ def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool, large
     if leases:
         tokens = count(1)
         replacements.append((JobStore, "lock", lambda *_: _Lease(next(tokens))))
-    patches = [patch.object(owner, name, new) for owner, name, new in replacements]
+    files: list[Any] = []
+    replacements += ((module, "open", _kept_in(files)) for module in (file_sink, kafka_sink))
+    patches = [patch.object(owner, name, new, create=name == "open") for owner, name, new in replacements]
     for one in patches:
         one.start()
     try:
@@ -191,15 +230,29 @@ def simulated(world: World, brokers: Brokers, made: Made, *, leases: bool, large
     finally:
         for one in reversed(patches):
             one.stop()
+        for file in files:
+            file.close()
 
 
-def _pointed(world: World, real: Callable[..., Any], where: str) -> Callable[..., Any]:
-    """The driver may be killed, or the store be away, before and after this."""
+def _kept_in(files: list[Any]) -> Callable[..., Any]:
+    """In the place of ``open``: who is killed closes nothing, the system does so then."""
 
     def call(*arguments: Any, **named: Any) -> Any:
-        world.driver_point(f"before {where}")
+        files.append(open(*arguments, **named))  # noqa: SIM115
+        return files[-1]
+
+    return call
+
+
+def _pointed(
+    world: World, real: Callable[..., Any], where: str, failure: Exception | None = None
+) -> Callable[..., Any]:
+    """The driver may be killed, or the store be away, before and after this, which fails with ``failure`` then."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        world.driver_point(f"before {where}", failure)
         result = real(*arguments, **named)
-        world.driver_point(f"after {where}")
+        world.driver_point(f"after {where}", failure)
         return result
 
     return call

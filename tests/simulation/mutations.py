@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import CommitProperties
 
 from compat.compiler.spark.connectors.files.sink import FileCommitter
@@ -22,6 +24,7 @@ from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
+from compat.compiler.spark.driver.store import JobEntry
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
@@ -93,8 +96,8 @@ class _WithFiredTimers(Changes):
 
 
 def _follow_without_windows(replica: Any, wanted: Any, changes: Any, *rest: Any) -> str:
-    def some(after: int) -> Iterator[tuple[int, Row]]:
-        return ((epoch, row) for epoch, row in changes(after) if not row.namespace)
+    def some(after: int) -> Iterator[pa.Table]:
+        return (rows.filter(pc.equal(pc.binary_length(rows["namespace"]), 0)) for rows in changes(after))
 
     return str(_follow(replica, wanted, some, *rest))
 
@@ -157,6 +160,7 @@ MUTATIONS: dict[str, list[Patch]] = {
     "an epoch is produced in several transactions": [(TransactionCommitter, "_publish", _publish_in_parts)],
     "what is not committed is read from Kafka": [(kafka_source, "consumer_settings", _uncommitted_settings)],
     "a driver that takes a job over fences nobody": [(SnapshotLog, "lead", _nothing)],
+    "a driver that was held to be dead writes the entry": [(JobEntry, "yields_to", lambda *_: False)],
     "a driver that was held to be dead sweeps": [(JobMaster, "_is_behind", lambda self: False)],
 }
 """What is replaced by what."""

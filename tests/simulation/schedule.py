@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -9,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -24,17 +27,24 @@ from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.state.memory import SAVE_AFTER
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
 from compat.state.delta.work import LARGE
 from tests.simulation.doubles.kafka import Brokers
 from tests.simulation.doubles.libraries import doubled
 from tests.simulation.hooks import Made, SimulatedExecutor, broker_point, simulated
-from tests.simulation.programs import PARTITIONS, Job, Shape, build, expected, fill, sizes, worlds
+from tests.simulation.programs import PARTITIONS, Job, Shape, build, expected, fill, program_of, sizes, worlds
 from tests.simulation.world import Killed, World
 
 STARTS = 60
 """More starts of the driver than a schedule has faults: a job that needs them makes no progress."""
+
+LOCAL = 0.3
+"""The share of schedules on one machine, where an epoch is one task of Spark's."""
+
+SOON = 6
+"""Changes after which a replica is written in half of the schedules; in the others it falls behind."""
 
 BEHIND_THE_END = "its job was over"
 """In a trace: the attempt that came to its end just before was of a job that had ended."""
@@ -57,36 +67,57 @@ def run(
     pauses: bool = False,
     script: Sequence[str] | None = None,
     shape: Shape | None = None,
+    local: bool | None = None,
 ) -> Result:
     """Run a schedule, with ``real`` on the libraries themselves: on doubles of them it comes to the same.
 
     With ``pauses`` a driver may stand still anywhere, and go on once another one has taken its job over. With a ``script``
-    its faults happen, in that order, and no others. Without a ``shape`` the seed decides what the job is, too.
+    its faults happen, in that order, and no others. Without a ``shape`` the seed decides what the job is, too, and where
+    nobody says whether all is on one machine, ``local``, it decides that.
     """
     libraries = nullcontext() if real else doubled()
-    with tempfile.TemporaryDirectory(prefix="simulation-", dir=_memory()) as folder, libraries:
-        schedule = Schedule(seed, Path(folder), pauses=pauses or script is not None)
+    with _workplace() as folder, libraries:
+        schedule = Schedule(seed, folder, pauses=pauses or script is not None, local=local)
         schedule.world.script = None if script is None else list(script)
         schedule.shape = shape or schedule.shape
         return schedule.run()
 
 
-def _memory() -> str | None:
-    """A disk in memory, where there is one: a schedule waits for its disk hundreds of times."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+@contextmanager
+def _workplace() -> Iterator[Path]:
+    """An empty folder, in memory where that can be: a schedule waits for its disk hundreds of times.
+
+    It is the same one for all schedules of a process, so that they can share what is made of their programs.
+    """
+    memory = Path("/dev/shm")
+    folder = (memory if memory.is_dir() else Path(tempfile.gettempdir())) / f"simulation-{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@lru_cache(maxsize=512)
+def _made(program: Shape, folder: Path) -> Made:
+    """What schedules make of the same program."""
+    return Made()
 
 
 class Schedule:
     """The job, its drivers one after the other, and those who meddle."""
 
-    def __init__(self, seed: int, folder: Path, *, pauses: bool) -> None:
+    def __init__(self, seed: int, folder: Path, *, pauses: bool, local: bool | None = None) -> None:
         faults = 1 + seed % 8
-        self.world = World(seed, folder, faults=faults, rate=0.08)
+        if local is None:
+            local = Random(f"{seed} local").random() < LOCAL
+        self.world = World(seed, folder, faults=faults, rate=0.08, local=local)
         draw = self.world.random
         job = draw.choice((Job.COUNTS, Job.COUNTS, Job.WINDOWS, Job.TOPICS, Job.TOPICS))
         self.shape = Shape(
             job=job,
-            records=draw.randrange(4, 11),
+            records=draw.choice((*range(4, 11), 20)),
             parallelism=draw.choice((1, 2, 2, 3)),
             epoch_records=draw.choice((2, 3, 5)),
             table=job is Job.COUNTS and draw.random() < 0.2,
@@ -103,7 +134,6 @@ class Schedule:
         self._finished = False
         self._savepoint: str | None = None
         self._excused: set[Path] = set()
-        self._made = Made()
         self._stood_still = False
         self.world.between = self._between
         self._pauses = pauses
@@ -115,8 +145,10 @@ class Schedule:
         if self.shape.job is Job.TOPICS:
             fill(self.brokers, self.shape)
         large = 1 if self.world.seed & 2 else LARGE
+        save_after = SOON if self.world.seed & 4 else SAVE_AFTER
         with (
-            simulated(self.world, self.brokers, self._made, leases=self._pauses, large=large),
+            simulated(self.world, self.brokers, leases=self._pauses, large=large, save_after=save_after),
+            patch.object(Pool, "_free", {}),  # behind the last driver, too: others know other brokers
             _current(self.world),
         ):
             while not self._finished and self.starts < STARTS:
@@ -136,17 +168,21 @@ class Schedule:
         """Run the program once, until the job ends or its driver does."""
         self.starts += 1
         self._depth += 1
+        self.world.taken_over = self._depth > 1
+        driven = self._savepoint
         try:
             with patch.object(Pool, "_free", {}):  # a process has its own clients
                 self._program()
         except Killed:
             self.world.dying = False
-            if any(job.savepoint == self._savepoint and job.ended is not None for job in self._jobs()):
+            if any(job.savepoint == driven and job.ended is not None for job in self._jobs()):
                 self._excused |= set(self._left())  # it died behind the job's end: a later job's start sweeps
         except Exception as error:
-            self.world.trace.append(f"the program failed: {type(error).__name__}: {str(error)[:80]}")
+            told = str(error).replace(str(self.folder), "")  # which is another one each time
+            self.world.trace.append(f"the program failed: {type(error).__name__}: {told[:80]}")
         finally:
             self._depth -= 1
+            self.world.taken_over = self._depth > 1
         self._look()
 
     def _look(self) -> None:
@@ -155,9 +191,11 @@ class Schedule:
         if ended is None or ended.status != JobStatus.FINISHED.value:
             return
         savepoints = []
-        for path in self.folder.glob(f"store/savepoints/savepoint-{ended.job_id[:6]}-*"):
-            with suppress(StoreError):  # one that was not finished
-                savepoints.append((read_description(path)["epoch"], str(path)))
+        for name in _names(self.folder / "store" / "savepoints"):
+            path = self.folder / "store" / "savepoints" / name
+            if name.startswith(f"savepoint-{ended.job_id[:6]}-"):
+                with suppress(StoreError):  # one that was not finished
+                    savepoints.append((read_description(path)["epoch"], str(path)))
         if savepoints and self._savepoint is None:
             self._savepoint = max(savepoints)[1]
         else:
@@ -167,16 +205,18 @@ class Schedule:
         return self.store.jobs()
 
     def _program(self) -> None:
-        shape = self.shape
+        shape = program_of(self.shape, restored=self._savepoint is not None)
         options = RunOptions(
-            program="job.py", epoch_records=shape.epoch_records, replicas="/replicas", savepoint=self._savepoint
+            program="job.py", epoch_records=self.shape.epoch_records, replicas="/replicas", savepoint=self._savepoint
         )
-        executor = SimulatedExecutor(
-            self.world, self._made, str(self.store.root), options=options, printer=lambda line: None
-        )
+        made = _made(shape, self.folder)
+        executor = SimulatedExecutor(self.world, made, str(self.store.root), options=options, printer=lambda line: None)
+        if made.job is not None:
+            executor.submit(made.job).get_job_execution_result().result()
+            return
         program.start(program.Program(executor))
         env = StreamExecutionEnvironment.get_execution_environment()
-        env.set_parallelism(shape.parallelism if self._savepoint is None else shape.rescaled)
+        env.set_parallelism(shape.parallelism)
         build(env, shape, self.folder)
         env.execute("counting")
 
@@ -185,6 +225,7 @@ class Schedule:
     def _between(self, master: JobMaster) -> None:
         """What may happen between two steps of a driver."""
         world, shape = self.world, self.shape
+        world.quiet -= 1
         if world.late and world.random.random() < 0.5:
             self._late()
         if world.chance("the clock is set"):
@@ -246,15 +287,19 @@ class Schedule:
 
     def _left(self) -> Iterator[Path]:
         """Files that are nothing's."""
-        yield from self.folder.glob("files/.*.inprogress")
+        files = self.folder / "files"
+        yield from (files / name for name in _names(files) if name.startswith(".") and name.endswith(".inprogress"))
         yield from self._unnamed()
 
     def _unnamed(self) -> Iterator[Path]:
         """Data files that no commit of their table names; of a job that never began nobody looks after any."""
         begun = (self.folder / "store" / "jobs" / job.job_id / "state" for job in self._jobs())
         for table in (*begun, self.folder / "table"):
-            commits = "".join(file.read_text() for file in sorted(table.glob("_delta_log/*.json")))
-            yield from (file for file in table.glob("*.parquet") if file.name not in commits)
+            files = [name for name in _names(table) if name.endswith(".parquet")]
+            if files:
+                log = table / "_delta_log"
+                commits = b"".join((log / name).read_bytes() for name in _names(log) if name.endswith(".json"))
+                yield from (table / name for name in files if name.encode() not in commits)
 
     # The results
 
@@ -303,6 +348,14 @@ class Schedule:
         for folder in ("files", "aside"):
             for file in sorted((self.folder / folder).glob("part-*")):
                 yield from file.read_text().split()
+
+
+def _names(folder: Path) -> list[str]:
+    """What is in a folder, if it is there."""
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
 
 
 def _compared(what: str, expected: Counter[Any], found: Counter[Any]) -> Iterator[str]:

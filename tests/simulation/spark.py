@@ -10,7 +10,7 @@ from typing import Any
 
 from compat.compiler.spark.task.epochs import EpochSpec, PackedPlan, Ran, Subtasks, seal
 from compat.compiler.spark.task.hosts import HostLoad, HostLost
-from tests.simulation.world import HostKilled, Late, World
+from tests.simulation.world import HostKilled, Late, Machine, World
 
 Work = Callable[[int, Iterable[Any]], Iterator[tuple[int, Any]]]
 """What a stage does: the number of the partition, and the pairs for it; gives pairs of (partition of the next stage, item)."""
@@ -31,15 +31,15 @@ class Broadcast:
 
 
 class SparkDouble:
-    """In the place of ``Spark``: a cluster of the machines of a world."""
+    """In the place of ``Spark``: a cluster of the machines of a world, or one machine with a local master."""
 
-    local = False
     log = "no log"
     alive = True
     pool = None
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.local = world.local
 
     def interrupt(self) -> None:
         """Nobody waits for it here."""
@@ -180,17 +180,20 @@ class Data:
     def _task(self, stage: int, work: Work, partition: int, pairs: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         """Run a task on some machine, mostly on the one that it ran on before."""
         world = self.world
-        if world.chance("an attempt goes on for long", 0.5):
-            machine = world.random.choice(world.machines)
-            world.late.append(Late(_job_of(work), lambda: self._late(work, partition, pairs, machine)))
-        machine = world.machines[partition % len(world.machines)]
-        if world.random.random() < 0.2:
-            machine = world.random.choice(world.machines)
+        if world.chance("an attempt goes on for long", 2.5, cost=0):
+            elsewhere = self._machine(partition)
+            world.late.append(Late(_job_of(work), lambda: self._late(work, partition, pairs, elsewhere)))
         try:
-            return self._run(work, partition, pairs, machine)
+            return self._run(work, partition, pairs, self._machine(partition))
         except HostKilled:
             world.dying = False
             raise TaskLost(f"task {partition} of stage {stage} was lost") from None
+
+    def _machine(self, partition: int) -> Machine:
+        """Where a task runs."""
+        if self.world.random.random() < 0.2:
+            return self.world.random.choice(self.world.machines)
+        return self.world.machines[partition % len(self.world.machines)]
 
     def _run(self, work: Work, partition: int, pairs: list[tuple[int, Any]], machine: Any) -> list[tuple[int, Any]]:
         world = self.world
@@ -232,7 +235,7 @@ class HostDouble:
         self._place = (plan_id, slot)
         self._load = load
 
-    def start_early(self) -> None:
+    def start(self) -> None:
         """It starts when it is asked for something."""
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Any]) -> Ran:
@@ -246,5 +249,4 @@ class HostDouble:
             self.world.dying = False
             hosts.pop(self._place, None)
             raise HostLost("killed") from None
-        ran: Ran = pickle.loads(pickle.dumps((made, seal(report))))
-        return ran
+        return made, seal(report)

@@ -58,7 +58,11 @@ def told(logs_of: list[SnapshotLog]) -> list[Any]:
             [(each["epoch"], each["version"]) for each in log.checkpoints()],
             sorted((file.rows, file.operators, file.key_groups, file.epochs) for file in log.files()),
             sorted(row for table in contents(log) for row in read_rows(table)),
-            sorted((epoch, row.key) for epoch, row in log.changes(1, range(2), frozenset(["op"]))),
+            sorted(
+                each
+                for table in log.changes(1, range(2), frozenset(["op"]))
+                for each in zip(table["epoch"].to_pylist(), table["key"].to_pylist(), strict=True)
+            ),
         )
         for log in logs_of
     ]
@@ -147,9 +151,11 @@ def test_the_double_of_a_table_answers_as_delta_does_for_long(steps: list[tuple[
 
 ENTRY = st.binary(min_size=1, max_size=3)
 LMDB_STEPS = st.one_of(
-    st.tuples(st.just("put"), ENTRY, st.binary(max_size=3)),
+    st.tuples(st.sampled_from(["put", "put many"]), ENTRY, st.binary(max_size=3)),
     st.tuples(st.sampled_from(["delete", "get", "scan"]), ENTRY, st.just(b"")),
-    st.tuples(st.sampled_from(["fail", "open again", "cut", "remove", "too long"]), st.just(b""), st.just(b"")),
+    st.tuples(
+        st.sampled_from(["fail", "open again", "cut", "remove", "too long", "too many"]), st.just(b""), st.just(b"")
+    ),
 )
 
 
@@ -179,6 +185,12 @@ def kept(libraries: Callable[[], AbstractContextManager[None]], steps: list[tupl
                     match what:
                         case "put":
                             writing.put(key, value)
+                        case "put many":
+                            with writing.cursor() as cursor:
+                                found.append(cursor.putmulti((key + more, value) for more in (b"", b"a", b"")))
+                        case "too many":
+                            with writing.cursor() as cursor:
+                                cursor.putmulti([(b"b", b"never there"), (b"x" * 512, b"")])
                         case "delete":
                             found.append(writing.delete(key))
                         case "too long":

@@ -5,16 +5,20 @@ from __future__ import annotations
 import errno
 import random
 import shutil
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from compat.state.delta.errors import StoreError
 
 _SHARE = 0.3
 """The share of all kinds of faults that a seed has."""
+_QUIET = (0, 0, 1, 2, 3)
+"""So many steps of a seed's drivers are without faults, one of these: else all are used up in the first epoch of most."""
+
+ONCE_IT_GOES_ON = "once it goes on: "
+"""What a fault of a script begins with that is not meant for the driver which took the job over, but for the one before."""
 
 
 class Killed(BaseException):
@@ -23,6 +27,19 @@ class Killed(BaseException):
 
 class HostKilled(BaseException):
     """A process that ran a task is gone: kill -9."""
+
+
+_DRAWN, _VERSION = ~(0xF000 << 64 | 0xC000 << 48), 0x4000 << 64 | 0x8000 << 48
+"""What is random of an identifier, and what tells how it was made."""
+
+
+class Id(NamedTuple):
+    """In the place of ``uuid.UUID``, of which a schedule makes hundreds."""
+
+    hex: str
+
+    def __str__(self) -> str:
+        return "-".join((self.hex[:8], self.hex[8:12], self.hex[12:16], self.hex[16:20], self.hex[20:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +65,12 @@ class World:
     each with the probability ``rate`` at each point: when they are used up the job has to end.
     With a ``script`` there are those of its faults only, one after the other.
 
+    Where it is ``local`` there is one machine, which Spark knows.
+
     While ``dying`` is set a process is being killed, and nothing of it may be tidied up.
     """
 
-    def __init__(self, seed: int, folder: Path, *, faults: int, rate: float, machines: int = 2) -> None:
+    def __init__(self, seed: int, folder: Path, *, faults: int, rate: float, local: bool = False) -> None:
         self.seed = seed
         self.random = random.Random(seed)
         self._ids = random.Random(-1 - seed)
@@ -59,11 +78,14 @@ class World:
         self.script: list[str] | None = None
         self.folder = folder
         self.faults, self.rate = faults, rate
+        self.quiet = random.Random(f"{seed} quiet").choice(_QUIET)
         self.trace: list[str] = []
-        self.machines = [Machine(folder / f"machine{number}") for number in range(machines)]
+        self.machines = [Machine(folder / f"machine{number}") for number in range(1 if local else 2)]
+        self.local = local
         self.here = self.machines[0]
         self.dying = False
         self.in_task = False
+        self.taken_over = False
         self.late: list[Late] = []
         self.between: Callable[[Any], None] = lambda master: None
         self.paused: Callable[[str], None] = lambda where: None
@@ -92,25 +114,34 @@ class World:
 
     # Chance
 
-    def uuid(self) -> uuid.UUID:
+    def uuid(self) -> Id:
         """What ``uuid.uuid4`` gives."""
-        return uuid.UUID(int=self._ids.getrandbits(128), version=4)
+        return Id(f"{self._ids.getrandbits(128) & _DRAWN | _VERSION:032x}")
 
-    def chance(self, what: str, factor: float = 1.0) -> bool:
-        """Whether a fault happens here; ``factor`` is how much oftener than others it does."""
+    def chance(self, what: str, factor: float = 1.0, *, cost: int = 1) -> bool:
+        """Whether a fault happens here; ``factor`` is how much oftener than others it does.
+
+        One without ``cost`` harms nobody by itself, so that a job ends however often it happens.
+        """
         if self.script is not None:
             return self._next_of_script(what)
-        if self.faults <= 0 or self.dying or not self._has(what) or self.random.random() >= self.rate * factor:
+        if (cost and self.faults <= 0) or self.quiet > 0 or self.dying or not self._has(what):
             return False
-        self.faults -= 1
+        if self.random.random() >= self.rate * factor:
+            return False
+        self.faults -= cost
         self.trace.append(what)
         return True
 
     def _next_of_script(self, what: str) -> bool:
         """Whether it is the turn of a fault, where they do not happen by chance."""
-        if not self.script or self.dying or self.script[0] != what:
+        if not self.script or self.dying:
             return False
-        self.trace.append(self.script.pop(0))
+        wanted = self.script[0] if self.taken_over else self.script[0].removeprefix(ONCE_IT_GOES_ON)
+        if wanted != what:
+            return False
+        self.script.pop(0)
+        self.trace.append(what)
         return True
 
     def _has(self, what: str) -> bool:
@@ -159,8 +190,12 @@ class World:
         shutil.rmtree(machine.disk, ignore_errors=True)
 
     def cut_replicas(self) -> None:
-        """The replicas of a machine lose their ends, as when the power went."""
+        """The replicas of a machine lose their ends, as when the power went.
+
+        Each loses a share of its bytes: how many it has is another number where the library is a double, and must not decide
+        what comes next.
+        """
         machine = self.random.choice(self.machines)
         for file in sorted(machine.disk.rglob("data.mdb")):
             with open(file, "r+b") as opened:
-                opened.truncate(self.random.randrange(file.stat().st_size + 1))
+                opened.truncate(1 + int(self.random.random() * (file.stat().st_size - 1)))

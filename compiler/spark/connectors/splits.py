@@ -5,10 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 Split = dict[str, Any]
 """Plain data with an ``id``; the position inside it is part of it, so that a split is all that a checkpoint needs."""
+
+NOTHING_LEFT: Final[Split] = {"id": "read before"}
+"""The split of a source that had finished where its snapshot is from: no other is looked for, as finished operators of Flink
+do not run again."""
 
 
 class CacheDamaged(Exception):

@@ -1,27 +1,37 @@
 """The classes of Spark's JVM in an archive, which a JVM maps: else it loads and proves some ten thousand, one by one.
 
 Java: class data sharing (AppCDS). An archive is for one Java runtime and one set of jars, and its name says for which. What a
-JVM cannot use after all, because it is damaged or made by another one, it passes over. ``python -m
-compat.compiler.spark.driver.classes`` makes it; Spark starts with it from then on.
+JVM cannot use after all, because it is damaged or made by another one, it passes over. The first program that ran Spark on a
+machine leaves a process behind that makes it; ``python -m compat.compiler.spark.driver.classes`` makes it at once.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.ours import ROOT
 from compat.compiler.spark.driver.java import class_archive, drop_old_archives
 from compat.state.delta.errors import StoreError
 
 SWITCH = "COMPAT_CLASS_ARCHIVE"
-"""The environment variable that, set to ``off``, has Spark start without the archive that there is."""
+"""The environment variable that, set to ``off``, has Spark start without an archive, and none be made unasked."""
 _KEPT = 4
 """So many archives are kept, of the last Javas and Sparks."""
 _PATIENCE = 600.0
 """Seconds that a JVM has to write an archive."""
+_LATER = "--later"
+"""The argument of the process that makes it in the background."""
+_LAST = 19
+"""How far that process is behind all others that want the processor."""
+_started: list[subprocess.Popen[bytes]] = []
 
 
 class NoArchive(Exception):
@@ -40,7 +50,7 @@ def archive_path() -> Path:
 
 def sharing() -> str:
     """The options of a JVM that has it use the archive; an empty string where there is none, or none is wanted."""
-    if os.environ.get(SWITCH, "").lower() == "off":
+    if _is_off():
         return ""
     try:
         path = archive_path()
@@ -49,6 +59,36 @@ def sharing() -> str:
         return ""
     trusted = status.st_uid in (0, os.getuid()) and not status.st_mode & 0o022
     return f"-Xshare:auto -XX:SharedArchiveFile={path}" if trusted and " " not in str(path) else ""
+
+
+def _is_off() -> bool:
+    return os.environ.get(SWITCH, "").lower() == "off"
+
+
+def make_later() -> bool:
+    """Have a process of its own make the archive, where there is none; True where one was started.
+
+    It outlives this one, is given what others leave of the processor, and is not tried again where it failed before.
+    """
+    try:
+        path = archive_path()
+        if _is_off() or path.exists() or _failure(path).exists():
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _started.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "compat.compiler.spark.driver.classes", _LATER],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd=path.parent,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join((ROOT, os.environ.get("PYTHONPATH", "")))},
+            )
+        )
+    except OSError:
+        return False
+    return True
 
 
 def make_archive() -> Path:
@@ -61,7 +101,7 @@ def make_archive() -> Path:
     find_java()
     path = archive_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh, log = path.with_suffix(f".{os.getpid()}"), path.with_suffix(".log")
+    fresh, log = path.with_suffix(f".{os.getpid()}"), path.with_suffix(f".{os.getpid()}.log")
     spark = Spark("local[2]", None, (), str(log))
     spark.patience = _PATIENCE
     spark.add({DRIVER_JVM: f"{spark.settings()[DRIVER_JVM]} -XX:ArchiveClassesAtExit={fresh}"})
@@ -69,15 +109,40 @@ def make_archive() -> Path:
         process = _run_a_job(spark)
         spark.stop()
         if process.returncode != 0 or not fresh.exists():
-            raise NoArchive(f"Java made no archive of Spark's classes (its log: {log}).")
+            raise NoArchive(f"Java made no archive of Spark's classes (its log: {_failure(path)}).")
         fresh.chmod(0o600)
         os.replace(fresh, path)
-        drop_old_archives(path.parent, _KEPT)
+    except Exception:
+        with suppress(FileNotFoundError):
+            os.replace(log, _failure(path))
+        raise
     finally:
         spark.stop()
-        fresh.unlink(missing_ok=True)
-    log.unlink(missing_ok=True)
+        for left in (fresh, log):
+            left.unlink(missing_ok=True)
+    _failure(path).unlink(missing_ok=True)
+    drop_old_archives(path.parent, _KEPT)
     return path
+
+
+def _failure(path: Path) -> Path:
+    """The log of the JVM that did not make an archive."""
+    return path.with_suffix(".log")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Whether nobody else makes an archive in a folder, and nobody does within the block."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone = True
+        except BlockingIOError:
+            alone = False
+        yield alone
+    finally:
+        os.close(held)
 
 
 def _run_a_job(spark: Any) -> Any:
@@ -92,10 +157,22 @@ def _run_a_job(spark: Any) -> Any:
     return context._gateway.proc
 
 
-def main() -> int:
+def _make_behind_all() -> None:
+    """Make it in the background, unless another process does or has done so."""
+    os.nice(_LAST)
+    path = archive_path()
+    with _alone(path.parent) as alone:
+        if alone and not path.exists():
+            make_archive()
+
+
+def main(arguments: list[str]) -> int:
     """Make the archive, and say where it is."""
     try:
-        print(make_archive())
+        if arguments == [_LATER]:
+            _make_behind_all()
+        else:
+            print(make_archive())
     except (NoArchive, StoreError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -103,4 +180,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -152,7 +152,10 @@ class RunningJob(JobClient):
 
 
 class SparkExecutor:
-    """Runs jobs on Spark: in this process by default, or on a master. One Spark for all jobs of the program."""
+    """Runs jobs on Spark: in this process by default, or on a master. One Spark for all jobs of the program.
+
+    ``ran_here`` is True once a Spark of this machine's own has been stopped.
+    """
 
     def __init__(
         self,
@@ -171,6 +174,7 @@ class SparkExecutor:
         self._master = master
         self._listener, self._printer = listener, printer
         self._spark: Any = None
+        self.ran_here = False
         self._submitted: Counter[str] = Counter()
 
     def submit(self, job: Job) -> RunningJob:
@@ -320,8 +324,7 @@ class SparkExecutor:
 
     def _say(self, before: JobEntry, what: str) -> None:
         name = os.path.relpath(self.options.program)
-        checkpoint = self._store.checkpoint(before)
-        ended = f"Job {before.job_id} ended at checkpoint {checkpoint}, and {name} was edited since."
+        ended = f"Job {before.job_id} ended at checkpoint {before.epoch}, and {name} was edited since."
         text = f"{ended} {what}; --fresh starts anew."
         self._listener({"event": "note", "job_id": before.job_id, "text": text})
 
@@ -382,6 +385,7 @@ class SparkExecutor:
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
+            self.ran_here = self._runs_here
 
 
 def _states(plan: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +20,9 @@ while [ "$left" -gt 0 ]; do
 done
 exec '{java}' {options} "$@"
 """
+_ARCHIVE = ".jsa"
+_ABANDONED = 3600.0
+"""Seconds after which nobody works any more on an archive that is not whole."""
 _OPTIONS_FROM_24 = "--sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=false"
 
 
@@ -53,10 +57,13 @@ def class_archive(folder: str, name: str, files: Iterable[str | os.PathLike[str]
     for file in files:
         status = os.stat(file)
         digest.update(f"{os.fspath(file)}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
-    return cache_folder() / folder / f"{name}{digest.hexdigest()[:16]}.jsa"
+    return cache_folder() / folder / f"{name}{digest.hexdigest()[:16]}{_ARCHIVE}"
 
 
 def drop_old_archives(folder: Path, kept: int) -> None:
-    """Remove all archives of a folder but those made last."""
-    for old in sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)[kept:]:
-        old.unlink(missing_ok=True)
+    """Remove all archives of a folder but those made last, and what Javas left that were killed while they made one."""
+    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    old = [path for path in files if path.suffix == _ARCHIVE][kept:]
+    left = [path for path in files if path.suffix != _ARCHIVE and time.time() - path.stat().st_mtime > _ABANDONED]
+    for path in (*old, *left):
+        path.unlink(missing_ok=True)

@@ -65,6 +65,8 @@ _AFTER_A_LOSS = 0.1
 """Seconds that are waited after the first loss; twice as long after each that follows."""
 
 
+_TRIES, _A_MOMENT = 3, 0.5
+"""So often the store is asked, after so many seconds each, to keep what nobody else knows of a job that ends."""
 _TICK = 0.02
 """Seconds until it is looked for input again."""
 _TIMELY = 0.5
@@ -337,17 +339,14 @@ class JobMaster:
         self.superseded = True
         self._tell("superseded", error=str(error))
         with suppress(StoreError, OSError):
-            log = SnapshotLog.open(self.coordinator.log.path)
             self._upkeep.give_up()
-            ended = log.ended
-            if ended is None or ended.status == JobStatus.FAILED.value:
+            entry = self.store.entry(self.job_id)
+            if entry is None or not (end := self.store.settled(entry)).over:
                 return
-            self._follow(log)
+            self._follow(SnapshotLog.open(self.coordinator.log.path))
             self._sweep()
-            entry = self.store.read(self.job_id)
-            if entry is not None and not entry.over:
-                end = replace(entry, status=ended.status, stopped_with=ended.savepoint, epoch=log.epoch)
-                self.store.write(replace(end, ended=time.time()))
+            if end is not entry:
+                self.store.write(end)
 
     @property
     def hangs(self) -> bool:
@@ -804,6 +803,7 @@ class JobMaster:
         self._write()
 
     def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
+        self._note_remains()
         if self._lock.token:
             self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
@@ -815,7 +815,6 @@ class JobMaster:
         else:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
-        self._note_remains()
         self._write(ended=time.time(), message=message, stopped_with=stopped_with)
 
     def _note_remains(self) -> None:
@@ -828,8 +827,13 @@ class JobMaster:
             if isinstance(spec.operator, LegacySink | SinkWriter)
         ]
         found = tuple(dict.fromkeys(folder for folder in sinks if folder is not None))
-        with suppress(OSError):  # it must not hide why the job ends
-            remains.note(self.store, remains.Remains(job_id=self.job_id, state=self.coordinator.log.path, sinks=found))
+        noted = remains.Remains(job_id=self.job_id, state=self.coordinator.log.path, sinks=found)
+        for left in reversed(range(_TRIES)):
+            try:
+                remains.note(self.store, noted)
+                return
+            except OSError:  # it must not hide why the job ends
+                time.sleep(_A_MOMENT if left else 0.0)
 
     def _commit_end(self, status: JobStatus, stopped_with: str | None) -> None:
         """Have the log say that the job has ended, before anybody else hears it: who takes the job over goes by the log.
@@ -859,7 +863,7 @@ class JobMaster:
             records=self.records,
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
-            fence=self._lock.token,
+            fence=self.coordinator.log.fence if hasattr(self, "coordinator") else self._lock.token,
             occurrence=self.options.occurrence,
             retention=self.plan.options.get(RETENTION, ""),
         )
@@ -868,12 +872,16 @@ class JobMaster:
             return  # whoever drives the job now writes down how it is
         try:
             self.store.write(replace(entry, **changes))
-        except (OSError, StoreError) as error:
+        except Superseded:
+            if not self.status.terminal:  # else the log has said how the job ended
+                raise
+        # A full disk must not hide how the job ends; a job whose entry is behind counts as interrupted.
+        except StoreError:
             if self.status is JobStatus.CREATED:
-                if isinstance(error, StoreError):
-                    raise
+                raise
+        except OSError as error:
+            if self.status is JobStatus.CREATED:
                 raise unwritable("The store", self.store.root, error, "give another with --store") from error
-            # A full disk must not hide how the job ends; a job whose entry is behind counts as interrupted.
 
     def _tell(self, event: str, **details: Any) -> None:
         self._listener({"event": event, "job_id": self.job_id, **details})

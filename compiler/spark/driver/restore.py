@@ -23,7 +23,7 @@ from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, R
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import batches
-from compat.state.delta.rows import NO_KEY_GROUP, Kind, read_rows
+from compat.state.delta.rows import NO_KEY_GROUP, Kind, counted, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
 from compat.state.delta.work import HERE, Workers, is_large
 from compat.state.flink.errors import NotASavepoint, SavepointError
@@ -66,21 +66,25 @@ class SavedOperator:
         )
 
 
+_OF_TASKS = frozenset({Kind.TASK, Kind.JOB})
+_HIDDEN = frozenset({WATERMARK, COMMITTABLES, FEEDBACK, STATES})
+"""What the execution keeps for itself."""
+
+
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     """The operators of a snapshot, by id. Keys and values are read only of the files that describe operators, in batches."""
     described: dict[str, tuple[int, bytes]] = {}
     stateful: set[str] = set()
     keyed: set[str] = set()
-    hidden = pa.array([WATERMARK, COMMITTABLES, FEEDBACK, STATES])
     for file in log.files():
-        describes = False
+        told: set[tuple[str, str, str, bool]] = set()
         for table in batches(log.place, file, ("operator_id", "kind", "state", "key_group")):
-            of_task = pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB]))
-            describes = describes or pc.any(_describing(table)).as_py() or False
-            other = table.filter(pc.invert(pc.or_(of_task, pc.is_in(table["state"], hidden))))
-            stateful.update(pc.unique(other["operator_id"]).to_pylist())
-            of_keys = other.filter(pc.not_equal(other["key_group"], NO_KEY_GROUP))
-            keyed.update(pc.unique(of_keys["operator_id"]).to_pylist())
+            of_key = pc.not_equal(table["key_group"], NO_KEY_GROUP)
+            told.update(counted(table.set_column(3, "of_key", of_key)))
+        describes = any((kind, state) == (Kind.OPERATOR, STATES) for _, kind, state, _ in told)
+        own = {(id, of_key) for id, kind, state, of_key in told if kind not in _OF_TASKS and state not in _HIDDEN}
+        stateful.update(id for id, _ in own)
+        keyed.update(id for id, of_key in own if of_key)
         for whole in batches(log.place, file) if describes else ():
             describing = whole.filter(_describing(whole))
             for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.rows import Kind
+from compat.state.delta.rows import Kind, counted
 
 Address = tuple[str, str, str]
 """A state in a snapshot: its operator, the kind of its rows, and its name."""
@@ -48,14 +48,14 @@ class Restored:
 def tally(table: pa.Table) -> dict[str, Amounts]:
     """The entries of a slice of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
     counts: dict[str, Amounts] = {}
-    notes = pc.or_(pc.is_in(table["kind"], pa.array([Kind.TASK, Kind.JOB])), pc.is_in(table["state"], pa.array(_NOTES)))
-    live = table.filter(pc.invert(notes))
-    by_state = live.group_by(["operator_id", "kind", "state"]).aggregate([([], "count_all")])
-    for row in by_state.to_pylist():
-        count = counts.setdefault(row["operator_id"], Amounts())
-        count.entries += row["count_all"]
-        count.states[row["kind"], row["state"]] += row["count_all"]
-    keyed = live.filter(pc.is_in(live["kind"], pa.array(_KEYED)))
+    for (id, kind, state), number in counted(table.select(["operator_id", "kind", "state"])).items():
+        if kind not in (Kind.TASK, Kind.JOB) and state not in _NOTES:
+            count = counts.setdefault(id, Amounts())
+            count.entries += number
+            count.states[kind, state] += number
+    keyed = table.filter(
+        pc.and_(pc.is_in(table["kind"], pa.array(_KEYED)), pc.invert(pc.is_in(table["state"], pa.array(_NOTES))))
+    )
     for row in keyed.group_by(["operator_id"]).aggregate([("key", "count_distinct")]).to_pylist():
         counts[row["operator_id"]].keys += row["key_count_distinct"]
     return counts

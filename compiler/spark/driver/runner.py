@@ -1,9 +1,8 @@
-"""Epochs on Spark: a stage a level, a shuffle of buffers between two."""
+"""Epochs on Spark: a stage a level, a shuffle of buffers between two; on one machine one task, which has hosts do all of it."""
 
 from __future__ import annotations
 
 import pickle
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,6 @@ from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
-from compat.compiler.spark.driver.width import Width
 from compat.compiler.spark.driver.workers import tag_of
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
@@ -28,7 +26,6 @@ from compat.compiler.spark.task.epochs import (
     PackedPlan,
     Parcel,
     Ran,
-    RunSubtask,
     Subtasks,
     TaskFailure,
     reports_of,
@@ -39,6 +36,7 @@ from compat.compiler.spark.task.epochs import (
 from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
 from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_buffers
 from compat.compiler.spark.task.stream_task import TaskReport
+from compat.state.serializers import dump
 
 _plans: dict[str, PackedPlan] = {}
 
@@ -58,15 +56,14 @@ class SparkRunner:
         self._widest = plan.widest
         self._id = uuid.uuid4().hex if assigned is None else _plan_id(assigned.job_id, assigned.fence)
         self._group = self._id if assigned is None else assigned.job_id
-        self._packed = HostLoad.of(plan, setup, apart=assigned is not None)
+        self._packed = HostLoad.of(plan, setup, apart=assigned is not None, here=spark.local)
         self._whole: PackedPlan = pickle.loads(self._packed.outline)
         self._outline = self._whole
-        self._cores: int | None = None
+        self._cores = 1
         self._known: Any = None
         self._plan: Any = None
         self._base: Any = None
         self._places: Places | None = None
-        self._width = Width()
 
     def prepare(self) -> None:
         try:
@@ -77,16 +74,12 @@ class SparkRunner:
             raise EpochLost(f"Spark does not start: {reason_of(error)} (Spark's log: {self._spark.log})") from error
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
-        began = time.monotonic()
         with folder_for_buffers(spec.folder) if self._spark.local else nullcontext("") as stowage:
             try:
                 parcels = self._job(replace(spec, stowage=stowage)).collect()
             except Exception as error:
                 raise EpochLost(f"Spark lost the epoch: {reason_of(error)} (Spark's log: {self._spark.log})") from error
-        reports = reports_of(self._outline, parcels)
-        records = sum(each.records for each in reports if isinstance(each, TaskReport))
-        self._width.done(records, time.monotonic() - began)
-        return reports
+        return reports_of(self._outline, parcels)
 
     def _job(self, spec: EpochSpec) -> Any:
         """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
@@ -96,36 +89,32 @@ class SparkRunner:
                 context.cancelJobGroup(self._group)
                 context.cancelJobsWithTag(tag_of(self._assigned.job_id))
                 self._end_former(context, self._assigned)
-            self._plan = context.broadcast(self._packed)
-            self._cores = context.defaultParallelism if self._spark.local else None
-            self._outline = self._whole.for_cores(self._cores)
             if self._spark.local:
                 remove_left_buffers(spec.folder)
-            self._places = None if self._spark.local else Places(context, _same)
-            if self._places is not None:
+                self._cores = context.defaultParallelism
+                self._outline = self._whole.for_cores(self._cores)
+                self._base = context.parallelize([0], 1)
+            else:
+                self._places = Places(context, _same)
                 first = self._outline.stages[0].partitions
                 self._base = context.parallelize(list(range(first)), first)
                 self._base = self._base.persist()  # the tasks of the first stage go where it is kept
-            else:
-                self._base = context.parallelize([0], 1)
+            self._plan = context.broadcast(self._packed._replace(outline=pickle.dumps(self._outline)))
             self._known = context
         context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
         if self._spark.pool is not None:
             context.setLocalProperty("spark.scheduler.pool", self._spark.pool)
         orders = self._outline.orders(sealed(spec))
-        if self._places is None and self._width.narrow:
-            whole = _Whole(self._id, self._plan, self._cores, spec.common, orders)
+        if self._places is None:
+            whole = _Whole(self._id, self._plan, spec.common, orders, self._cores)
             return self._base.mapPartitionsWithIndex(whole).values()
         stage = context.parallelize([(number, _packed(own)) for number, own in enumerate(orders)], len(orders))
-        if self._places is not None:
-            stage = self._base.zip(stage).values()
+        stage = self._base.zip(stage).values()
         common, stages = spec.common, self._outline.stages
-        stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, self._cores, common, 0))
+        stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, common, 0))
         for level in range(1, len(stages)):
-            stage = stage.partitionBy(stages[level].partitions, _same)
-            if self._places is not None:
-                stage = self._places.kept(stage)
-            stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, self._cores, common, level))
+            stage = self._places.kept(stage.partitionBy(stages[level].partitions, _same))
+            stage = stage.mapPartitionsWithIndex(_Level(self._id, self._plan, common, level))
         return stage.values()
 
     def cancel(self) -> None:
@@ -135,11 +124,14 @@ class SparkRunner:
 
     def close(self, folder: str | None) -> None:
         clear_away(self._id, folder)
-        if self._plan is not None and self._spark.alive:
+        if self._plan is None or not self._spark.alive:
+            return
+        with suppress(Exception):  # Spark may be lost at any moment, and what is lost needs no tidying
             if not self._spark.local:
                 self._everywhere(self._spark.context, _clearing(self._id, folder))
-            with suppress(Exception):  # what is lost needs no tidying
-                self._plan.destroy()
+        with suppress(Exception):
+            self._plan.destroy()
+        with suppress(Exception):
             if self._places is not None:
                 self._base.unpersist()
                 self._places.close()
@@ -178,14 +170,10 @@ def _same(partition: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Tasks:
-    """The code of tasks. It travels by its name, so that a worker keeps the plan that it has loaded.
-
-    ``cores`` are those of the machine, where it is only one.
-    """
+    """The code of tasks. It travels by its name, so that a worker keeps the plan that it has loaded."""
 
     plan_id: str
     load: Any
-    cores: int | None
     spec: EpochSpec
 
     @property
@@ -193,44 +181,22 @@ class _Tasks:
         """The job that the tasks are of."""
         return self.spec.job_id
 
-    def _loaded(self, load: HostLoad, level: int, partition: int) -> PackedPlan:
-        """The plan, which a worker keeps for the next task. This one is of a level and partition."""
+    def _loaded(self) -> PackedPlan:
+        """The plan, which a worker keeps for the next task."""
         if self.plan_id not in _plans:
-            if not load.apart:
-                if level == 0 and self.cores is not None and not _plans:
-                    self._start_host(load, partition)
+            load: HostLoad = self.load.value
+            if not load.all_hosted:
                 ready = pickle.loads(load.setup)
                 if ready is not None and not _plans:
                     ready()
             _plans.clear()
-            plan: PackedPlan = pickle.loads(load.outline if load.all_hosted else load.plan)
-            _plans[self.plan_id] = plan.for_cores(self.cores)
+            _plans[self.plan_id] = pickle.loads(load.outline if load.all_hosted else load.plan)
             collect_rarely()
         return _plans[self.plan_id]
 
-    def _start_host(self, load: HostLoad, partition: int) -> None:
-        """Start the host of a group of the first level, where tasks of this machine will ask it for something.
-
-        A worker that nothing of the program's own was loaded in makes one of itself; later on it would take a new interpreter.
-        """
-        outline: PackedPlan = pickle.loads(load.outline)
-        outline = outline.for_cores(self.cores)
-        group = outline.stages[0].groups[partition]
-        lasting = ((each, at) for each in outline.lasting for at in range(outline.tasks[each].parallelism))
-        if any(outline.group_of(*place) == group for place in lasting):
-            Host(self.plan_id, group, load, self.spec.folder).start_early()
-
-    def _in_hosts(self, plan: PackedPlan, load: HostLoad) -> RunSubtask:
-        """The function that runs a subtask: in the host of its slot, or in this worker."""
-        here = Subtasks(plan)
-
-        def run_subtask(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-            if not (load.all_hosted or vertex in plan.lasting):
-                return here.run(spec, vertex, subtask, buffers)
-            host = Host(self.plan_id, plan.group_of(vertex, subtask), load, self.spec.folder)
-            return host.run(spec, vertex, subtask, buffers)
-
-        return run_subtask
+    def _host(self, group: int) -> Host:
+        """The host of a group of slots on this machine."""
+        return Host(self.plan_id, group, self.load.value, self.spec.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,38 +207,50 @@ class _Level(_Tasks):
 
     def __call__(self, partition: int, pairs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
-        load: HostLoad = self.load.value
-        plan = self._loaded(load, self.level, partition)
+        plan = self._loaded()
+        here, all_hosted = Subtasks(plan), self.load.value.all_hosted
+
+        def run(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+            """Run a subtask in the host of its slot, or in this worker."""
+            hosted = all_hosted or vertex in plan.lasting
+            runs_in = self._host(plan.group_of(vertex, subtask)) if hosted else here
+            return runs_in.run(spec, vertex, subtask, buffers)
+
         incoming = _all(pairs) if self.level else _orders(pairs)
-        run = self._in_hosts(plan, load)
         for target, parcel in run_partition(plan, self.spec, self.level, partition, incoming, run):
             yield target, _sealed(parcel)
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole(_Tasks):
-    """The code of an epoch in one task, which runs all levels, one after the other: those in hosts by all hosts at once."""
+    """The code of an epoch in one task, which has the hosts of all slots run all levels, one after the other.
+
+    So many hosts are asked ``at_once``.
+    """
 
     orders: list[list[Orders]]
+    at_once: int
 
     def __call__(self, partition: int, marks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Run it, and give what the last level gives."""
         deque(marks, 0)  # a worker that leaves input is not given another task
-        load: HostLoad = self.load.value
-        plan = self._loaded(load, 0, partition)
-        here = {task.level for task in plan.tasks if not (load.all_hosted or task.vertex in plan.lasting)}
-        run = self._in_hosts(plan, load)
-        for parcel in run_levels(plan, self.spec, self.orders, run, lambda level: level not in here):
+        plan = self._loaded()
+        hosts = {group: self._host(group) for stage in plan.stages for group in stage.groups}
+        for host in hosts.values():  # before there are threads: they would not be in a fork
+            host.start()
+
+        def run(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
+            """Run a subtask in the host of its slot."""
+            return hosts[plan.group_of(vertex, subtask)].run(spec, vertex, subtask, buffers)
+
+        for parcel in run_levels(plan, self.spec, self.orders, run, self.at_once):
             yield partition, _sealed(parcel)
 
 
 def _sealed(parcel: Parcel) -> Parcel:
     """A parcel as it travels: nobody need read reports but the driver."""
     if isinstance(parcel, Outcome) and not isinstance(parcel.reports, bytes):
-        from pyspark import cloudpickle
-
-        dumps: Any = cloudpickle.dumps
-        return parcel._replace(reports=dumps(list(parcel.reports)))
+        return parcel._replace(reports=dump(list(parcel.reports)))
     return parcel
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
+from compat.compiler.spark.connectors.splits import NOTHING_LEFT
 from compat.compiler.spark.driver.pace import Pace
 from compat.compiler.spark.operators.base import NO_RECORD, user_error
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
@@ -36,7 +37,7 @@ class SourceCoordinator:
     @property
     def done(self) -> bool:
         """True when everything was read."""
-        return self._enumerator.complete and not self._live()
+        return self._complete and not self._live()
 
     @property
     def function(self) -> Any:
@@ -51,6 +52,8 @@ class SourceCoordinator:
 
     def discover(self) -> None:
         """Look for new splits. Raises SourceFailure."""
+        if self._finished_before:
+            return
         with self._failing():
             found = self._enumerator.discover(set(self._splits))
         for split in found:
@@ -86,7 +89,7 @@ class SourceCoordinator:
         for subtask, splits in by_subtask.items():
             limit = limits.get(subtask, 0)
             chosen = [self._enumerator.fill(split, limit) for split in splits]
-            last = drain or self._enumerator.complete
+            last = drain or self._complete
             work[subtask] = SourceWork(tuple(chosen), limit, last, self._enumerator.concurrent)
         return work
 
@@ -106,6 +109,8 @@ class SourceCoordinator:
 
     def notify_checkpoint_complete(self) -> None:
         """Tell the enumerator that the splits are committed as the last epoch left them. Raises SourceFailure."""
+        if self._finished_before:
+            return
         with self._failing():
             self._enumerator.notify_checkpoint_complete(self.splits)
 
@@ -122,6 +127,14 @@ class SourceCoordinator:
             raise  # it says all there is to say
         except Exception as error:
             raise SourceFailure(self.spec.name, user_error(self.spec.name, NO_RECORD, error).cause) from error
+
+    @property
+    def _finished_before(self) -> bool:
+        return NOTHING_LEFT["id"] in self._splits
+
+    @property
+    def _complete(self) -> bool:
+        return self._finished_before or self._enumerator.complete
 
     def _live(self) -> list[Split]:
         return [split for split, done in self._splits.values() if not done]

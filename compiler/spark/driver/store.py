@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,9 +21,12 @@ from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver import lease
 from compat.compiler.spark.driver.lease import Lease
-from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.stores.places import Place, place_of
 from compat.state.stores.schemes import is_remote, without_scheme
+
+if TYPE_CHECKING:
+    from compat.state.delta.log import Ended
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
@@ -64,6 +67,16 @@ class JobEntry:
     def over(self) -> bool:
         """True for a job that never goes on."""
         return self.status not in _TO_GO_ON
+
+    def yields_to(self, other: JobEntry) -> bool:
+        """True where ``other``, which is there, is not to be replaced by this: a later driver wrote it, or the job is over."""
+        return other.fence > self.fence or (other.fence == self.fence and other.over and other.status != self.status)
+
+    def ended_as(self, ended: Ended, epoch: int) -> JobEntry:
+        """The same job, over as its log says it."""
+        return replace(
+            self, status=ended.status, stopped_with=ended.savepoint, ended=self.ended or time.time(), epoch=epoch
+        )
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
@@ -245,14 +258,21 @@ class JobStore:
         """True for a job whose driver ended before it did: it goes on when its program is run again."""
         return entry.status in _NOT_ENDED and not self._held(entry.job_id)
 
-    def checkpoint(self, entry: JobEntry) -> int:
-        """The number of a job's last checkpoint: an entry whose driver was killed may be behind."""
+    def settled(self, entry: JobEntry) -> JobEntry:
+        """How a job without a driver is by its log: at its last checkpoint, and over where that says so.
+
+        Its entry may be behind: a driver died after the job's last commit, or one that was held to be dead wrote over it.
+        """
+        if entry.over:
+            return entry
         from compat.state.delta.log import SnapshotLog
 
         try:
-            return SnapshotLog.open(self.state(entry.job_id)).epoch
+            log = SnapshotLog.open(self.state(entry.job_id))
+            ended = log.ended
+            return replace(entry, epoch=log.epoch) if ended is None else entry.ended_as(ended, log.epoch)
         except StoreError:
-            return entry.epoch
+            return entry
 
     def give_up(self, job_id: str) -> JobEntry:
         """Have an interrupted or failed job count as cancelled, so that its program starts anew; its last checkpoint stays.
@@ -260,9 +280,11 @@ class JobStore:
         Raises StoreError where a driver has the job.
         """
         with closing(self.lock(job_id)):
-            entry = self._read_now(job_id)
+            before = self._read_now(job_id)
+            entry = self.settled(before)
             if not entry.over:
                 entry = replace(entry, status=JobStatus.CANCELED.value, ended=time.time())
+            if entry is not before:
                 self.write(entry)
             return entry
 
@@ -332,7 +354,7 @@ class JobStore:
     def is_over(self, job_id: str) -> bool:
         """True for a job that never goes on, or is not kept any more. Raises OSError where that cannot be told."""
         try:
-            return self._read_now(job_id).over
+            return self.settled(self._read_now(job_id)).over
         except (FileNotFoundError, NotADirectoryError):
             return True
         except (ValueError, TypeError, AttributeError):
@@ -368,7 +390,17 @@ class JobStore:
         lease.beat(self.directory(job_id))
 
     def write(self, entry: JobEntry) -> None:
-        """Put down how a job is."""
+        """Put down how a job is. Raises Superseded where a later driver has, or the job is over.
+
+        Not every storage can compare and replace at once. A driver that stands still between the two leaves an entry behind its
+        job, which the job's log tells: :meth:`settled` goes by that.
+        """
+        there = self.entry(entry.job_id)
+        if there is not None and entry.yields_to(there):
+            raise Superseded(
+                f"Another process drives the job of {self.directory(entry.job_id)} by now, or did until it ended: it is "
+                f"{there.status}. Nothing is lost."
+            )
         self._put(self.directory(entry.job_id) / "job.json", msgspec.to_builtins(entry))
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
@@ -439,7 +471,14 @@ class JobStore:
                 same = entry.savepoint == savepoint or savepoint is None
                 if not same or entry.over:
                     return None
-                return None if entry.status in _NOT_ENDED and self._held(entry.job_id, patient=True) else entry
+                if entry.status in _NOT_ENDED and self._held(entry.job_id, patient=True):
+                    return None
+                found = self.settled(entry)
+                if found.over:
+                    with suppress(OSError, StoreError):  # the next one finds it out, too
+                        self.write(found)
+                    return None
+                return found
         if damaged and savepoint is None:
             raise StoreError(
                 f"{damaged[0] / 'job.json'} is damaged, so that it is not known which job it is of. If it is of this program, "

@@ -1,14 +1,12 @@
 """Where a file source of a savepoint stands, as the files that the source on Spark goes on with.
 
-A split of Flink's is a file, or a part of one, and how many records of it were read (``FileSourceSplitSerializer``); what no
-reader has yet, and the files that were ever found, are the enumerator's (``PendingSplitsCheckpointSerializer``). On Spark the
-position is a place that the format understands, often a byte: the file is read up to the record that comes next.
+A split of Flink's is a file, or a part of one, and how many records of it were read. On Spark the position is a place that the
+format understands, often a byte: the file is read up to the record that comes next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile, reader_of_format
@@ -16,85 +14,12 @@ from compat.compiler.spark.connectors.files.source import FileEnumerator
 from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.state.delta.errors import StoreError
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.file_splits import FileSplit, Pending
 from compat.state.stores.places import place_of
 
-VERSION = 1
-"""The version of both serializers, in all versions of Flink from 1.12 on."""
-_MAGIC = 0xDEADBEEF
-_NO_OFFSET = -1
 _BY_BYTES = frozenset({"text", "json", "csv"})
 """The formats whose positions are bytes; those of the others are records."""
 _AT_ONCE = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class FileSplit:
-    """A part of a file: where it begins, its bytes and those of the whole file, and where its reader was.
-
-    That is ``skipped`` records behind the byte ``offset``, or behind the beginning where that is None.
-    """
-
-    path: str
-    begin: int
-    length: int
-    file_size: int
-    offset: int | None = None
-    skipped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """What an enumerator has: the splits that no reader has yet, and the files found, which only a source that looks for more
-    notes."""
-
-    splits: tuple[FileSplit, ...] = ()
-    found: tuple[str, ...] = ()
-
-
-def read_split(reader: ByteReader) -> FileSplit:
-    """A split, behind its version and length. Raises a SavepointError."""
-    reader.utf()  # its id
-    path = _path(reader)
-    begin, length, _, size = reader.long(), reader.long(), reader.long(), reader.long()
-    for _ in range(reader.count("hosts", 2)):
-        reader.utf()
-    offset, skipped = (reader.long(), reader.long()) if reader.boolean() else (_NO_OFFSET, 0)
-    if reader.remaining or skipped < 0 or offset < _NO_OFFSET:
-        reader.damaged("a split of files of another form")
-    return FileSplit(path, begin, length, size, None if offset == _NO_OFFSET else offset, skipped)
-
-
-def read_pending(reader: ByteReader) -> Pending:
-    """What an enumerator wrote, behind its version and length. Raises a SavepointError."""
-    magic, version = _little(reader), _little(reader)
-    if (magic, version) != (_MAGIC, VERSION):
-        reader.damaged(f"pending splits of version {version}, behind {magic:#x}")
-    splits, paths = _little(reader), _little(reader)
-    found = tuple(read_split(reader.window(_little(reader), "a split")) for _ in range(splits))
-    names = tuple(reader.raw(_little(reader), "a path").decode("utf-8", "replace") for _ in range(paths))
-    if reader.remaining:
-        reader.damaged("bytes behind pending splits")
-    return Pending(found, names)
-
-
-def _little(reader: ByteReader) -> int:
-    return int.from_bytes(reader.raw(4, "a number"), "little")
-
-
-def _path(reader: ByteReader) -> str:
-    """A path as ``Path.write`` writes it: the parts of a URI, each behind whether it is there."""
-    if not reader.boolean():
-        reader.damaged("a split without a path")
-    scheme, _, host = (_text(reader) for _ in range(3))
-    port, path = reader.integer(), _text(reader)
-    _text(reader), _text(reader)
-    at = f"//{host}{f':{port}' if port >= 0 else ''}" if host else ""
-    return f"{scheme}:{at}{path or ''}" if scheme else path or ""
-
-
-def _text(reader: ByteReader) -> str | None:
-    return reader.text() if reader.boolean() else None
 
 
 def positions(source: Any, reading: Iterable[FileSplit], pending: Pending) -> Iterator[tuple[Split, bool]]:

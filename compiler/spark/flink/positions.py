@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from compat.compiler.spark.connectors.kafka.source import split_id
-from compat.compiler.spark.connectors.splits import Split
+from compat.compiler.spark.connectors.splits import NOTHING_LEFT, Split
 from compat.compiler.spark.flink.errors import Untranslatable
-from compat.compiler.spark.flink.file_positions import Pending, positions, read_pending, read_split
+from compat.compiler.spark.flink.file_positions import positions
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
+from compat.state.flink.file_splits import enumerator_of, read_pending, read_split
 from compat.state.flink.model import OperatorState
 
 _VERSION = 1
@@ -25,8 +26,6 @@ _NUMBERS = frozenset({"number-sequence", "data-generator"})
 _EARLIEST = -2
 _OFFSETS = {-1: "the end", -2: "the beginning", -3: "the group's offset"}
 _NO_END = -(1 << 63)
-_READ = "read before"
-"""The split of a source that has none left: with it, nothing is looked for anew."""
 
 
 def splits_of(source: Any, operator: OperatorState, elements: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -36,14 +35,14 @@ def splits_of(source: Any, operator: OperatorState, elements: Iterable[bytes]) -
     """
     connector = getattr(source, "connector", None) or type(source).__name__
     try:
-        if connector in _NUMBERS:
+        if operator.fully_finished:
+            found = [(NOTHING_LEFT, True)]
+        elif connector in _NUMBERS:
             found = _numbers(operator, list(elements))
         elif connector == "kafka":
             found = _partitions(source, list(elements))
         elif connector == "filesystem":
             found = _files(source, operator, elements)
-        elif operator.fully_finished:
-            found = []
         else:
             raise Untranslatable(f"where a source of the kind {connector!r} stands cannot be read from a savepoint")
     except SavepointError as error:
@@ -65,7 +64,7 @@ def _body(element: bytes) -> ByteReader:
 def _numbers(operator: OperatorState, elements: Sequence[bytes]) -> list[tuple[Split, bool]]:
     ranges = [_range(_body(element)) for element in elements] + list(_unassigned(operator))
     found = [(split, split["next"] > split["end"]) for split in ranges]
-    return found or [({"id": _READ, "next": 1, "end": 0}, True)]
+    return found or [(NOTHING_LEFT, True)]
 
 
 def _range(reader: ByteReader) -> Split:
@@ -77,33 +76,21 @@ def _range(reader: ByteReader) -> Split:
 
 def _unassigned(operator: OperatorState) -> Iterator[Split]:
     """The ranges that no reader has yet (`SourceCoordinator`, `IteratorSourceEnumerator`)."""
-    body = _pending(operator)
+    body = enumerator_of(operator)
     if body is None:
         return
     for _ in range(body.count("ranges", 18)):
         yield {"id": body.utf(), "next": body.long(), "end": body.long()}
 
 
-def _pending(operator: OperatorState) -> ByteReader | None:
-    """What the enumerator of a source wrote; None where it is not in the savepoint."""
-    if operator.coordinator is None:
-        return None
-    reader = ByteReader(operator.coordinator.data, "a coordinator")
-    versions = reader.integer(), reader.integer()
-    body = reader.window(reader.integer(), "what is still to be read")
-    if versions != (1, _VERSION) or reader.remaining:
-        reader.damaged(f"a coordinator of the versions {versions}")
-    return body
-
-
 def _files(source: Any, operator: OperatorState, elements: Iterable[bytes]) -> list[tuple[Split, bool]]:
-    pending = _pending(operator)
-    if pending is None and not operator.fully_finished:
+    pending = enumerator_of(operator)
+    if pending is None:
         raise Untranslatable(
             "what its enumerator knew is not in the savepoint, so that nothing tells which files were read"
         )
     reading = [read_split(_body(element)) for element in elements]
-    return list(positions(source, reading, Pending() if pending is None else read_pending(pending)))
+    return list(positions(source, reading, read_pending(pending)))
 
 
 def _partitions(source: Any, elements: Sequence[bytes]) -> list[tuple[Split, bool]]:

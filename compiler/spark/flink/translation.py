@@ -155,10 +155,12 @@ class _Translation:
 
     def _positions(self) -> Iterator[Row]:
         for id, spec in self._partners.items():
-            if spec.task is not Task.SOURCE or spec.operator is None:
+            operator = self._operators[id]
+            read_anew = spec.task is Task.LEGACY_SOURCE and not operator.fully_finished
+            if spec.task not in (Task.SOURCE, Task.LEGACY_SOURCE) or spec.operator is None or read_anew:
                 continue
             try:
-                for name, value in splits_of(spec.operator.function, self._operators[id], self._elements[id]):
+                for name, value in splits_of(spec.operator.function, operator, self._elements[id]):
                     yield Row(id, Kind.OPERATOR, NO_KEY_GROUP, names.SOURCE_READER, b"", b"", name, value)
             except Untranslatable as error:
                 self._problem(id, str(error))

@@ -15,6 +15,7 @@ from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.state.panes import Panes
+from compat.compiler.spark.state.sessions import Sessions
 from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
 from compat.compiler.spark.task.environment import DistributedCache
@@ -44,6 +45,7 @@ class Opened:
     backend: KeyedBackend | None = None
     timers: InternalTimers | None = None
     panes: Panes | None = None
+    sessions: Sessions | None = None
     runtime: TaskRuntimeContext | None = None
 
 

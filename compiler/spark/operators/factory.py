@@ -228,7 +228,9 @@ def build(
             target.main = [_Converting(output, convert)]
         if not isinstance(part, Runnable):
             raise NotImplementedError(f"Operator {context.spec.name!r} ({part.kind}) cannot be run yet.")
-        made.insert(0, _runner(replace(context, opened=opened(place)), target, part))
+        own = replace(context) if place else context
+        own.opened = opened(place)
+        made.insert(0, _runner(own, target, part))
         following = _InnerOutput(output)
         following.main = [_Link(made[0], 0)]
     return made

@@ -182,13 +182,14 @@ class KeyedReduce(KeyedOperator[ops.KeyedReduce]):
         if touched is None:
             super().process_keyed(input, keys, values, timestamps)
             return
-        cells, combine = self.state.many(touched), self._combine
+        pairs, combine = self.state.many(touched), self._combine
         made: Values = []
         value: Any = NO_RECORD
         try:
             for key, value in zip(keys, values, strict=True):
-                present = cells[key]
-                cells[key] = value = value if present is None else combine(present, value)
+                pair = pairs[key]
+                present = pair[0]
+                pair[0] = value = value if present is None else combine(present, value)
                 made.append(value)
         except Exception as error:
             self.fail(value, error)

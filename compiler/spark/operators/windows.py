@@ -29,9 +29,11 @@ from compat.compiler.spark.operators.base import (
 )
 from compat.compiler.spark.operators.keyed import KeyedOperator, can_be_hashed, distinct
 from compat.compiler.spark.operators.metrics import MetricGroup
+from compat.compiler.spark.operators.sessions import FoldedSessions, HeldSessions
 from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.panes import Pane, Panes
+from compat.compiler.spark.state.sessions import Sessions
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Window
 from compat.state.descriptors import (
@@ -42,11 +44,9 @@ from compat.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from compat.state.names import MERGING_WINDOWS
 
-_MERGING_SET = "merging-window-set"
 _KNOWN_WINDOWS = 10_000
-_MOST_HELD = 50_000
-"""So many records of sessions are held back."""
 
 
 class WindowOperator(KeyedOperator[Window]):
@@ -69,7 +69,7 @@ class WindowOperator(KeyedOperator[Window]):
         self._assigning = _AssignerContext(self)
         self._triggering = _TriggerContext(self)
         self._evicting = _EvictorContext(self)
-        self._call = self._window_function()
+        self.call = self._window_function()
         self._encoded: dict[Any, bytes] = {}
         self._windows_at = None
         if self._evictor is None and type(self._trigger) is EventTimeTrigger:
@@ -77,10 +77,15 @@ class WindowOperator(KeyedOperator[Window]):
         self.window: Any = None
         self._panes = self._open_panes(descriptor)
         self._merging_set: _MergingSet | None = None
-        self._sessions: _Sessions | None = None
+        self._held: HeldSessions | None = None
+        self._folded_sessions: FoldedSessions | None = None
         plain = type(self._assigner) is EventTimeSessionWindows and type(self._trigger) is EventTimeTrigger
         if plain and self._evictor is None and descriptor.ttl_config is None and not context.batch:
-            self._sessions = _Sessions(self, *self._assigner.arguments)
+            sessions = self._open_sessions(descriptor)
+            if sessions is None:
+                self._held = HeldSessions(self, *self._assigner.arguments)
+            else:
+                self._folded_sessions = FoldedSessions(self, sessions, *self._assigner.arguments)
 
     def _open_panes(self, descriptor: StateDescriptor) -> Panes | None:
         """The windows in memory, where each fires once, when the watermark passes its end, and holds one value by key."""
@@ -99,6 +104,17 @@ class WindowOperator(KeyedOperator[Window]):
                 self.backend, descriptor, lambda start, end: self.encode_window(TimeWindow(start, end)), decode
             )
             self.context.opened.panes = found
+        return None if found.spilled else found
+
+    def _open_sessions(self, descriptor: StateDescriptor) -> Sessions | None:
+        """The same of sessions."""
+        if not isinstance(descriptor, ReducingStateDescriptor | AggregatingStateDescriptor) or self._lateness:
+            return None
+        found = self.context.opened.sessions
+        if found is None or found.memory is not self.context.memory:
+            found = Sessions(self.backend, descriptor, self.contents.fold)
+            self.context.opened.sessions = found
+            self.sessions()  # so that what describes the states knows of them
         return None if found.spilled else found
 
     def runtime_context(self) -> TaskRuntimeContext:
@@ -124,11 +140,14 @@ class WindowOperator(KeyedOperator[Window]):
             finally:
                 self.emitter.flush()
             return
-        if self._sessions is not None:
+        if self._folded_sessions is not None:
+            self._folded_sessions.add(keys, values, timestamps)
+            return
+        if self._held is not None:
             if can_be_hashed(keys):
-                self._sessions.add(keys, values, timestamps)
+                self._held.add(keys, values, timestamps)
                 return
-            self._sessions.put_all()
+            self._held.put_all()
         if self._windows_at is None or not self._in_time(keys, timestamps):
             super().process_keyed(input, keys, values, timestamps)
             return
@@ -151,13 +170,14 @@ class WindowOperator(KeyedOperator[Window]):
         """Put records into their windows; those that have ended are gone."""
         assert self._windows_at is not None
         windows_at, watermark = self._windows_at, self.timers.watermark
-        reduces, fold = self._folder()
+        reduces, fold = self.folder()
         hashable = can_be_hashed(keys)
         slide, offset = _regular(self._assigner)
         if hashable and (time := _same_part(timestamps, slide, offset)) is not None:
             open_panes = [panes.pane(start, end) for start, end in windows_at(time) if end - 1 > watermark]
-            if len(open_panes) == 1:
-                self._fold_into(open_panes[0], keys, values)
+            for pane in open_panes:
+                self._fold_into(pane, keys, values)
+            if open_panes:
                 return
         known: dict[int, list[Pane]] = {}
         value: Any = NO_RECORD
@@ -180,13 +200,13 @@ class WindowOperator(KeyedOperator[Window]):
                         present = pane.take(key) if pane.logged else None
                     fresh[key] = value if reduces and present is None else fold(present, value)
                 if not live:
-                    self._too_late(value, time, time)  # type: ignore[arg-type]
+                    self.too_late(value, time, time)  # type: ignore[arg-type]
         except Exception as error:
             self.fail(value, error)
 
     def _fold_into(self, pane: Pane, keys: Values, values: Values) -> None:
-        """Put records into one window, which they all fall into and no other: most that are handed over at once do."""
-        reduces, fold = self._folder()
+        """Put records into one window, which they all fall into: most that are handed over at once fall into the same ones."""
+        reduces, fold = self.folder()
         fresh, logged = pane.fresh, pane.logged
         value: Any = NO_RECORD
         try:
@@ -202,7 +222,7 @@ class WindowOperator(KeyedOperator[Window]):
         except Exception as error:
             self.fail(value, error)
 
-    def _folder(self) -> tuple[bool, Callable[[Any, Any], Any]]:
+    def folder(self) -> tuple[bool, Callable[[Any, Any], Any]]:
         """What a window has of a key and a value as one; whether a value alone is what a window has where it has nothing."""
         descriptor = self.operator.state_descriptor
         if isinstance(descriptor, ReducingStateDescriptor):
@@ -217,37 +237,46 @@ class WindowOperator(KeyedOperator[Window]):
         return False, fold
 
     def process_watermark(self, timestamp: int) -> None:
-        if self._panes is None:
-            if self._sessions is not None:
-                self._sessions.put_all()
+        if self._panes is None and self._folded_sessions is None:
+            if self._held is not None:
+                self._held.put_all()
             super().process_watermark(timestamp)
             return
         self.watermark_now = self.timers.watermark = timestamp
+        if self._folded_sessions is not None:
+            self._folded_sessions.fire(timestamp)
+        elif self._panes is not None:
+            self._fire_panes(self._panes, timestamp)
+        self.output.watermark(timestamp)
+
+    def _fire_panes(self, panes: Panes, timestamp: int) -> None:
         try:
-            for pane in self._panes.due(timestamp):
+            for pane in panes.due(timestamp):
                 self._fire_pane(pane)
         except Exception as error:
             self.fail(NO_RECORD, error)
-        self.output.watermark(timestamp)
 
     def _fire_pane(self, pane: Pane) -> None:
-        descriptor, time = self.operator.state_descriptor, pane.end - 1
-        result: Callable[[Any], Any] | None = None
-        if isinstance(descriptor, AggregatingStateDescriptor):
-            result = descriptor.get_agg_function().get_result
+        result, time = self.result(), pane.end - 1
         if self.function is None:
-            made = [value if result is None else result(value) for _, value in pane.contents()]
-            self.emitter.take(made, time)
+            self.emitter.take([result(value) for _, value in pane.contents()], time)
         else:
-            window, call, clear = TimeWindow(pane.start, pane.end), self._call, self._clearing()
+            window, call, clear = TimeWindow(pane.start, pane.end), self.call, self.clearing()
             for slot, value in pane.contents():
                 self.backend.set_key(slot.key if type(slot) is Unhashable else slot)
                 self.select(window)
-                self.emitter.take(call(window, [value if result is None else result(value)]), time)
+                self.emitter.take(call(window, [result(value)]), time)
                 clear()
         self.emitter.flush()
 
-    def _clearing(self) -> Callable[[], None]:
+    def result(self) -> Callable[[Any], Any]:
+        """What the window function is given of what was folded."""
+        descriptor = self.operator.state_descriptor
+        if isinstance(descriptor, AggregatingStateDescriptor):
+            return descriptor.get_agg_function().get_result  # type: ignore[no-any-return]
+        return lambda value: value
+
+    def clearing(self) -> Callable[[], None]:
         """What the program does when a window is gone."""
         if hasattr(self.function, "clear") and hasattr(self.function, "process"):
             return lambda: self.function.clear(_ProcessContext(self))
@@ -256,8 +285,10 @@ class WindowOperator(KeyedOperator[Window]):
     def snapshot_state(self, changes: Changes) -> Any:
         if self._panes is not None:
             self._panes.snapshot(changes)
-        if self._sessions is not None:
-            self._sessions.put_all()
+        if self._folded_sessions is not None:
+            self._folded_sessions.snapshot(changes)
+        if self._held is not None:
+            self._held.put_all()
         return super().snapshot_state(changes)
 
     def _in_time(self, keys: Values, timestamps: Timestamps) -> bool:
@@ -292,12 +323,12 @@ class WindowOperator(KeyedOperator[Window]):
             self._act(self._trigger.on_element(value, timestamp, window, self._triggering), window, window, time)
             self._register_cleanup(window)
         if skipped:
-            self._too_late(value, timestamp, time)
+            self.too_late(value, timestamp, time)
 
     def _append(self, value: Any, time: int | None) -> None:
         self.contents.add(value if self._evictor is None else (value, time))
 
-    def _too_late(self, value: Any, timestamp: int, time: int | None) -> None:
+    def too_late(self, value: Any, timestamp: int, time: int | None) -> None:
         if not self._event_time or timestamp + self._lateness > self.timers.watermark:
             return
         if self._late_tag is None:
@@ -341,12 +372,12 @@ class WindowOperator(KeyedOperator[Window]):
             return
         if self._evictor is None:
             self.select(window)
-            self.emitter.take(self._call(window, contents), time)
+            self.emitter.take(self.call(window, contents), time)
             return
         elements = [TimestampedValue(*each) for each in contents]
         self._evictor.evict_before(elements, len(elements), window, self._evicting)
         self.select(window)
-        self.emitter.take(self._call(window, self._folded([each.value for each in elements])), time)
+        self.emitter.take(self.call(window, self._folded([each.value for each in elements])), time)
         self._evictor.evict_after(elements, len(elements), window, self._evicting)
         self.select(state_window)
         self.contents.update([tuple(each) for each in elements])
@@ -408,7 +439,7 @@ class WindowOperator(KeyedOperator[Window]):
         self.contents.clear()
         self.select(window)
         self._trigger.clear(window, self._triggering)
-        self._clearing()()
+        self.clearing()()
         if self.merging:
             self.backend.set_namespace(b"")
             self.sessions().pop(window, None)
@@ -416,7 +447,7 @@ class WindowOperator(KeyedOperator[Window]):
     def sessions(self) -> _MergingSet:
         """The windows of the present key."""
         if self._merging_set is None:
-            self._merging_set = _MergingSet(self.backend.cells(MapStateDescriptor(_MERGING_SET, None, None)))
+            self._merging_set = _MergingSet(self.backend.cells(MapStateDescriptor(MERGING_WINDOWS, None, None)))
         return self._merging_set
 
     def _merge_and_add(self, value: Any, time: int | None) -> None:
@@ -438,7 +469,7 @@ class WindowOperator(KeyedOperator[Window]):
             self._act(self._trigger.on_element(value, timestamp, actual, self._triggering), actual, state_window, time)
             self._register_cleanup(actual)
         if skipped:
-            self._too_late(value, timestamp, time)
+            self.too_late(value, timestamp, time)
 
     def _add_window(self, window: TimeWindow) -> Any:
         """Put a window into the set of the key; gives the window it became part of."""
@@ -498,87 +529,6 @@ class WindowOperator(KeyedOperator[Window]):
         time = self._cleanup_time(window)
         if time != MAX_WATERMARK:
             (self.timers.event if self._event_time else self.timers.processing).delete(time)
-
-
-class _Session:
-    """A session as it is ``known`` to the state, and from ``start`` to ``end`` with ``values`` that are not there yet."""
-
-    __slots__ = ("end", "has_fired", "known", "start", "values")
-
-    def __init__(self, known: TimeWindow, has_fired: bool) -> None:
-        self.known, self.start, self.end = known, known.start, known.end
-        self.has_fired = has_fired
-        self.values: Values = []
-
-
-class _Sessions:
-    """The sessions of event time of some keys, whose further records get into the state together.
-
-    Until the next watermark nothing fires, and a session to which records are added only grows: what becomes of it is the
-    same whether its window in the state moves with each of them or once. A record that begins a session, or joins two,
-    takes the common way, and so does one of a session that fires with each, as it is late.
-    """
-
-    def __init__(self, operator: WindowOperator, gap: int) -> None:
-        self._operator, self._gap = operator, gap
-        self._held: dict[Any, list[_Session]] = {}
-        self._count = 0
-
-    def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        """Put records into the sessions of their keys."""
-        operator, held, gap = self._operator, self._held, self._gap
-        value: Any = NO_RECORD
-        try:
-            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
-                sessions = held.get(key)
-                if sessions is not None:
-                    if time is not None:
-                        touched = [each for each in sessions if each.start - gap <= time <= each.end]
-                        if len(touched) == 1 and not touched[0].has_fired:
-                            (session,) = touched
-                            session.values.append(value)
-                            if time < session.start:
-                                session.start = time
-                            if time + gap > session.end:
-                                session.end = time + gap
-                            self._count += 1
-                            continue
-                    self._put(key, held.pop(key))
-                self._begin(key, value, time)
-        except Exception as error:
-            operator.fail(value, error)
-        operator.emitter.flush()
-        if self._count > _MOST_HELD:
-            self.put_all()
-
-    def put_all(self) -> None:
-        """Have all records in the state."""
-        for key, sessions in self._held.items():
-            self._put(key, sessions)
-        self._held.clear()
-        self._count = 0
-
-    def _begin(self, key: Any, value: Any, time: int | None) -> None:
-        """Put a record into the state by the common way, and hold the sessions that its key has then."""
-        operator = self._operator
-        operator.backend.set_key(key)
-        operator.handler(0)(value, time)
-        operator.backend.set_namespace(b"")
-        watermark = operator.timers.watermark
-        self._held[key] = [_Session(each, each.end - 1 <= watermark) for each in operator.sessions().all()]
-
-    def _put(self, key: Any, sessions: list[_Session]) -> None:
-        operator = self._operator
-        value: Any = NO_RECORD
-        try:
-            for session in sessions:
-                if session.values:
-                    operator.backend.set_key(key)
-                    operator.move_session(session.known, TimeWindow(session.start, session.end))
-                    for value in session.values:
-                        operator.contents.add(value)
-        except Exception as error:
-            operator.fail(value, error)
 
 
 def _windows_at(assigner: Any) -> Callable[[Any], list[tuple[int, int]]] | None:

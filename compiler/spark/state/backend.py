@@ -23,6 +23,7 @@ from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.memory import Memory
 from compat.state.compatibility import Answer, resolve_state
+from compat.state.delta.entries import entry_column, repeated
 from compat.state.delta.rows import BYTES
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
@@ -56,6 +57,11 @@ class Unhashable:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unhashable) and self.identity == other.identity
+
+
+def plain_key(key: Any) -> Any:
+    """The key that a slot is of."""
+    return key.key if type(key) is Unhashable else key
 
 
 class KeyedBackend(KeyedStateStore):
@@ -127,7 +133,7 @@ class KeyedBackend(KeyedStateStore):
         """The key of a slot, the key as bytes, its identity, and the namespace."""
         key, namespace = slot if type(slot) is _Slot else (slot, VOID)
         found = self._encoded.get(key)
-        plain = key.key if type(key) is Unhashable else key
+        plain = plain_key(key)
         if found is None:
             data = self.key_codec.encode(plain)
             found = self._encoded[key] = (data, self.key_codec.identity(data))
@@ -137,6 +143,20 @@ class KeyedBackend(KeyedStateStore):
         """Many keys as a column of bytes."""
         column = self._key_columns(keys) if self._key_columns is not None and self.key_codec.canonical else None
         return pa.array(list(map(self.key_codec.encode, keys)), BYTES) if column is None else column
+
+    def identity_column(self, keys: pa.Array) -> pa.Array:
+        """The identities of keys, which are given as their bytes."""
+        codec = self.key_codec
+        return keys if codec.canonical else pa.array(list(map(codec.identity, keys.to_pylist())), BYTES)
+
+    def entry_column(self, prefix: bytes, slots: list[Any]) -> pa.Array:
+        """The keys of the entries of many slots."""
+        keys, namespaces = slots, repeated(VOID, len(slots))
+        if not {_Slot, Unhashable}.isdisjoint(map(type, slots)):
+            pairs = [slot if type(slot) is _Slot else (slot, VOID) for slot in slots]
+            keys = [plain_key(key) for key, _ in pairs]
+            namespaces = pa.array([namespace for _, namespace in pairs], BYTES)
+        return entry_column(prefix, self.identity_column(self.key_column(keys)), namespaces)
 
     def key_group(self, key: Any) -> int:
         """The key group of a key."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from itertools import chain
+from itertools import chain, compress, repeat
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.expiry import Expiry
 from compat.compiler.spark.state.groups import key_group_array, key_groups_of
 from compat.compiler.spark.state.memory import PLACE, sampled
+from compat.state.delta.entries import values_without_time
 from compat.state.delta.replica import (
     entry_key,
     map_entry,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 _MISSING = object()
 _MANY = 64
 Address = tuple[int, bytes, bytes, bytes]
+_Pair = list[Any]
+"""A value, or None, and whether this epoch wrote it."""
 
 
 class Cells(State):
@@ -110,9 +113,10 @@ class Cells(State):
 class _OneValue(Cells):
     """A state of one value: the value itself, or what was folded so far.
 
-    In memory are ``_new``, what this epoch wrote, ``_cache``, what was used lately, and ``_older``, what was used before that;
-    values that a program could change are in ``_frozen`` as bytes between epochs. What an epoch wrote is apart until it ends:
-    where keys are many, each look into a large dict is one to the main memory, and these are in the order of their coming.
+    In memory are pairs of a value and whether this epoch wrote it: in ``_cache`` those that were used lately, and in ``_older``
+    those before that; values that a program could change are in ``_frozen`` as bytes between epochs. Where keys are many, each
+    look into the cache is one to the main memory: a record has one, and the end of an epoch none, which finds what was written
+    in ``_new`` and ``_written``, slots and pairs in the order of their coming.
     ``_unsaved`` are the slots that the replica does not have as they are, epoch by epoch. ``_fresh`` are those that had no
     value when the epoch began, and ``_lent`` those whose values may be changed in the cache.
     """
@@ -123,8 +127,9 @@ class _OneValue(Cells):
         self._encode, self._decode = codec.encode, codec.decode
         self._exact = exactness_of(descriptor.type_info)
         self._columns = column_encoder(descriptor.type_info)
-        self._new: dict[Any, Any] = {}
-        self._older: dict[Any, Any] = {}
+        self._new: list[Any] = []
+        self._written: list[_Pair] = []
+        self._older: dict[Any, _Pair] = {}
         self._frozen: dict[Any, bytes] = {}
         self._unsaved: list[list[Any]] = []
         self._fresh: list[Any] = []
@@ -144,55 +149,70 @@ class _OneValue(Cells):
 
     def write(self, value: Any) -> None:
         """Set the value of the present slot; None removes it."""
-        self._new[self._backend.slot] = value if self._expiry is None or value is None else (self._expiry.now(), value)
+        self._set(self._backend.slot, value if self._expiry is None or value is None else (self._expiry.now(), value))
 
-    def many(self, slots: set[Any]) -> dict[Any, Any]:
-        """The cells of these slots and of others, to be changed in place; for states whose values do not expire."""
-        new, cache = self._new, self._cache
-        missing = list(slots.difference(new))
-        cells = list(map(cache.get, missing))
-        new.update(zip(missing, cells, strict=True))
-        if NoneType in set(map(type, cells)):
-            for slot, cell in zip(missing, cells, strict=True):
-                if cell is None and slot not in cache:
-                    new[slot] = self._load(slot)
-        return new
+    def _set(self, slot: Any, cell: Any) -> None:
+        pair = self._cache.get(slot)
+        if pair is None:
+            pair = self._cache[slot] = [cell, False]
+        else:
+            pair[0] = cell
+        if not pair[1]:
+            self._take(slot, pair)
+
+    def _take(self, slot: Any, pair: _Pair) -> None:
+        """This epoch writes a pair for the first time."""
+        pair[1] = True
+        self._new.append(slot)
+        self._written.append(pair)
+
+    def many(self, slots: set[Any]) -> dict[Any, _Pair]:
+        """The pairs of slots that are all written now, with the value first; for states whose values do not expire."""
+        cache = self._cache
+        found = dict(zip(slots, map(cache.get, slots), strict=True))
+        for slot, pair in found.items():
+            if pair is None:
+                pair = found[slot] = cache[slot] = [self._load(slot), False]
+            if not pair[1]:
+                self._take(slot, pair)
+        return found
 
     def snapshot(self, changes: Changes) -> None:
-        cache, new = self._cache, self._new
+        cache = self._cache
         if self._fresh:
             self._drop_absent()
-        if new:
-            self._unsaved.append(list(new))
+        if self._new:
+            slots, self._new = self._new, []
+            cells = [pair[0] for pair in self._written]
+            for pair in self._written:
+                pair[1] = False
+            self._written.clear()
+            self._unsaved.append(slots)
             if self._lent:
-                self._lent.difference_update(new)
+                self._lent.difference_update(slots)
             if self._older:
-                for slot in new:
+                for slot in slots:
                     self._older.pop(slot, None)
-            if self._expiry is None and self._backend.simple and len(new) >= _MANY:
-                self._snapshot_columns(changes)
+            if self._expiry is None and self._backend.simple and len(slots) >= _MANY:
+                self._snapshot_columns(slots, cells, changes)
             else:
-                self._write_all(list(new), changes)
-            cache.update(new)
-            new.clear()
+                self._write_all(slots, changes)
         for slot in self._lent:
             cache.pop(slot, None)
         self._lent.clear()
 
     def _drop_absent(self) -> None:
         """Forget the slots that had no value when the epoch began, and have none now."""
-        cache, new = self._cache, self._new
-        emptied = NoneType in set(map(type, new.values()))
-        if emptied or not self._all_here:
-            for slot in set(self._fresh):
-                if emptied and new.get(slot, _MISSING) is None:
-                    del new[slot]
-                if cache.get(slot, _MISSING) is None:
-                    del cache[slot]
+        cache = self._cache
+        if not self._all_here or any(pair[0] is None for pair in self._written):
+            absent = {slot for slot in self._fresh if slot in cache and cache[slot][0] is None}
+            for slot in absent:
+                del cache[slot]
+            kept = [slot not in absent for slot in self._new]
+            self._new, self._written = list(compress(self._new, kept)), list(compress(self._written, kept))
         self._fresh.clear()
 
-    def _snapshot_columns(self, changes: Changes) -> None:
-        slots, cells = list(self._new), list(self._new.values())
+    def _snapshot_columns(self, slots: list[Any], cells: list[Any], changes: Changes) -> None:
         if NoneType in set(map(type, cells)):
             gone = [slot for slot, cell in zip(slots, cells, strict=True) if cell is None]
             for slot in gone:
@@ -243,25 +263,21 @@ class _OneValue(Cells):
     def peek(self) -> Any:
         """The present cell, expired or not."""
         slot = self._backend.slot
-        cell = self._new.get(slot, _MISSING)
-        if cell is _MISSING:
-            cell = self._cache.get(slot, _MISSING)
-            if cell is _MISSING:
-                cell = self._found(slot)
-        return cell
+        pair = self._cache.get(slot)
+        return self._found(slot) if pair is None else pair[0]
 
     def _found(self, slot: Any) -> Any:
         """The cell of a slot that is not in the cache, which has it from now on; not that there is none, if that is quick."""
         cell = self._load(slot)
         if cell is not None or not self._all_here:
-            self._cache[slot] = cell
+            self._cache[slot] = [cell, False]
         return cell
 
     def _load(self, slot: Any) -> Any:
         """The same, without a change of the cache."""
-        cell = self._older.pop(slot, _MISSING) if self._older else _MISSING
-        if cell is not _MISSING:
-            return cell
+        pair = self._older.pop(slot, None) if self._older else None
+        if pair is not None:
+            return pair[0]
         data = self._frozen.get(slot) if self._frozen else None
         if data is None and not self._all_here:
             data = self._backend.memory.value(self.entry(slot))
@@ -280,14 +296,14 @@ class _OneValue(Cells):
         assert self._expiry is not None
         timestamp, value = cell
         if self._expiry.expired(timestamp):
-            self._new[slot] = None
+            self._set(slot, None)
             return value if self._expiry.shows_expired else None
         if self._expiry.renewed_by_reading:
-            self._new[slot] = (self._expiry.now(), value)
+            self._set(slot, (self._expiry.now(), value))
         return value
 
     def _write(self, slot: Any, address: Address, changes: Changes) -> None:
-        cell = self._new[slot]
+        cell = self._cache[slot][0]
         self._frozen.pop(slot, None)
         if cell is None:
             changes.rows.append(self._row(address, b"", None, None))
@@ -300,7 +316,16 @@ class _OneValue(Cells):
 
     def forget(self) -> None:
         super().forget()
-        for part in (self._new, self._older, self._frozen, self._unsaved, self._fresh, self._lent):
+        parts: tuple[Any, ...] = (
+            self._new,
+            self._written,
+            self._older,
+            self._frozen,
+            self._unsaved,
+            self._fresh,
+            self._lent,
+        )
+        for part in parts:
             part.clear()
         self._all_here = self._is_all_here()
 
@@ -310,22 +335,42 @@ class _OneValue(Cells):
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries that the replica does not have."""
+        cache, older, frozen = self._cache, self._older, self._frozen
+        slots, cells, gone = [], [], []
+        # In the order in which they came: so they lie in memory.
+        for slot in dict.fromkeys(chain.from_iterable(self._unsaved)):
+            if slot in frozen:
+                yield self.entry(slot), frozen[slot]
+                continue
+            cell = (cache.get(slot) or older[slot])[0]
+            if cell is None:
+                gone.append(slot)
+            else:
+                slots.append(slot)
+                cells.append(cell)
+        yield from zip(self._entries(slots), self._stored(cells), strict=True)
+        yield from zip(self._entries(gone), repeat(None), strict=False)
+
+    def _entries(self, slots: list[Any]) -> list[bytes]:
+        keys: list[bytes] = self._backend.entry_column(self._prefix, slots).to_pylist()
+        return keys
+
+    def _stored(self, cells: list[Any]) -> list[bytes]:
+        """Cells as the replica has them."""
         encode, expiry = self._encode, self._expiry
-        for slot in set().union(*self._unsaved):
-            data = self._frozen.get(slot)
-            if data is None:
-                cell = self._cache.get(slot, _MISSING)
-                cell = self._older[slot] if cell is _MISSING else cell
-                if cell is not None:
-                    data = b"\0" + encode(cell) if expiry is None else with_timestamp(cell[0], encode(cell[1]))
-            yield self.entry(slot), data
+        if expiry is not None:
+            return [with_timestamp(time, encode(value)) for time, value in cells]
+        column = None if self._columns is None else self._columns(cells)
+        if column is None:
+            return [b"\0" + encode(cell) for cell in cells]
+        stored: list[bytes] = values_without_time(column).to_pylist()
+        return stored
 
     def saved(self) -> None:
         for slot in chain.from_iterable(self._unsaved):
-            if self._cache.get(slot, _MISSING) is None:
-                del self._cache[slot]
-            if self._older.get(slot, _MISSING) is None:
-                del self._older[slot]
+            for part in (self._cache, self._older):
+                if slot in part and part[slot][0] is None:
+                    del part[slot]
         self._unsaved.clear()
 
     def size(self) -> int:
@@ -368,18 +413,21 @@ class ValueCells(_OneValue, ValueState[Any]):
         if self._expiry is not None:
             return self.read()
         slot = self._backend.slot
-        cell = self._new.get(slot, _MISSING)
-        if cell is _MISSING:
-            cell = self._cache.get(slot, _MISSING)
-            if cell is _MISSING:
-                cell = self._found(slot)
-        return cell
+        pair = self._cache.get(slot)
+        return self._found(slot) if pair is None else pair[0]
 
     def update(self, value: Any) -> None:
-        if self._expiry is None:
-            self._new[self._backend.slot] = value
-        else:
+        if self._expiry is not None:
             self.write(value)
+            return
+        slot = self._backend.slot
+        pair = self._cache.get(slot)
+        if pair is None:
+            self._set(slot, value)
+        else:
+            pair[0] = value
+            if not pair[1]:
+                self._take(slot, pair)
 
 
 class ReducingCells(_OneValue, ReducingState[Any]):

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from compat.state.delta.rows import BYTES, SCHEMA, Row, table_of
+from compat.state.delta.rows import BYTES, SCHEMA_OF_MANY, Row, one_value, table_of
 
-NO_NAMESPACE = pa.scalar(b"", BYTES)
+NOTHING = pa.scalar(b"", BYTES)
 NO_TIME = pa.scalar(None, pa.int64())
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Changes of one state of many keys, in one namespace; a value of None is a tombstone. ``time`` is that of timers."""
+    """Changes of one state of many keys; a value of None is a tombstone. ``time`` is that of timers.
+
+    Namespace, map key and time are the same for all, or each has its own.
+    """
 
     operator_id: str
     kind: str
@@ -23,33 +26,45 @@ class Column:
     key_groups: pa.Array
     keys: pa.Array
     values: pa.Array
-    namespace: pa.Scalar = NO_NAMESPACE
-    time: pa.Scalar = NO_TIME
+    namespace: pa.Scalar | pa.Array = NOTHING
+    time: pa.Scalar | pa.Array = NO_TIME
+    map_keys: pa.Scalar | pa.Array = NOTHING
 
     def rows(self) -> Iterator[Row]:
         """The same row by row."""
-        namespace, time = self.namespace.as_py(), self.time.as_py()
-        columns = (self.key_groups.to_pylist(), self.keys.to_pylist(), self.values.to_pylist())
-        for group, key, value in zip(*columns, strict=True):
-            yield Row(self.operator_id, self.kind, group, self.state, key, namespace, b"", value, time)
+        count = len(self.keys)
+        common = (_of_each(each, count) for each in (self.namespace, self.map_keys, self.time))
+        columns = [each.to_pylist() for each in (self.key_groups, self.keys, self.values, *common)]
+        for group, key, value, namespace, map_key, time in zip(*columns, strict=True):
+            yield Row(self.operator_id, self.kind, group, self.state, key, namespace, map_key, value, time)
 
     def table(self, epoch: int) -> pa.Table:
         """The same as an Arrow table."""
         count = len(self.keys)
         columns = [
-            pa.repeat(pa.scalar(self.operator_id, pa.string()), count),
-            pa.repeat(pa.scalar(self.kind, pa.string()), count),
+            one_value("operator_id", self.operator_id, count),
+            one_value("kind", self.kind, count),
             self.key_groups,
-            pa.repeat(pa.scalar(self.state, pa.string()), count),
+            one_value("state", self.state, count),
             self.keys,
-            pa.repeat(self.namespace, count),
-            pa.repeat(pa.scalar(b"", BYTES), count),
+            _once("namespace", self.namespace, count),
+            _once("map_key", self.map_keys, count),
             self.values,
-            pa.repeat(self.time, count),
+            _of_each(self.time, count),
             pa.repeat(pa.scalar(epoch, pa.int64()), count),
             self.values.is_null(),
         ]
-        return pa.Table.from_arrays(columns, schema=SCHEMA)
+        return pa.Table.from_arrays(columns, schema=SCHEMA_OF_MANY)
+
+
+def _of_each(value: pa.Scalar | pa.Array, count: int) -> pa.Array:
+    return pa.repeat(value, count) if isinstance(value, pa.Scalar) else value
+
+
+def _once(name: str, value: pa.Scalar | pa.Array, count: int) -> pa.Array:
+    if isinstance(value, pa.Scalar):
+        return one_value(name, value.as_py(), count)
+    return value.cast(SCHEMA_OF_MANY.field(name).type.value_type).dictionary_encode()
 
 
 @dataclass(slots=True)
@@ -79,5 +94,7 @@ class Changes:
 
     def table(self, epoch: int) -> pa.Table:
         """Every change as one Arrow table."""
-        tables = [column.table(epoch) for column in self.columns]
-        return pa.concat_tables([table_of(self.rows, epoch), *tables] if self.rows else tables)
+        if not self.columns:
+            return table_of(self.rows, epoch)
+        rows = [table_of(self.rows, epoch).cast(SCHEMA_OF_MANY)] if self.rows else []
+        return pa.concat_tables(rows + [column.table(epoch) for column in self.columns]).unify_dictionaries()

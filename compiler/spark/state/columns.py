@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from compat.state.delta.entries import fixed, joined, lengths, values_without_time
 from compat.state.delta.rows import BYTES
+from compat.state.serializers import codec_of, exactness_of
 from compat.state.types import ExternalTypeInfo, TupleTypeInfo, TypeInformation
 
 Encoder = Callable[[list[Any]], "pa.Array | None"]
@@ -26,7 +27,45 @@ _NUMBERS = {
     "LONG": (int, ">i8"),
     "DOUBLE": (float, ">f8"),
 }
-_END = pa.scalar(b"", BYTES)
+
+
+class ValueColumns:
+    """The values of a state as bytes, many at once. ``state`` is its name, for errors."""
+
+    def __init__(self, state: str, type_info: TypeInformation | None) -> None:
+        self.state = state
+        self._codec, self._columns = codec_of(type_info), column_encoder(type_info)
+        self._exact = exactness_of(type_info)
+
+    def decode(self, data: bytes) -> Any:
+        """A value."""
+        return self._codec.decode(data)
+
+    def logged(self, values: list[Any]) -> tuple[pa.Array, dict[int, Any]]:
+        """Values as the log has them, None for none; and those, by their place, that are from now on what their bytes say, as
+        they are not quite of their type, or may be changed."""
+        column = None if self._columns is None else self._columns(values)
+        if column is not None:
+            return column, {}
+        encode, exact = self._codec.encode, self._exact
+        try:
+            encoded = [None if value is None else encode(value) for value in values]
+        except TypeError as error:
+            raise TypeError(f"State {self.state!r}: {error}") from error
+        read = {
+            place: self.decode(data)
+            for place, data in enumerate(encoded)
+            if data is not None and not exact(values[place])
+        }
+        return pa.array(encoded, BYTES), read
+
+    def stored(self, values: list[Any]) -> list[bytes | None]:
+        """Values as the replica has them, None for none."""
+        column = None if self._columns is None else self._columns(values)
+        if column is None:
+            return [None if value is None else b"\0" + self._codec.encode(value) for value in values]
+        found: list[bytes | None] = values_without_time(column).to_pylist()
+        return found
 
 
 def column_encoder(type_info: TypeInformation | None) -> Encoder | None:
@@ -51,7 +90,7 @@ def _texts(values: list[Any]) -> pa.Array | None:
 
 
 def _numbers(fits: type, layout: str) -> Encoder:
-    native, width = np.dtype(layout).newbyteorder("="), np.dtype(layout).itemsize
+    native = np.dtype(layout).newbyteorder("=")
 
     def encode(values: list[Any]) -> pa.Array | None:
         if not {fits}.issuperset(map(type, values)):
@@ -60,16 +99,9 @@ def _numbers(fits: type, layout: str) -> Encoder:
             numbers = np.array(values, native)
         except OverflowError:
             return None
-        return _fixed(numbers.astype(layout), width)
+        return fixed(numbers.astype(layout))
 
     return encode
-
-
-def _fixed(values: Any, width: int) -> pa.Array:
-    """An array of values of one width as their bytes."""
-    count = len(values)
-    offsets = pa.py_buffer(np.arange(count + 1, dtype=np.int64) * width)
-    return pa.Array.from_buffers(BYTES, count, [None, offsets, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _tuples(type_info: TupleTypeInfo) -> Encoder | None:
@@ -87,7 +119,7 @@ def _tuples(type_info: TupleTypeInfo) -> Encoder | None:
             column = encoder(list(map(field, values)))
             if column is None:
                 return None
-            parts += (_fixed(pc.binary_length(column).to_numpy().astype(">u4"), 4), column)
-        return pc.binary_join_element_wise(*parts, _END)
+            parts += (lengths(column, ">u4"), column)
+        return joined(*parts)
 
     return encode

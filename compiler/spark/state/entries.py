@@ -14,7 +14,7 @@ from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STA
 from compat.compiler.spark.driver.restore import SavedOperator
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.rows import Kind, Row, read_rows
+from compat.state.delta.rows import Kind, Row, counted, read_rows
 from compat.state.serializers import codec_of, key_codec_of
 from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation, from_json
 
@@ -60,8 +60,7 @@ def stored_states(log: SnapshotLog, saved: Mapping[str, SavedOperator]) -> Seque
     """The states of the operators ``saved`` that have entries, in the order of ids and names. Raises StoreError."""
     found: set[tuple[str, str, str]] = set()
     for table in log.parts(["operator_id", "kind", "state"]):
-        distinct = table.group_by(["operator_id", "kind", "state"], use_threads=False).aggregate([])
-        found.update(zip(*(column.to_pylist() for column in distinct.columns), strict=True))
+        found.update(counted(table))
     return [
         _stored(saved[id], name, kind)
         for id, kind, name in sorted(found)

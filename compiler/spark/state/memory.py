@@ -18,15 +18,15 @@ from compat.state.delta.replica import MemoryReplica, Position, Replica
 
 SAVE_AFTER = 100_000
 """A replica that is so many changes behind is written, if most of them are changes of the same entries."""
-SAVE_AT_LAST = 2_000_000
-"""So many changes behind it is written anyway: a new process has to read them from the log."""
+SAVE_AT_LAST = 5_000_000
+"""So many changes behind it is written anyway: a new process has to read them from the log, at 1 to 2 µs each."""
 MANAGED_MEMORY = "taskmanager.memory.managed.size"
 SLOTS = "taskmanager.numberOfTaskSlots"
 _DEFAULT_BUDGET = 512 << 20
 _SAMPLE = 50
 PLACE = 120
 """The bytes that an entry takes in a dict and a set, about."""
-_FOLDED = 4
+_FOLDED = 16
 
 
 class Holder(Protocol):

@@ -7,37 +7,47 @@ window is a dict, so that a record costs one look into it, and a window fires as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from compat.compiler.spark.state.backend import KeyedBackend, Unhashable
+from compat.compiler.spark.state.backend import KeyedBackend, Unhashable, plain_key
 from compat.compiler.spark.state.changes import Changes, Column
-from compat.compiler.spark.state.columns import column_encoder
+from compat.compiler.spark.state.columns import ValueColumns
 from compat.compiler.spark.state.groups import key_group_array, key_groups_of
 from compat.compiler.spark.state.memory import PLACE, Memory, sampled
-from compat.state.delta.replica import entry_key, split_timer, split_timestamp, state_prefix, timer_key, timer_value
+from compat.state.delta.entries import entry_column, repeated, timer_column, timer_values
+from compat.state.delta.replica import entry_key, split_timer, split_timestamp, state_prefix, timer_prefix
 from compat.state.delta.rows import BYTES, Kind
 from compat.state.names import TIMERS
-from compat.state.serializers import codec_of, exactness_of
 
 _FEW = 16
+
+
+class Addresses(NamedTuple):
+    """Where in the log some keys are: their key groups, and they themselves as bytes."""
+
+    groups: pa.Array
+    keys: pa.Array
 
 
 class Pane:
     """A window: ``logged`` are the contents by key that the log has, ``fresh`` those that this epoch touched.
 
-    ``again`` are the keys of those that the log has too. Contents of None are those of no value.
+    ``again`` are the keys of those that the log has too. Contents of None are those of no value. ``in_log`` are the addresses
+    of all keys that the log has, part by part, as they came.
     """
 
-    __slots__ = ("again", "end", "fresh", "is_saved", "logged", "namespace", "start")
+    __slots__ = ("again", "end", "fresh", "in_log", "is_saved", "logged", "namespace", "start")
 
     def __init__(self, start: int, end: int, namespace: bytes) -> None:
         self.start, self.end, self.namespace = start, end, namespace
         self.logged: dict[Any, Any] = {}
         self.fresh: dict[Any, Any] = {}
         self.again: set[Any] = set()
+        self.in_log: list[Addresses] = []
         self.is_saved = True
 
     def take(self, slot: Any) -> Any:
@@ -56,7 +66,11 @@ class Pane:
 
 
 class Panes:
-    """All windows of an operator in a subtask, by their start. ``spilled`` when they were too large for the memory."""
+    """All windows of an operator in a subtask, by their start.
+
+    Where they are too large for the memory, those that no record comes to are left to the replica until one does, or they end.
+    ``spilled`` when that was not enough: then they are states and timers like others.
+    """
 
     def __init__(
         self,
@@ -65,17 +79,18 @@ class Panes:
         encode_window: Callable[[int, int], bytes],
         decode_window: Callable[[bytes], tuple[int, int]],
     ) -> None:
-        self._backend, self._state = backend, descriptor.name
+        self._backend = backend
         self._window = encode_window
-        self._codec, self._columns = codec_of(descriptor.type_info), column_encoder(descriptor.type_info)
-        self._exact = exactness_of(descriptor.type_info)
+        self._values = ValueColumns(descriptor.name, descriptor.type_info)
         self._contents = state_prefix(backend.operator_id, Kind.VALUE, descriptor.name)
         self._timers = state_prefix(backend.operator_id, Kind.EVENT_TIMER, TIMERS)
         self.memory: Memory = backend.memory
         self.spilled = False
         self.by_start: dict[int, Pane] = {}
-        self._gone: list[tuple[Pane, list[Any]]] = []
-        self._gone_from_replica: list[tuple[Pane, list[Any]]] = []
+        self._touched = frozenset[int]()
+        self._left: dict[int, int] = {}
+        self._gone: list[Pane] = []
+        self._gone_from_replica: list[Pane] = []
         self._replica_is_empty = True
         self._load(decode_window)
         self.memory.hold(self)
@@ -85,105 +100,94 @@ class Panes:
         found = self.by_start.get(start)
         if found is None:
             found = self.by_start[start] = Pane(start, end, self._window(start, end))
+            if self._left.pop(start, None) is not None:
+                self._load_left(found)
         return found
 
     def due(self, watermark: int) -> list[Pane]:
         """The windows that end with a watermark, in order, taken out."""
+        for start, end in list(self._left.items()):
+            if end - 1 <= watermark:
+                self.pane(start, end)
         ended = sorted(
             (pane for pane in self.by_start.values() if pane.end - 1 <= watermark), key=lambda pane: pane.end
         )
         for pane in ended:
             del self.by_start[pane.start]
-            if known := [*pane.logged, *pane.again]:
-                self._gone.append((pane, known))
+            if pane.in_log:
+                self._gone.append(pane)
         return ended
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""
-        for pane, slots in self._gone:
-            self._log(changes, pane, slots, None, slots)
-            if not self._replica_is_empty:
-                self._gone_from_replica.append((pane, slots))
+        for pane in self._gone:
+            pane.logged, pane.fresh, pane.again = {}, {}, set()
+            for places in pane.in_log:
+                gone = pa.nulls(len(places.keys), BYTES)
+                changes.columns += (self._contents_of(pane, places, gone), self._timers_of(pane, places, gone))
+        if not self._replica_is_empty:
+            self._gone_from_replica += self._gone
         self._gone = []
-        for pane in self.by_start.values():
-            if pane.fresh:
-                slots = list(pane.fresh)
-                self._log(changes, pane, slots, pane.fresh, [slot for slot in slots if slot not in pane.again])
-                pane.logged.update(pane.fresh)
-                pane.fresh, pane.again, pane.is_saved = {}, set(), False
+        touched = [pane for pane in self.by_start.values() if pane.fresh]
+        self._touched = frozenset(pane.start for pane in touched)
+        for pane in touched:
+            self._log(pane, changes)
 
-    def _log(
-        self, changes: Changes, pane: Pane, slots: list[Any], values: dict[Any, Any] | None, timers: list[Any]
-    ) -> None:
-        backend = self._backend
-        encoded = pa.nulls(len(slots), BYTES) if values is None else self._column(slots, values)
-        groups, keys = self._addresses(slots)
+    def _log(self, pane: Pane, changes: Changes) -> None:
+        """Add what the epoch touched in a window: its contents, and timers for keys that the log has not."""
+        fresh, again = pane.fresh, pane.again
+        slots = list(fresh)
+        (encoded, read), places = self._values.logged(list(fresh.values())), self._addresses(slots)
+        for place, value in read.items():
+            fresh[slots[place]] = value
+        changes.columns.append(self._contents_of(pane, places, encoded))
+        if again:
+            places = self._addresses([slot for slot in slots if slot not in again])
+        if len(places.keys):
+            pane.in_log.append(places)
+            changes.columns.append(self._timers_of(pane, places, repeated(b"", len(places.keys))))
+        pane.logged.update(fresh)
+        pane.fresh, pane.again, pane.is_saved = {}, set(), False
+
+    def _contents_of(self, pane: Pane, places: Addresses, values: pa.Array) -> Column:
         namespace = pa.scalar(pane.namespace, BYTES)
-        changes.columns.append(
-            Column(backend.operator_id, Kind.VALUE, self._state, groups, keys, encoded, namespace=namespace)
-        )
-        if not timers:
-            return
-        if len(timers) < len(slots):
-            groups, keys = self._addresses(timers)
-        set_or_not = pa.nulls(len(timers), BYTES) if values is None else pa.repeat(pa.scalar(b"", BYTES), len(timers))
-        time = pa.scalar(pane.end - 1, pa.int64())
-        changes.columns.append(
-            Column(
-                backend.operator_id, Kind.EVENT_TIMER, TIMERS, groups, keys, set_or_not, namespace=namespace, time=time
-            )
-        )
+        return Column(self._backend.operator_id, Kind.VALUE, self._values.state, *places, values, namespace=namespace)
 
-    def _column(self, slots: list[Any], values: dict[Any, Any]) -> pa.Array:
-        """Values as their bytes. What is not quite of its type, or may be changed, is from now on what its bytes say."""
-        cells = list(values.values())
-        column = None if self._columns is None else self._columns(cells)
-        if column is not None:
-            return column
-        encode, decode, exact = self._codec.encode, self._codec.decode, self._exact
-        try:
-            encoded = [None if cell is None else encode(cell) for cell in cells]
-        except TypeError as error:
-            raise TypeError(f"State {self._state!r}: {error}") from error
-        for slot, cell, data in zip(slots, cells, encoded, strict=True):
-            if data is not None and not exact(cell):
-                values[slot] = decode(data)
-        return pa.array(encoded, BYTES)
+    def _timers_of(self, pane: Pane, places: Addresses, values: pa.Array) -> Column:
+        namespace, time = pa.scalar(pane.namespace, BYTES), pa.scalar(pane.end - 1, pa.int64())
+        id = self._backend.operator_id
+        return Column(id, Kind.EVENT_TIMER, TIMERS, *places, values, namespace=namespace, time=time)
 
-    def _addresses(self, slots: list[Any]) -> tuple[pa.Array, pa.Array]:
-        keys = list(map(_plain, slots))
+    def _addresses(self, slots: Iterable[Any]) -> Addresses:
+        keys = list(map(plain_key, slots))
         if len(keys) < _FEW:
             groups: Any = np.array(key_groups_of(keys, self._backend.max_parallelism), np.int32)
         else:
             groups = key_group_array(keys, self._backend.max_parallelism)
-        return pa.array(groups), self._backend.key_column(keys)
+        return Addresses(pa.array(groups), self._backend.key_column(keys))
 
     def __len__(self) -> int:
         live = sum(len(pane.logged) for pane in self.by_start.values() if not pane.is_saved)
-        return 2 * (live + sum(len(slots) for _, slots in self._gone_from_replica))
+        return 2 * (live + sum(len(places.keys) for pane in self._gone_from_replica for places in pane.in_log))
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries that the replica does not have as they are."""
-        for pane, slots in self._gone_from_replica:
-            for _, place, timer in self._entries(pane, slots):
-                yield place, None
-                yield timer, None
+        for pane in self._gone_from_replica:
+            for places in pane.in_log:
+                for entries in self._entries(pane, places.keys):
+                    yield from zip(entries, repeat(None), strict=False)
         for pane in self.by_start.values():
             if not pane.is_saved:
-                for value, (key, place, timer) in zip(
-                    pane.logged.values(), self._entries(pane, pane.logged), strict=True
-                ):
-                    yield place, None if value is None else b"\0" + self._codec.encode(value)
-                    yield timer, timer_value(key, pane.namespace)
+                keys = self._backend.key_column(list(map(plain_key, pane.logged)))
+                contents, timers = self._entries(pane, keys)
+                yield from zip(contents, self._values.stored(list(pane.logged.values())), strict=True)
+                yield from zip(timers, timer_values(keys, repeated(pane.namespace, len(keys))).to_pylist(), strict=True)
 
-    def _entries(self, pane: Pane, slots: Iterable[Any]) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """The keys as bytes, and the keys of the entries of their contents and timers."""
-        codec = self._backend.key_codec
-        for slot in slots:
-            key = codec.encode(_plain(slot))
-            identity = codec.identity(key)
-            place = entry_key(self._contents, identity, pane.namespace)
-            yield key, place, timer_key(self._timers, pane.end - 1, identity, pane.namespace)
+    def _entries(self, pane: Pane, keys: pa.Array) -> tuple[list[bytes], list[bytes]]:
+        """The keys of the entries of contents and timers."""
+        identities, namespaces = self._backend.identity_column(keys), repeated(pane.namespace, len(keys))
+        contents = entry_column(self._contents, identities, namespaces)
+        return contents.to_pylist(), timer_column(self._timers, pane.end - 1, identities, namespaces).to_pylist()
 
     def saved(self) -> None:
         """The replica has them."""
@@ -194,28 +198,47 @@ class Panes:
 
     def size(self) -> int:
         """The bytes that they take in memory, about."""
-        return sum(len(pane.logged) * PLACE + sampled(pane.logged) for pane in self.by_start.values())
+        return sum(
+            len(pane.logged) * PLACE
+            + sampled(pane.logged)
+            + sum(part.nbytes for places in pane.in_log for part in places)
+            for pane in self.by_start.values()
+        )
 
     def shrink(self) -> None:
-        """Leave them to the replica: from now on they are states and timers like others."""
-        self.by_start.clear()
-        self.spilled = True
+        """Leave to the replica the windows that the last epoch did not touch; all of them, where those are not half."""
+        cold = [pane for pane in self.by_start.values() if pane.start not in self._touched]
+        if 2 * sum(len(pane.logged) for pane in cold) < sum(len(pane.logged) for pane in self.by_start.values()):
+            self.by_start.clear()
+            self._left.clear()
+            self.spilled = True
+            return
+        for pane in cold:
+            self._left[pane.start] = pane.end
+            del self.by_start[pane.start]
 
     def _load(self, decode_window: Callable[[bytes], tuple[int, int]]) -> None:
-        codec = self._backend.key_codec
         for entry, value in self.memory.stored(self._timers):
             self._replica_is_empty = False
             _, key, namespace = split_timer(self._timers, entry, value)
-            pane = self.pane(*decode_window(namespace))
-            identity = codec.identity(key)
-            data = self.memory.value(entry_key(self._contents, identity, namespace))
-            slot = codec.decode(key)
-            try:
-                hash(slot)
-            except TypeError:
-                slot = Unhashable(slot, identity)
-            pane.logged[slot] = None if data is None else self._codec.decode(split_timestamp(data)[1])
+            self._fill(self.pane(*decode_window(namespace)), key)
+        for pane in self.by_start.values():
+            pane.in_log.append(self._addresses(pane.logged))
 
+    def _load_left(self, pane: Pane) -> None:
+        """Have a window again that was left to the replica."""
+        for entry, value in self.memory.stored(timer_prefix(self._timers, pane.end - 1)):
+            _, key, _ = split_timer(self._timers, entry, value)
+            self._fill(pane, key)
+        pane.in_log.append(self._addresses(pane.logged))
 
-def _plain(slot: Any) -> Any:
-    return slot.key if type(slot) is Unhashable else slot
+    def _fill(self, pane: Pane, key: bytes) -> None:
+        """Have what a key has in a window as the replica has it."""
+        codec = self._backend.key_codec
+        identity, slot = codec.identity(key), codec.decode(key)
+        data = self.memory.value(entry_key(self._contents, identity, pane.namespace))
+        try:
+            hash(slot)
+        except TypeError:
+            slot = Unhashable(slot, identity)
+        pane.logged[slot] = None if data is None else self._values.decode(split_timestamp(data)[1])

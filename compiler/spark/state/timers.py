@@ -6,41 +6,43 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from compat.compiler.spark.state.backend import KeyedBackend
-from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.changes import Changes, Column
+from compat.compiler.spark.state.groups import key_groups_of
 from compat.compiler.spark.state.memory import PLACE, sampled
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
-from compat.state.delta.replica import split_timer, state_prefix, timer_key, timer_value
-from compat.state.delta.rows import Kind, Row
+from compat.state.delta.entries import repeated, timer_column, timer_values
+from compat.state.delta.replica import split_timer, state_prefix, timer_key
+from compat.state.delta.rows import BYTES, Kind
 from compat.state.names import TIMERS
 
 _Timer = tuple[int, bytes, bytes]
-_TIMER_BYTES = 250
-_SPARE_KEYS = 10_000
 
 
 class TimerQueue:
     """The timers of one clock, in order of time. Equal timers are one.
 
-    Timers that were set since the process began are in memory; those of the replica are read as their time comes. None is due
-    before ``soonest``. ``_changed`` are the timers that the log has and the replica lacks (True), and the reverse (False).
+    Timers that were set since the process began are in memory, by their time, with their keys; those of the replica are read as
+    their time comes. None is due before ``soonest``. ``_changed`` are the timers that the log has and the replica lacks (True),
+    and the reverse (False).
     """
 
     def __init__(self, backend: KeyedBackend, kind: str) -> None:
         self._backend = backend
         self._kind = kind
         self._prefix = state_prefix(backend.operator_id, kind, TIMERS)
-        self._heap: list[_Timer] = []
-        self._live: set[_Timer] = set()
-        self._keys: dict[bytes, Any] = {}
-        self._added: set[_Timer] = set()
-        self._removed: set[_Timer] = set()
+        self._times: list[int] = []
+        self._live: dict[int, dict[_Timer, Any]] = {}
+        self._added: dict[_Timer, Any] = {}
+        self._removed: dict[_Timer, Any] = {}
         self._changed: dict[_Timer, bool] = {}
         self.forget()
 
     def forget(self) -> None:
         """What is in memory is worth nothing; there is another memory."""
-        for part in (self._heap, self._live, self._keys, self._added, self._removed, self._changed):
+        for part in (self._times, self._live, self._added, self._removed, self._changed):
             part.clear()
         self._read_up_to = self.soonest = MIN_TIMESTAMP
         self._memory = self._backend.memory
@@ -56,44 +58,66 @@ class TimerQueue:
     def register(self, timestamp: int) -> None:
         """Set a timer for the present key and namespace."""
         timer = self._timer(timestamp)
-        self._keys.setdefault(timer[1], self._backend.key)
-        if timer in self._live:
+        key = self._backend.key
+        if not self._put(timer, key):
             return
-        self._live.add(timer)
         self.soonest = min(self.soonest, timestamp)
-        heapq.heappush(self._heap, timer)
         if timer in self._removed:
-            self._removed.discard(timer)
+            del self._removed[timer]
         else:
-            self._added.add(timer)
+            self._added[timer] = key
 
     def delete(self, timestamp: int) -> None:
         """Take a timer of the present key and namespace back."""
         timer = self._timer(timestamp)
-        self._live.discard(timer)
+        if timestamp in self._live:
+            self._live[timestamp].pop(timer, None)
         if timer in self._added:
-            self._added.discard(timer)
+            del self._added[timer]
             if not self._stored(timer):
                 return
         if timer not in self._removed and self._stored(timer):
-            self._removed.add(timer)
+            self._removed[timer] = self._backend.key
 
     def due(self, until: int) -> Iterator[tuple[int, Any, bytes]]:
         """Timers up to a time, in order, each taken out; more may be set meanwhile."""
         self._read(until)
-        while self._heap and self._heap[0][0] <= until:
-            timer = heapq.heappop(self._heap)
-            if timer not in self._live:
+        while self._times and self._times[0] <= until:
+            time = self._times[0]
+            live = self._live[time]
+            if not live:
+                self._drop_first()
                 continue
-            self._live.discard(timer)
-            if timer in self._added:
-                self._added.discard(timer)
-                if self._stored(timer):
-                    self._removed.add(timer)
-            else:
-                self._removed.add(timer)
-            timestamp, key, namespace = timer
-            yield timestamp, self._key(key), namespace
+            for timer in sorted(live):
+                if self._times[0] < time:  # one was set meanwhile that comes before
+                    break
+                if timer in live:  # it may have been taken back
+                    key = live.pop(timer)
+                    self._end(timer, key)
+                    yield time, key, timer[2]
+
+    def _end(self, timer: _Timer, key: Any) -> None:
+        """A timer that is due is no more."""
+        if timer in self._added:
+            del self._added[timer]
+            if not self._stored(timer):
+                return
+        self._removed[timer] = key
+
+    def _put(self, timer: _Timer, key: Any) -> bool:
+        """Have a timer in memory; False where it was there."""
+        live = self._live.get(timer[0])
+        if live is None:
+            live = self._live[timer[0]] = {}
+            heapq.heappush(self._times, timer[0])
+        elif timer in live:
+            return False
+        live[timer] = key
+        return True
+
+    def _drop_first(self) -> None:
+        """Forget the earliest time, at which there is none any more."""
+        del self._live[heapq.heappop(self._times)]
 
     def look(self) -> None:
         """Find out which one is the next."""
@@ -102,9 +126,9 @@ class TimerQueue:
 
     def next(self) -> int | None:
         """The time of the earliest timer, or None."""
-        while self._heap and self._heap[0] not in self._live:
-            heapq.heappop(self._heap)
-        earliest = self._heap[0][0] if self._heap else None
+        while self._times and not self._live[self._times[0]]:
+            self._drop_first()
+        earliest = self._times[0] if self._times else None
         for key, value in () if self._all_here else self._memory.stored(self._prefix):
             timer = split_timer(self._prefix, key, value)
             if not self._is_gone(timer):
@@ -113,27 +137,30 @@ class TimerQueue:
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""
-        for timer in self._added:
-            self._write(timer, b"", changes)
-            self._changed[timer] = True
-        for timer in self._removed:
-            self._write(timer, None, changes)
-            if self._all_here:
+        self._write(self._added, b"", changes)
+        self._write(self._removed, None, changes)
+        self._changed.update(dict.fromkeys(self._added, True))
+        if self._all_here:
+            for timer in self._removed:
                 self._changed.pop(timer, None)
-            else:
-                self._changed[timer] = False
+        else:
+            self._changed.update(dict.fromkeys(self._removed, False))
         self._added.clear()
         self._removed.clear()
-        if len(self._keys) > 2 * len(self._live) + _SPARE_KEYS:
-            self._keys = {timer[1]: self._key(timer[1]) for timer in self._live}
 
     def __len__(self) -> int:
         return len(self._changed)
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries that the replica does not have as they are."""
-        for timer, is_set in self._changed.items():
-            yield self._entry(timer), timer_value(timer[1], timer[2]) if is_set else None
+        if not self._changed:
+            return
+        times, keys, spaces = zip(*self._changed, strict=True)
+        encoded, namespaces = pa.array(keys, BYTES), pa.array(spaces, BYTES)
+        entries = timer_column(self._prefix, times, self._backend.identity_column(encoded), namespaces).to_pylist()
+        values = timer_values(encoded, namespaces).to_pylist()
+        for entry, value, is_set in zip(entries, values, self._changed.values(), strict=True):
+            yield entry, value if is_set else None
 
     def saved(self) -> None:
         """The replica has them."""
@@ -141,12 +168,13 @@ class TimerQueue:
         self._changed.clear()
 
     def size(self) -> int:
-        """The bytes of the timers in memory."""
-        return len(self._live) * (PLACE + _TIMER_BYTES) + sampled(self._keys)
+        """The bytes of the timers in memory, by those of one time."""
+        some = next(filter(None, self._live.values()), {})
+        return sum(map(len, self._live.values())) * (PLACE + sampled(some) // max(len(some), 1))
 
     def shrink(self) -> None:
         """Leave the timers to the replica until their time comes."""
-        for part in (self._heap, self._live, self._keys):
+        for part in (self._times, self._live):
             part.clear()
         self._read_up_to, self._all_here = MIN_TIMESTAMP, False
 
@@ -180,21 +208,27 @@ class TimerQueue:
             timer = split_timer(self._prefix, key, value)
             if timer[0] > until:
                 break
-            if timer not in self._live and not self._is_gone(timer):
-                self._live.add(timer)
-                heapq.heappush(self._heap, timer)
+            if not self._is_gone(timer):
+                self._put(timer, self._backend.key_codec.decode(timer[1]))
         self._read_up_to = until
 
-    def _key(self, encoded: bytes) -> Any:
-        if encoded not in self._keys:
-            self._keys[encoded] = self._backend.key_codec.decode(encoded)
-        return self._keys[encoded]
-
-    def _write(self, timer: _Timer, value: bytes | None, changes: Changes) -> None:
-        timestamp, key, namespace = timer
-        group = self._backend.key_group(self._key(key))
-        changes.rows.append(
-            Row(self._backend.operator_id, self._kind, group, TIMERS, key, namespace, b"", value, timestamp)
+    def _write(self, timers: dict[_Timer, Any], value: bytes | None, changes: Changes) -> None:
+        """Log timers as set, with no bytes, or (None) as gone."""
+        if not timers:
+            return
+        backend, (times, keys, spaces) = self._backend, zip(*timers, strict=True)
+        groups = key_groups_of(list(timers.values()), backend.max_parallelism)
+        changes.columns.append(
+            Column(
+                backend.operator_id,
+                self._kind,
+                TIMERS,
+                pa.array(groups, pa.int32()),
+                pa.array(keys, BYTES),
+                pa.nulls(len(keys), BYTES) if value is None else repeated(value, len(keys)),
+                namespace=pa.array(spaces, BYTES),
+                time=pa.array(times, pa.int64()),
+            )
         )
 
 

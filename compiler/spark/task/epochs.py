@@ -48,8 +48,9 @@ from compat.compiler.transformations.operators import (
     Operator,
 )
 from compat.state.delta.errors import StoreError
+from compat.state.delta.following import follow
 from compat.state.delta.log import SnapshotLog, as_run_of
-from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica, follow
+from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
 from compat.state.serializers import dump, key_codec_of
@@ -294,7 +295,12 @@ def reports_of(plan: PackedPlan, outcomes: Iterable[Parcel]) -> list[TaskReport 
     reports: list[TaskReport | TaskFailure] = []
     for each in found:
         reports += pickle.loads(each.reports) if isinstance(each.reports, bytes) else each.reports
+    if any(each.stopped for each in found) and not any(isinstance(report, TaskFailure) for report in reports):
+        raise EpochLost(_STOPPED)
     return [opened(report) for report in reports]
+
+
+_STOPPED = "A part of the epoch did not run, as a task before it had failed, and Spark ran that task again."
 
 
 class EpochRunner(Protocol):
@@ -422,11 +428,11 @@ def run_levels(
     spec: EpochSpec,
     orders: Sequence[Sequence[Orders]],
     run: RunSubtask,
-    at_once: Callable[[int], bool] = lambda level: False,
+    at_once: int = 1,
 ) -> list[Parcel]:
-    """Run all levels in this process, one after the other; gives what the last one gives.
+    """Run all levels from this process, one after the other; gives what the last one gives.
 
-    The partitions of a level run one after the other, or in threads where ``at_once`` says so.
+    So many partitions of a level run ``at_once``, in threads if there are several.
     """
     parcels: dict[int, list[Parcel]] = {number: list(own) for number, own in enumerate(orders)}
     for level, stage in enumerate(plan.stages):
@@ -435,7 +441,8 @@ def run_levels(
         def partition(number: int, level: int = level, given: Mapping[int, list[Parcel]] = given) -> list[Any]:
             return list(run_partition(plan, spec, level, number, given.get(number, []), run))
 
-        with ThreadPoolExecutor(stage.partitions) if at_once(level) and stage.partitions > 1 else nullcontext() as pool:
+        threads = min(at_once, stage.partitions)
+        with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
             for made in (map if pool is None else pool.map)(partition, range(stage.partitions)):
                 for target, parcel in made:
                     parcels.setdefault(target, []).append(parcel)
@@ -571,7 +578,7 @@ def _goes_on(open_task: OpenTask, spec: EpochSpec, vertex: int, subtask: int) ->
 def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
     """Where a subtask stands that took part in the committed epoch."""
     run = spec.runs.get((vertex, subtask), "")
-    return replace(spec.committed, token=as_run_of(spec.committed.token, run))
+    return Position(spec.committed.epoch, as_run_of(spec.committed.token, run))
 
 
 def _reached(spec: EpochSpec, report: TaskReport) -> Position:

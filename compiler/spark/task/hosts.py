@@ -80,7 +80,7 @@ class HostLoad(NamedTuple):
     """The input that a host starts with, pickled: the function to call before the plan is loaded, or None, and the plan.
 
     Where something is shipped with the job, all of its subtasks run in hosts, in the environment that is made of that; so
-    they do where it runs ``apart``, in workers that work for other programs too.
+    they do where it runs ``apart``, in workers that work for other programs too, and where all is ``here``, on one machine.
     ``outline`` is the plan without what is in it of the program's own: what the workers need that ask hosts. ``environment`` is
     what was made of it on the machine.
     """
@@ -91,20 +91,24 @@ class HostLoad(NamedTuple):
     shipped: Shipped | None = None
     environment: Environment = NO_ENVIRONMENT
     apart: bool = False
+    here: bool = False
 
     @property
     def all_hosted(self) -> bool:
         """True where workers run none of the program's functions themselves."""
-        return self.apart or self.shipped is not None
+        return self.apart or self.here or self.shipped is not None
 
     @classmethod
-    def of(cls, plan: PhysicalPlan, setup: Callable[[], None] | None, *, apart: bool = False) -> HostLoad:
+    def of(
+        cls, plan: PhysicalPlan, setup: Callable[[], None] | None, *, apart: bool = False, here: bool = False
+    ) -> HostLoad:
         """The load for a plan. ``setup`` is the function to call."""
         from pyspark import cloudpickle
 
         dumps: Any = cloudpickle.dumps
         packed = pack(plan)
-        return cls(dumps(setup), packed, pickle.dumps(pickle.loads(packed).outline), plan.shipped, apart=apart)
+        outline = pickle.dumps(pickle.loads(packed).outline)
+        return cls(dumps(setup), packed, outline, plan.shipped, apart=apart, here=here)
 
 
 class _Request(NamedTuple):
@@ -157,19 +161,10 @@ class Host:
         connection.close()
         return None
 
-    def start_early(self) -> None:
-        """Start it before it is asked for something, where it does not run: for a worker with nothing of the program's own.
-
-        It is forked: a new interpreter would load all modules again, most of which a worker has. Where that is not to be, it
-        starts when it is asked.
-        """
-        path = self._path
-        with suppress(OSError):
-            connection = _connected(path)
-            if connection is not None:
-                connection.close()
-            elif self._load.shipped is None:
-                self._start(path, forked=True)
+    def start(self) -> None:
+        """Start it where it does not run, unless what is shipped with the job is to be laid out first: it starts when asked."""
+        if self._load.shipped is None:
+            self._connect().close()
 
     @property
     def _path(self) -> str:
@@ -186,10 +181,10 @@ class Host:
             raise HostLost(f"No process listens at {path}, although one was just started.")
         return connection
 
-    def _start(self, path: str, *, forked: bool = False) -> None:
+    def _start(self, path: str) -> None:
         """Start a host; it is asked for its first epoch when it has loaded the plan. Raises EnvironmentFailed.
 
-        It may be ``forked`` from this process where this one has loaded nothing of the program's own.
+        A worker that loads nothing of the program's own makes one of itself: a new interpreter would load all modules again.
         """
         shipped = self._load.shipped
         environment = NO_ENVIRONMENT if shipped is None else shipped.settle(self._folder)
@@ -198,11 +193,9 @@ class Host:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(path)
             listening.listen()
-            if shipped is None and forked:
-                _fork_here(self._load._replace(outline=b""), listening, path)
-                return
-            if shipped is None and self._load.apart:
-                _fork(self._load._replace(outline=b""), listening, path)
+            if shipped is None and self._load.all_hosted:
+                fork = _fork if self._load.apart else _fork_here
+                fork(self._load._replace(outline=b""), listening, path)
                 return
             process = subprocess.Popen(
                 [*environment.command(_MODULE), str(listening.fileno()), str(_HOME)],

@@ -49,13 +49,17 @@ env.execute("counting")
 
 
 class CrashingJob:
-    """The job in a folder, run by ``compat run`` as often as it takes. ``place`` is where its sinks write, and its store is."""
+    """The job in a folder, run by ``compat run`` as often as it takes. ``place`` is where its sinks write, and its store is.
 
-    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = (), place: str = "") -> None:
+    ``first`` is what each driver runs before anything else.
+    """
+
+    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = (), place: str = "", first: str = "") -> None:
         self.folder, self.end = folder, end
         self.place = place or str(folder)
         self.starts = 0
         self.program = write_program(folder, end, place=self.place)
+        self._main = f"{first}\nfrom compat.__main__ import main\nmain()"
         self._arguments = [
             *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
             *("-D", "restart-strategy.fixed-delay.delay=100 ms", "--store", f"{self.place}/.compat", *arguments),
@@ -66,7 +70,7 @@ class CrashingJob:
         """Start a driver."""
         self.starts += 1
         with open(self.folder / f"stderr-{self.starts}", "wb") as errors, open(self.folder / "events", "ab") as events:
-            command = [sys.executable, "-m", "compat", "run", str(self.program), "--output", "json", *self._arguments]
+            command = [sys.executable, "-c", self._main, "run", str(self.program), "--output", "json", *self._arguments]
             self.process = subprocess.Popen(
                 command, cwd=self.folder, stdout=events, stderr=errors, env={**os.environ, "TMPDIR": str(self.folder)}
             )

@@ -102,7 +102,7 @@ class _Anywhere(Places):
 
 
 class MeteredExecutor(SparkExecutor):
-    """Runs jobs on a double of Spark. ``epochs`` are what crossed in each epoch.
+    """Runs jobs on a double of Spark. ``epochs`` are what crossed in each epoch, ``hosts`` the number that were started.
 
     With ``local``, it is one machine with two cores, and else a cluster with one for each slot.
     """
@@ -110,8 +110,9 @@ class MeteredExecutor(SparkExecutor):
     def __init__(self, folder: Path, *, local: bool = False, **options: Any) -> None:
         super().__init__(str(folder / "store"), **options)
         self._local = local
-        self.world = World(0, folder, faults=0, rate=0.0, machines=1)
+        self.world = World(0, folder, faults=0, rate=0.0, local=True)
         self.epochs: list[Crossed] = []
+        self.hosts = 0
 
     def check(self) -> None:
         """Nothing is needed."""
@@ -127,5 +128,6 @@ class MeteredExecutor(SparkExecutor):
         with patch.object(runner, "Host", _Host), patch.object(runner, "Places", _Anywhere):
             yield
         for machine in self.world.machines:
+            self.hosts += len(machine.hosts)
             for subtasks in machine.hosts.values():
                 subtasks.close()

@@ -133,7 +133,7 @@ STEPS = {
     "rebalanced": "s = s.rebalance()",
     "unchained": "s = s.map(lambda v: v, EVENT).disable_chaining()",
 }
-ORDERED = {"reduce", "sum", "running", "counted"}
+ORDERED = {"reduce", "sum", "running", "counted", "alarms"}
 """The steps whose results depend on the order of a key's records."""
 MIXING = {"apart", "both", "alarms", "tumbling", "sliding", "sessions", "kept", "kept sessions"}
 """The steps behind which that order may differ between two runs."""

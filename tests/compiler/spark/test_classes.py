@@ -6,11 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from compat.compiler.spark.driver.classes import SWITCH, archive_path, sharing
+from compat.compiler.spark.driver import classes, session
+from compat.compiler.spark.driver.classes import SWITCH, NoArchive, archive_path, main, make_later, sharing
 
 
 @pytest.fixture
@@ -72,6 +75,110 @@ def test_a_jvm_starts_with_a_damaged_one(tmp_path: Path, content: bytes) -> None
     assert subprocess.run(command, capture_output=True, timeout=120, check=False).returncode == 0
 
 
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands of the processes that are started in the background."""
+    found: list[list[str]] = []
+    monkeypatch.setattr(classes.subprocess, "Popen", lambda command, **options: found.append(command))
+    monkeypatch.setattr(classes, "_started", [])
+    return found
+
+
+def test_a_process_makes_it_where_there_is_none(archive: Path, started: list[list[str]]) -> None:
+    archive.parent.rmdir()
+    assert make_later()
+    assert [command[0] for command in started] == [sys.executable]
+    assert archive.parent.is_dir()
+
+
+@pytest.mark.parametrize("reason", ["there is one", "switched off", "it failed before", "no folder"])
+def test_no_process_makes_it(
+    archive: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    match reason:
+        case "there is one":
+            archive.write_bytes(b"classes")
+        case "switched off":
+            monkeypatch.setenv(SWITCH, "OFF")
+        case "it failed before":
+            archive.with_suffix(".log").write_text("no memory")
+        case "no folder":
+            archive.parent.rmdir()
+            archive.parent.write_text("a file")
+    assert not make_later()
+    assert started == []
+
+
+class OfWords:
+    """In the place of Spark: its JVM says something in its log, and writes the given archive when it is stopped."""
+
+    content: bytes | None = None
+
+    def __init__(self, master: str, plan: None, folders: tuple[str, ...], log: str) -> None:
+        self.log = Path(log)
+        self.fresh = self.log.with_suffix("")
+        self.returncode = 0
+
+    def settings(self) -> dict[str, str]:
+        """As Spark's."""
+        return {session.DRIVER_JVM: "-Xmx1g"}
+
+    def add(self, options: dict[str, str]) -> None:
+        """What it is started with."""
+        assert options == {session.DRIVER_JVM: f"-Xmx1g -XX:ArchiveClassesAtExit={self.fresh}"}
+        self.log.write_text("words")
+
+    def stop(self) -> None:
+        """End it."""
+        if self.content is not None:
+            self.fresh.write_bytes(self.content)
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> type[OfWords]:
+    """A Spark whose JVM is none."""
+    monkeypatch.setattr(session, "Spark", OfWords)
+    monkeypatch.setattr(session, "find_java", lambda: None)
+    monkeypatch.setattr(classes, "_run_a_job", lambda spark: spark)
+    monkeypatch.setattr(classes.os, "nice", lambda by: by)
+    return OfWords
+
+
+@pytest.mark.parametrize("arguments", [[], ["--later"]])
+def test_what_is_made_is_whole_and_nothing_else_is_left(
+    archive: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(spark, "content", b"classes")
+    assert main(arguments) == 0
+    assert [path.read_bytes() for path in archive.parent.iterdir()] == [b"classes"]
+    assert sharing()
+
+
+def test_where_it_fails_the_log_says_why_until_it_is_asked_for(
+    archive: Path, spark: Any, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(NoArchive, match=f"its log: {archive.with_suffix('.log')}"):
+        classes.make_archive()
+    assert [path.read_text() for path in archive.parent.iterdir()] == ["words"]
+    assert not make_later()
+    monkeypatch.setattr(spark, "content", b"classes")
+    assert main([]) == 0
+    assert list(archive.parent.iterdir()) == [archive]
+
+
+def test_one_process_at_a_time_makes_it_behind_all_others(
+    archive: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "content", b"classes")
+    with classes._alone(archive.parent) as alone:
+        assert alone
+        assert main(["--later"]) == 0
+        assert not archive.exists()
+    archive.write_bytes(b"of another")
+    assert main(["--later"]) == 0
+    assert archive.read_bytes() == b"of another"
+
+
 MAPPED = """
 import sys
 from pathlib import Path
@@ -85,7 +192,9 @@ print(maps)
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_it_is_made_and_spark_maps_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("later", [False, True])
+def test_it_is_made_and_spark_maps_it(tmp_path: Path, later: bool) -> None:
+    folder = tmp_path / "compat" / "spark-classes"
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     variables.pop(SWITCH, None)
 
@@ -93,6 +202,13 @@ def test_it_is_made_and_spark_maps_it(tmp_path: Path) -> None:
         command = [sys.executable, *arguments]
         return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=True).stdout
 
-    made = run("-m", "compat.compiler.spark.driver.classes").strip()
-    assert list((tmp_path / "compat" / "spark-classes").iterdir()) == [Path(made)]
+    if later:
+        assert run("-c", "from compat.compiler.spark.driver import classes; print(classes.make_later())") == "True\n"
+        end = time.monotonic() + 600
+        while not (whole := list(folder.glob("*.jsa"))) and time.monotonic() < end:
+            time.sleep(0.1)
+        (made,) = map(str, whole)
+    else:
+        made = run("-m", "compat.compiler.spark.driver.classes").strip()
+        assert list(folder.iterdir()) == [Path(made)]
     assert made in run("-c", MAPPED, str(tmp_path / "log"))

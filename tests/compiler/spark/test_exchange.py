@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from compat.compiler.spark.task.epochs import EpochLost, Outcome, PackedPlan, TaskFailure, reports_of
 from compat.compiler.spark.task.exchange import Account, why_not_whole
 
 TASKS = [(level, partition) for level in range(2) for partition in range(3)]
@@ -71,3 +74,21 @@ def test_a_task_that_told_nothing_or_told_twice_is_seen() -> None:
     first, second = whole()
     assert "lost what 1 of 6 tasks" in str(why_not_whole([*first, *second[1:]], TASKS))
     assert "twice" in str(why_not_whole([*first, *second, deepcopy(first[0])], TASKS))
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_part_that_was_told_to_stop_is_missed_unless_its_failure_is_told(failed: bool) -> None:
+    """Spark ran the task again that failed, and a part of the next level had heard of the first run only."""
+    plan = cast(PackedPlan, SimpleNamespace(places=lambda: [(0, 0), (1, 0), (1, 1)]))
+    failure = TaskFailure("Source (1/1)", None, None, "the disk was full", 0, 0)
+    accounts = [Account(level, partition, f"{level}{partition}") for level, partition in plan.places()]
+    outcomes = [
+        Outcome(accounts[0], [failure] if failed else [], failed),
+        Outcome(accounts[1], [], True),
+        Outcome(accounts[2], [], failed),
+    ]
+    if failed:
+        assert reports_of(plan, outcomes) == [failure]
+    else:
+        with pytest.raises(EpochLost, match="did not run"):
+            reports_of(plan, outcomes)

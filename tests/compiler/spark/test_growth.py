@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 from collections.abc import Callable
@@ -17,9 +16,7 @@ from compat.compiler.datastream.connectors.number_seq import NumberSequenceSourc
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.ours import is_our_file
-from compat.compiler.spark.driver import width
 from compat.compiler.spark.driver.options import RunOptions
-from compat.compiler.spark.driver.width import FEW
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types
 from tests.compiler.spark.metered import Crossed, MeteredExecutor
@@ -65,7 +62,9 @@ def crossed(folder: Path, slots: int, records: int = RECORDS, *, marks: bool = F
     with executor.running():
         env.execute("slots")
     program.start(program.Program())
-    return executor.epochs[EPOCHS - 1]
+    found = executor.epochs[EPOCHS - 1]
+    found.items["hosts"] = executor.hosts
+    return found
 
 
 def calls(work: Callable[[], Crossed]) -> tuple[int, Crossed]:
@@ -124,23 +123,19 @@ def test_a_watermark_costs_a_channel_and_no_more(tmp_path: Path) -> None:
         assert marked[slots][0] - plain[slots][0] < 40 * EPOCHS * count + 500 * slots * LEVELS * EPOCHS
 
 
-def test_slots_beyond_the_cores_of_one_machine_share_tasks(tmp_path: Path) -> None:
-    """Twenty slots of a machine with two cores are four tasks of a level, and each has a host."""
-    records = FEW  # in each of the levels
-    own, shared = crossed(tmp_path / "own", 20, records), crossed(tmp_path / "shared", 20, records, local=True)
-
-    assert own.items["code"] == 20 * LEVELS
-    assert shared.items["code"] == 4 * LEVELS
-    assert shared.bytes["between stages"] < own.bytes["between stages"]
-
-
-def test_an_epoch_with_little_to_do_is_one_task_on_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing goes from task to task; on a cluster, where state is where tasks run, each slot has its own."""
-    monkeypatch.setattr(width, "QUICK", math.inf)  # however slow the machine
-    monkeypatch.setattr(width, "_UNNOTICED", math.inf)
-    spread, whole = crossed(tmp_path / "cluster", 4), crossed(tmp_path / "machine", 4, local=True)
+def test_an_epoch_is_one_task_on_one_machine(tmp_path: Path) -> None:
+    """Nothing goes from task to task, however much there is to do; on a cluster each slot of a level has a task of its own."""
+    spread, whole = crossed(tmp_path / "cluster", 4, 4000), crossed(tmp_path / "machine", 4, 4000, local=True)
 
     assert spread.items["code"] == 4 * LEVELS
     assert whole.items["code"] == 1
     assert whole.items["tasks to driver"] == spread.items["tasks to driver"] == 4 * LEVELS
     assert whole.bytes["between stages"] < spread.bytes["between stages"] / 2
+
+
+def test_slots_beyond_the_cores_of_one_machine_share_hosts(tmp_path: Path) -> None:
+    """Twenty slots of a machine with two cores have four hosts."""
+    own, shared = crossed(tmp_path / "own", 20), crossed(tmp_path / "shared", 20, local=True)
+
+    assert own.items["hosts"] == 20
+    assert shared.items["hosts"] == 4

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from compat.compiler.spark.driver.java import java_home
+from compat.compiler.spark.driver.java import drop_old_archives, java_home
 from compat.compiler.spark.driver.session import find_java
 
 
@@ -38,3 +40,12 @@ def test_a_java_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     find_java()
     assert java_home() != str(tmp_path)
+
+
+def test_the_last_archives_are_kept_and_what_is_being_made(tmp_path: Path) -> None:
+    ages = {"old.jsa": 9, "new.jsa": 1, "newer.jsa": 0, "killed.17": 7200, "killed.18.log": 7200, "at work.19": 60}
+    for name, age in ages.items():
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    drop_old_archives(tmp_path, 2)
+    assert {path.name for path in tmp_path.iterdir()} == {"new.jsa", "newer.jsa", "at work.19"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,10 +16,14 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.file_system import FileSink
 from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.executor import InProcessExecutor, RunningJob
+from compat.compiler.spark.driver.executor import InProcessExecutor, RunningJob, SparkExecutor
 from compat.compiler.spark.driver.options import Assigned
+from compat.compiler.spark.driver.runner import SparkRunner
+from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.driver.workers import SparkWorkers
 from compat.compiler.spark.task.epochs import InProcessRunner
+from compat.state.delta.errors import StoreError
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
@@ -45,7 +50,7 @@ class _PausingExecutor(InProcessExecutor):
         return _Pausing(made)
 
 
-def _start(folder: Path, kind: type[InProcessExecutor], assigned: Assigned) -> RunningJob:
+def _start(folder: Path, kind: type[SparkExecutor], assigned: Assigned) -> RunningJob:
     """A driver of the job."""
     made = Cluster(folder, kind)
     env = made.environment(2, assigned=assigned, epoch_records=20)
@@ -81,4 +86,75 @@ def test_a_driver_that_was_paused_gives_way_to_the_one_that_took_over(tmp_path: 
     entry = JobStore(tmp_path / "store").read(job_id)
     assert entry is not None
     assert (entry.status, entry.fence) == ("FINISHED", FENCED + 1)
+    assert _written(tmp_path) == Counter(f"{key}:{count}" for key in range(KEYS) for count in range(1, END // KEYS + 1))
+
+
+class _OnSharedSpark(SparkExecutor):
+    """Runs a job on a Spark that others use, too, as the jobs of a cluster do."""
+
+    shared: ClassVar[Spark]
+
+    def spark(self, made: Any) -> Spark:
+        return self.shared
+
+    def runner(self, made: Any) -> SparkRunner:
+        return SparkRunner(made, self.shared, self._worker_setup(), self.options.assigned)
+
+
+class _LongWork:
+    """Work on the state of a job that a driver had begun. ``failed`` is what became of it, as long as it has not ended."""
+
+    def __init__(self, spark: Spark, job_id: str, began: Path) -> None:
+        self.failed: StoreError | None = None
+        self._workers, self._began = SparkWorkers(lambda: spark, job_id), began
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        while not began.exists():
+            assert self._thread.is_alive()
+            time.sleep(0.02)
+
+    def _run(self) -> None:
+        began = str(self._began)
+
+        def work(part: int) -> int:
+            Path(began).touch()
+            time.sleep(600)
+            return part
+
+        try:
+            self._workers.each(work, [0])
+        except StoreError as error:
+            self.failed = error
+
+    def over(self, within: float) -> bool:
+        """True if it has ended by then, in seconds."""
+        self._thread.join(within)
+        return not self._thread.is_alive()
+
+    def end(self) -> None:
+        self._workers.give_up()
+        assert self.over(60)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_what_a_former_driver_has_running_on_spark_is_cancelled(tmp_path: Path) -> None:
+    """Work on its state, too, which is of no epoch; that of other jobs goes on."""
+    job_id = uuid.uuid4().hex
+    spark = _OnSharedSpark.shared = Spark("local[3]", None, [], str(tmp_path / "spark.log"))
+    try:
+        former, other = (_LongWork(spark, id, tmp_path / id) for id in (job_id, uuid.uuid4().hex))
+        try:
+            new = _start(tmp_path, _OnSharedSpark, Assigned(job_id, FENCED + 1))
+            new.wait()
+            assert former.over(60)
+            assert former.failed is not None
+            assert "cancel" in str(former.failed).lower()
+            assert not other.over(0)
+        finally:
+            former.end()
+            other.end()
+    finally:
+        spark.stop()
+    assert new.master.status is JobStatus.FINISHED
     assert _written(tmp_path) == Counter(f"{key}:{count}" for key in range(KEYS) for count in range(1, END // KEYS + 1))

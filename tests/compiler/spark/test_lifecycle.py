@@ -188,11 +188,11 @@ from compat.compiler.spark.task.epochs import PackedPlan
 
 plan = PackedPlan(tasks=(), stages=(), payloads={}, stateful=frozenset(), lasting=frozenset())
 text = "import numpy.random, os; open(os.path.join(folder, str(os.getpid())), 'w').write(str(numpy.random.rand()))"
-load = hosts.HostLoad(pickle.dumps(partial(exec, text, {"folder": sys.argv[1]})), pickle.dumps(plan))
+load = hosts.HostLoad(pickle.dumps(partial(exec, text, {"folder": sys.argv[1]})), pickle.dumps(plan), here=True)
 name = f"fresh-{os.getpid()}"
 for slot in (0, 0, 1):
     host = hosts.Host(name, slot, load)
-    host.start_early()
+    host.start()
     with open(host._path + ".pid") as file:
         print(file.read())
 hosts.close_hosts(name)

@@ -11,13 +11,19 @@ import pytest
 from compat.compiler.configuration import parse_bytes
 from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
 from compat.compiler.errors import FlinkError
+from compat.compiler.spark.state import cells
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import MANAGED_MEMORY, Memory, budget_of
 from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.epochs import stateful_vertices
 from compat.state.delta.replica import MemoryReplica, Position, entry_of
-from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from compat.state.descriptors import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
 from compat.state.serializers import exactness_of, key_codec_of
 from compat.state.types import Types
 
@@ -34,6 +40,7 @@ class Subtask:
         self.epoch = 0
         self.log: list[Any] = []
         self.budget = self.random.choice((0, 2000, 1 << 30))
+        self.has_windows, self.looks_often = self.random.choice((True, False)), self.random.choice((True, False))
         self.restart()
 
     def restart(self) -> None:
@@ -55,6 +62,7 @@ class Subtask:
         self.value = self.backend.cells(ValueStateDescriptor("value", self.value_type))
         self.list = self.backend.cells(ListStateDescriptor("list", self.value_type))
         self.map = self.backend.cells(MapStateDescriptor("map", Types.STRING(), self.value_type))
+        self.sum = self.backend.cells(ReducingStateDescriptor("sum", int.__add__, Types.LONG()))
 
     def run(self, model: dict[str, Any]) -> None:
         """An epoch of random calls, each held against the model."""
@@ -64,12 +72,19 @@ class Subtask:
         for _ in range(draw.randrange(1, 30)):
             key = f"key-{draw.randrange(12)}"
             self.backend.set_key(key)
-            if draw.random() < 0.3:
+            if self.has_windows and draw.random() < 0.3:
                 window = b"window-%d" % draw.randrange(2)
                 self.backend.set_namespace(window)
                 key = f"{key}/{window!r}"
-            known = model.setdefault(key, {"value": None, "list": [], "map": {}, "timers": set()})
+            known = model.setdefault(key, {"value": None, "list": [], "map": {}, "timers": set(), "sum": None})
             self.act(known, draw)
+            if self.looks_often or draw.random() < 0.1:
+                assert self.value.value() == known["value"]
+                assert self.sum.get() == known["sum"]
+                assert list(self.list.get()) == known["list"]
+                assert dict(self.map.items()) == known["map"]
+            if not self.has_windows and draw.random() < 0.2:
+                self.add_to_many(model, draw)
         changes = Changes()
         self.backend.snapshot(changes)
         self.timers.snapshot(changes)
@@ -86,7 +101,7 @@ class Subtask:
 
     def act(self, known: dict[str, Any], draw: random.Random) -> None:
         new, name = self.make(draw.randrange(100)), f"name-{draw.randrange(3)}"
-        match draw.randrange(12):
+        match draw.randrange(15):
             case 0 | 1:
                 self.value.update(new)
                 known["value"] = new
@@ -115,9 +130,19 @@ class Subtask:
                 known["timers"].discard(time)
             case 10:
                 assert self.map.get(name) == known["map"].get(name)
-        assert self.value.value() == known["value"]
-        assert list(self.list.get()) == known["list"]
-        assert dict(self.map.items()) == known["map"]
+            case 12 | 13:
+                self.sum.add(1)
+                known["sum"] = (known["sum"] or 0) + 1
+            case 14:
+                self.sum.clear()
+                known["sum"] = None
+
+    def add_to_many(self, model: dict[str, Any], draw: random.Random) -> None:
+        """As sums do with records that come together."""
+        keys = {key for key in model if draw.random() < 0.5}
+        for key, pair in self.sum.many(keys).items():
+            assert pair[0] == model[key]["sum"]
+            pair[0] = model[key]["sum"] = (model[key]["sum"] or 0) + 1
 
 
 @pytest.mark.parametrize(
@@ -130,8 +155,11 @@ class Subtask:
         (Types.LIST(Types.LONG()), lambda n: [n]),
     ],
 )
-def test_state_is_what_a_dict_would_hold(value_type: Any, make: Callable[[int], Any]) -> None:
-    for seed in range(15):
+def test_state_is_what_a_dict_would_hold(
+    value_type: Any, make: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "_MANY", 4)  # in columns, too
+    for seed in range(30):
         subtask, model = Subtask(seed, value_type, make), dict[str, Any]()
         for _ in range(12):
             subtask.run(model)
@@ -267,3 +295,29 @@ def test_a_wrong_size_is_told_before_the_job_starts(cluster: Any) -> None:
     env.from_collection([1], Types.LONG()).print()
     with pytest.raises(FlinkError, match="memory size 'much'"):
         env.execute()
+
+
+def test_timers_fire_in_the_order_of_time_whatever_is_set_meanwhile() -> None:
+    backend = KeyedBackend("operator", key_codec_of(Types.STRING()), 128, Types.STRING())
+    backend.begin(Memory(MemoryReplica()), lambda: 0)
+    timers = InternalTimers(backend, lambda: 0).event
+
+    def at(key: str, act: Callable[[int], None], time: int) -> None:
+        backend.set_key(key)
+        act(time)
+
+    for key, time in (("b", 10), ("c", 20), ("a", 10), ("d", 10), ("c", 10)):
+        at(key, timers.register, time)
+    fired = []
+    for time, key, _ in timers.due(30):
+        fired.append((time, key))
+        if fired == [(10, "a")]:
+            at("early", timers.register, 5)
+            at("c", timers.delete, 10)
+            at("late", timers.register, 10)
+            at("a", timers.register, 31)
+    assert fired == [(10, "a"), (5, "early"), (10, "b"), (10, "d"), (10, "late"), (20, "c")]
+    assert timers.next() == 31
+    changes = Changes()
+    timers.snapshot(changes)
+    assert [(row.timestamp, row.key) for row in changes.all_rows()] == [(31, b"a")]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from compat.compiler.spark.driver.store import JobStore
+from compat.state.delta.log import SnapshotLog
 from tests.compiler.spark.crashes import CrashingJob, below, processes
 from tests.compiler.spark.standalone import StandaloneCluster
 
@@ -84,6 +86,61 @@ def test_a_host_then_a_worker_then_the_jvm_then_the_driver_of_a_job_whose_epochs
         job.finish()
         job.verify()
         assert job.starts == 2
+    finally:
+        job.close()
+
+
+MUCH_STATE = """
+from compat.compiler.spark.driver import checkpoints
+from compat.compiler.spark.driver.workers import SparkWorkers
+from compat.state.delta import compaction, slices, work
+
+work.LARGE, checkpoints.COMPACT_AFTER, slices.SLICE_BYTES, slices._SMALL_BYTES = 1, 6, 400, 0
+compaction._LEAST_GROUP = 100
+real = SparkWorkers._job
+
+def noted(self, work, parts):
+    if self._beside:
+        with open({notes!r}, "a") as notes:
+            notes.write("A part of a compaction begins.\\n")
+    return real(self, work, parts)
+
+SparkWorkers._job = noted
+"""
+"""All state is large, so that tasks of Spark compact it, each of which is noted."""
+
+
+@pytest.mark.slow
+def test_all_that_can_be_killed_while_tasks_compact_the_state(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.touch()
+    job = CrashingJob(tmp_path, 8_000, ("--epoch-records", "50"), first=MUCH_STATE.format(notes=str(notes)))
+    job.start()
+    try:
+        for what in ("worker", "driver", "jvm", "host", "driver"):
+            job.wait_for(2)
+            begun, end = notes.stat().st_size, time.monotonic() + 300
+            while notes.stat().st_size == begun:
+                assert job.running, job.said()
+                assert time.monotonic() < end, job.said()
+                time.sleep(0.005)
+            assert job.kill(victims(job, what, None)), what
+            if what == "driver":
+                assert job.process is not None
+                job.process.wait()
+                job.start()
+        job.finish()
+        job.verify()
+        (entry,) = JobStore(f"{tmp_path}/.compat").jobs()
+        log = SnapshotLog.open(JobStore(f"{tmp_path}/.compat").state(entry.job_id))
+        assert any("floor" in commit for commit in log._history())
+        commits = "".join(file.read_text() for file in Path(log.path).glob("_delta_log/*.json"))
+        known = {file.path for file in log.files()}
+        assert [
+            each.name
+            for each in Path(log.path).glob("*.parquet")
+            if each.name not in known and each.name not in commits
+        ] == []
     finally:
         job.close()
 

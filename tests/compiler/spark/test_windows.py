@@ -297,16 +297,27 @@ class InOrder(ProcessWindowFunction):
 
 @pytest.mark.parametrize("lateness", [0, 150])
 @pytest.mark.parametrize(
-    ("kind", "epoch_records"), [("reduced", 7), ("aggregated", 40), ("listed", 7), ("by lists", 40)]
+    ("kind", "epoch_records", "budget"),
+    [
+        ("reduced", 7, "512m"),
+        ("reduced", 7, "2 kb"),
+        ("aggregated", 40, "512m"),
+        ("listed", 7, "512m"),
+        ("by lists", 40, "0 b"),
+    ],
 )
-def test_sessions_whose_records_are_held_back(cluster: Any, kind: str, epoch_records: int, lateness: int) -> None:
+def test_sessions_whose_records_are_held_back(
+    cluster: Any, kind: str, epoch_records: int, budget: str, lateness: int
+) -> None:
     """They become what they do where each record has to be seen by a trigger: those that grow, join, end and come late."""
     draw = random.Random(f"{kind} {lateness}")
     data = [(f"k{draw.randrange(3)}", 1000 + i * 6 + draw.choice([0, 0, 3, -20, -250]), i) for i in range(300)]
     by_lists = kind == "by lists"
 
     def found(trigger: Any) -> list[Any]:
-        keyed = timed(cluster.environment(1, epoch_records=epoch_records), data, 60).key_by(
+        env = cluster.environment(1, epoch_records=epoch_records)
+        env.configuration.set_string(MANAGED_MEMORY, budget)
+        keyed = timed(env, data, 60).key_by(
             (lambda e: [e[0]]) if by_lists else (lambda e: e[0]),
             Types.LIST(Types.STRING()) if by_lists else Types.STRING(),
         )

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+
+from tests.simulation.doubles.names import name_file, named
 
 
 class ColumnFiles:
     """The files that were written. A copy of one is as good; one that is cut or scribbled on cannot be read."""
 
     def __init__(self) -> None:
-        self._tables: dict[bytes, pa.Table] = {}
+        self._files: dict[bytes, ColumnFile] = {}
         self.opened: Callable[..., ColumnFile] = self._open
 
     def write_table(self, table: pa.Table, path: str, **options: Any) -> None:
         """Write a file."""
-        name = b"columns %024d" % len(self._tables)
-        self._tables[name] = table
-        with open(path, "wb", buffering=0) as file:
-            file.write(name)
+        name = b"columns %024d" % len(self._files)
+        self._files[name] = ColumnFile(table)
+        name_file(path, name)
 
     def _open(self, path: str, **options: Any) -> ColumnFile:
-        with open(path, "rb", buffering=0) as file:
-            found = self._tables.get(file.read())
+        found = self._files.get(named(path))
         if found is None:
             raise pa.ArrowInvalid(f"{path} is no file of columns")
-        return ColumnFile(found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class RowGroup:
     total_byte_size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ColumnFile:
     """In the place of ``ParquetFile``."""
 
@@ -54,7 +55,7 @@ class ColumnFile:
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All columns, or some."""
-        return self.table if columns is None else self.table.select(list(columns))
+        return self.table if columns is None or columns == self.table.column_names else self.table.select(list(columns))
 
     @property
     def num_row_groups(self) -> int:
@@ -68,6 +69,10 @@ class ColumnFile:
 
     def row_group(self, place: int) -> RowGroup:
         """The group of rows."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> RowGroup:
         return RowGroup(self.table.num_rows, self.table.nbytes)
 
     def iter_batches(
@@ -75,4 +80,4 @@ class ColumnFile:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of row groups, of which there is one."""
         for _ in row_groups:
-            yield from self.table.select(list(columns)).to_batches(batch_size)
+            yield from self.read(columns).to_batches(batch_size)

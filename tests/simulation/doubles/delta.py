@@ -24,6 +24,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 Action = dict[str, Any]
 _LOG = "_delta_log"
+_ENCODE = json.JSONEncoder(check_circular=False).encode
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class Snapshot:
         return Snapshot(self.version + 1, files, removed, transactions, metadata)
 
 
+def _is_there(path: str) -> bool:
+    """As ``os.path.exists``, which takes longer: it is asked hundreds of times in a schedule."""
+    return os.access(path, os.F_OK)
+
+
 class Tables:
     """The tables that were seen. Commits never change, so that what was read of one is kept."""
 
@@ -80,18 +86,18 @@ class Tables:
     def newest(self, path: str, since: int = -1) -> int:
         """The newest version, -1 where there is no table."""
         since = max(since, self._newest.get(path, -1))
-        if since < 0 or not os.path.exists(self.file(path, since)):
+        if since < 0 or not _is_there(self.file(path, since)):
             since = self._oldest(path)
             if since is None:
                 return -1
-        while os.path.exists(self.file(path, since + 1)):
+        while _is_there(self.file(path, since + 1)):
             since += 1
         self._newest[path] = since
         return since
 
     def _oldest(self, path: str) -> int | None:
         """A version from which on the table can be read."""
-        if os.path.exists(self.file(path, 0)):
+        if _is_there(self.file(path, 0)):
             return 0
         return min(self._checkpoints(path), default=None)
 
@@ -107,7 +113,7 @@ class Tables:
         return f"{path}/{_LOG}/{version:020d}.checkpoint.parquet"
 
     def _checkpoints(self, path: str) -> list[int]:
-        return [base for base in self._bases.get(path, ()) if os.path.exists(self._checkpoint(path, base))]
+        return [base for base in self._bases.get(path, ()) if _is_there(self._checkpoint(path, base))]
 
     def base(self, path: str, version: int) -> int:
         """The newest checkpoint of those before a version, or 0: it is read from there on."""
@@ -123,8 +129,11 @@ class Tables:
 
     def snapshot(self, path: str, version: int) -> Snapshot:
         """The table as it was at a version. Raises DeltaError where that cannot be read any more."""
-        if not os.path.exists(self.file(path, version)):
+        if not _is_there(self.file(path, version)):
             raise DeltaError(f"Version {version} of {path} cannot be read")
+        return self._known(path, version)
+
+    def _known(self, path: str, version: int) -> Snapshot:
         found = self._snapshots.get((path, version))
         if found is None:
             base = self.base(path, version)
@@ -137,19 +146,23 @@ class Tables:
             self._snapshots[path, version] = found
         return found
 
+    def latest(self, path: str, since: int) -> Snapshot:
+        """The table as it is now. Raises DeltaError where it is gone."""
+        newest = self.newest(path, since)
+        return self._known(path, newest) if newest >= 0 else self.snapshot(path, newest)
+
     def write(self, path: str, version: int, operation: str, actions: list[Action], **info: Any) -> None:
         """Make a version. Raises FileExistsError where there is one."""
         told = {"timestamp": int(time.time() * 1000), "operation": operation, **info}
         lines = ({"commitInfo": told}, *actions)
         name = self.file(path, version)
-        text = "\n".join(map(json.dumps, lines)).encode()
+        text = "\n".join(map(_ENCODE, lines)).encode()
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         os.write(descriptor, text)
         os.close(descriptor)
         self._commits[name] = lines
         if version:
-            before = self.snapshot(path, version - 1)
-            made = self._snapshots[path, version] = before.following(lines)
+            made = self._snapshots[path, version] = self.snapshot(path, version - 1).following(lines)
             interval = int(made.metadata["configuration"].get("delta.checkpointInterval", 100))
             if (version + 1) % interval == 0:
                 with open(self._checkpoint(path, version), "wb") as file:
@@ -206,21 +219,25 @@ class Table:
 
     def update_incremental(self) -> None:
         """See the newest one."""
-        self._now = self.tables.snapshot(self._path, self.tables.newest(self._path, self._now.version))
+        self._now = self.tables.latest(self._path, self._now.version)
         self._base = self.tables.base(self._path, self._now.version)
 
     def transaction_version(self, application: str) -> int | None:
         """The last transaction of an application. Raises DeltaError where commits are gone that it is read from."""
+        self._read_again()
+        return self._now.transactions.get(application)
+
+    def _read_again(self) -> None:
+        """Look into the commits that this version is read from. Raises DeltaError where some are gone."""
         there = set(self.tables.names(self._path))
         if not all(f"{at:020d}.json" in there for at in range(self._base, self._now.version + 1)):
             raise DeltaError(f"Kernel error: File not found: {self._path}/{_LOG}")
-        return self._now.transactions.get(application)
 
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """What the commits say of themselves, the newest first."""
         found: list[dict[str, Any]] = []
         for version in range(self._now.version, -1, -1):
-            if len(found) == limit or not os.path.exists(self.tables.file(self._path, version)):
+            if len(found) == limit or not _is_there(self.tables.file(self._path, version)):
                 break
             found.append({**self.tables.commit(self._path, version)[0]["commitInfo"], "version": version})
         return found
@@ -246,7 +263,12 @@ class Table:
         self._append("WRITE", lines, {each.app_id for each in transactions}, **told)
 
     def _append(self, operation: str, lines: list[Action], own: set[str], **told: Any) -> None:
-        """Make the next version that is free, unless one that was made since concerns it."""
+        """Make the next version that is free, unless one that was made since concerns it.
+
+        Raises DeltaError where somebody has removed the version that this object sees: what follows it cannot be found.
+        """
+        if not _is_there(self.tables.file(self._path, self._now.version)):
+            raise DeltaError(f"Invalid table version: {self._now.version}")
         version = self._now.version + 1
         while True:
             try:
@@ -270,7 +292,7 @@ class Table:
             raise DeltaError(f"Version to restore {version} should be less then last available version")
         then, now = self.tables.snapshot(self._path, version), int(time.time() * 1000)
         back = [action for path, action in then.files.items() if path not in self._now.files]
-        if gone := [action["path"] for action in back if not os.path.exists(os.path.join(self._path, action["path"]))]:
+        if gone := [action["path"] for action in back if not _is_there(os.path.join(self._path, action["path"]))]:
             raise DeltaError(f"Find missing file {gone[0]} when restore.")
         lines: list[Action] = [{"protocol": {}}, *({"add": {**action, "dataChange": True}} for action in back)]
         lines += [_removal(path, now, change=True) for path in self._now.files if path not in then.files]
@@ -292,6 +314,7 @@ class Table:
     ) -> list[str]:
         """Remove files that neither this version needs nor those to be kept; with ``full`` also those that none ever had."""
         assert retention_hours == 0, "the double keeps nothing for a time"
+        self._read_again()
         needed = set(self._now.files)
         for version in keep_versions:
             needed |= set(self.tables.snapshot(self._path, version).files)
@@ -369,7 +392,6 @@ def _flat(action: Action) -> dict[str, Any]:
     return {
         "path": action["path"],
         "size_bytes": action["size"],
-        "modification_time": action["modificationTime"],
         "num_records": stats["numRecords"],
         **{f"min.{name}": value for name, value in stats.get("minValues", {}).items()},
         **{f"max.{name}": value for name, value in stats.get("maxValues", {}).items()},

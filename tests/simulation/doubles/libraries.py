@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import deltalake
 import lmdb
 import pyarrow.parquet as pq
 
-from compat.state.delta import log
+from compat.compiler.spark.connectors.delta import sink as delta_sink
+from compat.compiler.spark.connectors.files import sink as file_sink
+from compat.state.delta import files, log, rows
+from compat.state.stores import local
 from tests.simulation.doubles.columns import ColumnFiles
 from tests.simulation.doubles.delta import Tables
 from tests.simulation.doubles.replicas import Environments
+
+
+def _stays(path: Any) -> None:
+    """In the place of ``sync``: no power is cut here."""
 
 
 @contextmanager
@@ -30,6 +38,7 @@ def doubled() -> Iterator[None]:
         patch.object(pq, "write_table", columns.write_table),
         patch.object(pq, "ParquetFile", columns.opened),
         patch.object(lmdb, "open", Environments().open),
+        *(patch.object(module, "sync", _stays) for module in (local, files, rows, file_sink, delta_sink)),
     ]
     for one in patches:
         one.start()

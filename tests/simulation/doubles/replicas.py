@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from types import TracebackType
 from typing import Any
 
 import lmdb
+
+from tests.simulation.doubles.names import name_file, named
 
 _NAME = "data.mdb"
 
@@ -39,12 +41,10 @@ class Environments:
         """Open the environment of a directory, or make one. Raises lmdb.Error for a damaged one."""
         path = os.path.join(directory, _NAME)
         try:
-            with open(path, "rb", buffering=0) as file:
-                name = file.read()
+            name = named(path)
         except FileNotFoundError:
             name = b"entries %024d" % next(self._numbers)
-            with open(path, "wb", buffering=0) as file:
-                file.write(name)
+            name_file(path, name)
             self._files[name] = [_Entries()]
         if name not in self._files:
             raise lmdb.InvalidError(f"{path}: MDB_INVALID: File is not an LMDB file")
@@ -102,20 +102,25 @@ class Transaction:
 
     def cursor(self) -> Cursor:
         """A cursor."""
-        return Cursor(self._entries)
+        return Cursor(self, self._entries)
 
 
 class Cursor:
     """In the place of ``lmdb.Cursor``."""
 
-    def __init__(self, entries: _Entries) -> None:
-        self._entries, self._place = entries, 0
+    def __init__(self, transaction: Transaction, entries: _Entries) -> None:
+        self._transaction, self._entries, self._place = transaction, entries, 0
 
     def __enter__(self) -> Cursor:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Nothing is held open."""
+
+    def putmulti(self, items: Iterable[tuple[bytes, bytes]]) -> tuple[int, int]:
+        """Set many values; gives how many there were, and how many of them were set."""
+        count = sum(self._transaction.put(key, value) for key, value in items)
+        return count, count
 
     def set_range(self, key: bytes) -> bool:
         """Go to the first key that is not before this one; False where there is none."""

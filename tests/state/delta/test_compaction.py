@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from compat.state.delta import compaction, slices
 from compat.state.delta.compaction import compact, latest
 from compat.state.delta.errors import StoreError
+from compat.state.delta.following import follow
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.replica import MemoryReplica, Position, follow
-from compat.state.delta.rows import Kind, Row, read_rows, write_rows
+from compat.state.delta.replica import MemoryReplica, Position
+from compat.state.delta.rows import Kind, Row, read_rows, together, write_rows
 from compat.state.delta.sizes import state_sizes
 
 Change = tuple[int, "int | None"]
@@ -31,7 +32,7 @@ def written(log: SnapshotLog, epoch: int, changes: dict[int, int | None]) -> Non
 
 
 def contents(log: SnapshotLog) -> dict[bytes, bytes]:
-    return {each.key: each.value for each in read_rows(latest(log.read())) if each.value is not None}
+    return {each.key: each.value for each in read_rows(latest(together(list(log.read())))) if each.value is not None}
 
 
 @settings(max_examples=25, deadline=None)

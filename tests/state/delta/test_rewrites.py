@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from compat.state.delta.compaction import compact, latest
 from compat.state.delta.errors import StoreError
+from compat.state.delta.following import follow
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.replica import MemoryReplica, Position, follow
-from compat.state.delta.rows import Kind, Row, read_rows, write_rows
+from compat.state.delta.replica import MemoryReplica, Position
+from compat.state.delta.rows import Kind, Row, read_rows, together, write_rows
 
 Contents = dict[bytes, bytes]
 
@@ -31,7 +32,7 @@ def write(log: SnapshotLog, changes: dict[int, int | None]) -> int:
 
 
 def contents(log: SnapshotLog) -> Contents:
-    return {row.key: row.value for row in read_rows(latest(log.read())) if row.value is not None}
+    return {row.key: row.value for row in read_rows(latest(together(list(log.read())))) if row.value is not None}
 
 
 def caught_up(replica: MemoryReplica, log: SnapshotLog) -> list[bytes]:

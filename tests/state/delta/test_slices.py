@@ -233,7 +233,11 @@ def test_what_was_removed_under_a_key_that_was_pickled_otherwise_stays_removed(t
 
 
 def _rows(log: SnapshotLog, groups: range) -> list[Any]:
-    return [(row.key, epoch, row.value) for epoch, row in log.changes(1, groups, frozenset(["op"]))]
+    return [
+        each
+        for table in log.changes(1, groups, frozenset(["op"]))
+        for each in zip(*(table[name].to_pylist() for name in ("key", "epoch", "value")), strict=True)
+    ]
 
 
 @pytest.mark.usefixtures("narrow")

@@ -18,10 +18,11 @@ from compat.compiler.datastream.connectors.file_system import FileSource, Stream
 from compat.compiler.spark.connectors.files.formats import reader_of_format
 from compat.compiler.spark.connectors.files.source import FileEnumerator, FileReader
 from compat.compiler.spark.flink.errors import Untranslatable
-from compat.compiler.spark.flink.file_positions import FileSplit, Pending, positions
+from compat.compiler.spark.flink.file_positions import positions
 from compat.compiler.spark.flink.positions import splits_of
 from compat.state import names
 from compat.state.flink import entries, read_metadata
+from compat.state.flink.file_splits import FileSplit, Pending
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "flink_positions"
 WRITTEN = b"compat-golden-01"

@@ -8,15 +8,19 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from compat.compiler.datastream.connectors.kafka import KafkaOffsetsInitializer
+from compat.compiler.spark.connectors.splits import NOTHING_LEFT, SplitEnumerator
 from compat.compiler.spark.driver.restore import is_of_flink, saved_operators
+from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
 from compat.compiler.spark.flink.sinks import require_nothing_to_publish
 from compat.compiler.spark.state.inspection import state_rows
+from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.flink import entries, read_metadata
 from compat.state.flink.binary import ByteReader
@@ -24,6 +28,7 @@ from compat.state.flink.handles import InlineBytes
 from compat.state.flink.model import OperatorState
 from compat.state.stores.places import place_of
 from compat.tables import read_table
+from tests.compat.restores.judging import records
 from tests.state.flink.writer import integer, long, utf
 
 ROOT = Path(__file__).parents[4]
@@ -46,9 +51,13 @@ def convert(name, folder, *changes, options=(), golden=GOLDEN):
     """``compat savepoint convert`` of a golden savepoint for its program; the finished process and OUT."""
     program, out = program_of(name, folder, *changes), folder / "out"
     path = json.loads((GOLDEN / f"{name}.json").read_text())["folder"]
-    command = ["savepoint", "convert", f"{golden}/{path}", str(out), "--program", str(program), *options]
+    return converted(f"{golden}/{path}", program, out, *options), out
+
+
+def converted(savepoint, program, out, *options):
+    command = ["savepoint", "convert", str(savepoint), str(out), "--program", str(program), *options]
     run = [sys.executable, "-m", "compat", *command]
-    return subprocess.run(run, capture_output=True, text=True, timeout=300, cwd=ROOT), out
+    return subprocess.run(run, capture_output=True, text=True, timeout=300, cwd=ROOT)
 
 
 def test_a_converted_savepoint_holds_what_the_job_held(tmp_path):
@@ -73,10 +82,17 @@ def test_a_converted_savepoint_holds_what_the_job_held(tmp_path):
     assert json.loads((out / "plan.json").read_text())["operators"]
 
 
-_LAZY = """        s = context.global_state().get_state(ValueStateDescriptor("windows", Types.LONG()))
-        s.update((s.value() or 0) + 1)
-        yield key, s.value()
-"""
+def test_a_collection_that_flink_had_read_to_its_end_is_not_read_again(tmp_path):
+    (record,) = (record for record in records("2.3.0") if record.seed == 101007)
+    program, _, saved = record.put(tmp_path / "record")
+    finished = {operator.id for operator in read_metadata(saved).operators if operator.fully_finished}
+    out = tmp_path / "out"
+    done = converted(saved, program, out)
+    assert done.returncode == 0, done.stderr
+    rows = (row for table in contents(SnapshotLog.open(out)) for row in table.to_pylist())
+    ended = [row["operator_id"] for row in rows if row["map_key"] == NOTHING_LEFT["id"].encode()]
+    assert len(ended) == 1
+    assert set(ended) < finished
 
 
 def test_a_savepoint_on_an_object_store_is_converted(tmp_path, s3):
@@ -119,7 +135,7 @@ def test_state_is_shown_by_the_types_of_the_program(tmp_path):
 
 def test_windows_and_aggregates_are_taken_over(tmp_path):
     name = "windows_no_uid_p3_canonical"
-    done, out = convert(name, tmp_path, (_LAZY, "        yield key, 1\n"))
+    done, out = convert(name, tmp_path)
     assert done.returncode == 0, done.stderr
     read = []
     for entry in entries(read_metadata(GOLDEN / name), lambda state: state.name == "SourceReaderState"):
@@ -135,10 +151,19 @@ def test_windows_and_aggregates_are_taken_over(tmp_path):
     for row in rows:
         totals[row["key"]] += row["value"][1]
     assert totals == sums
+    rows = [row for row in state_rows(str(out), "CountTumblingWindowAssigner") if row["state"] == "windows"]
+    assert {row["key"]: (row["namespace"], row["value"]) for row in rows} == dict.fromkeys(range(4), (None, 9))
 
 
 def test_a_state_of_which_the_program_tells_no_type_is_refused_by_name(tmp_path):
-    done, out = convert("windows_no_uid_p3_canonical", tmp_path)
+    hidden = (
+        ('ValueStateDescriptor("windows", Types.LONG())', "described()"),
+        (
+            "class Count(",
+            'def described():\n    return ValueStateDescriptor("windows", Types.LONG())\n\n\nclass Count(',
+        ),
+    )
+    done, out = convert("windows_no_uid_p3_canonical", tmp_path, *hidden)
     assert done.returncode == 2
     assert "its state 'windows'" in done.stderr
     assert "open()" in done.stderr
@@ -226,6 +251,33 @@ def test_ranges_of_numbers_go_on():
 def test_a_source_that_has_read_all_reads_nothing_again():
     found = splits("number-sequence", coordinator=integer(1, 1, 4) + integer(0))
     assert [done for _, done in found.values()] == [True]
+
+
+class Looking(SplitEnumerator):
+    """Looks for splits, which nobody may ask it to."""
+
+    complete = False
+
+    def create_enumerator(self, parallelism):
+        return self
+
+    def discover(self, known):
+        raise AssertionError("what had finished does not run again")
+
+    notify_checkpoint_complete = discover
+
+
+@pytest.mark.parametrize("connector", ["number-sequence", "kafka", "filesystem", "collection", "socket"])
+def test_a_source_that_had_finished_reads_nothing_again(connector):
+    found = splits(connector, finished=True)
+    spec = SimpleNamespace(name="source", operator=SimpleNamespace(function=Looking()))
+    coordinator = SourceCoordinator(SimpleNamespace(parallelism=2), spec)
+    coordinator.restore({name.encode(): json.dumps(split).encode() for name, split in found.items()})
+    coordinator.discover()
+    coordinator.notify_checkpoint_complete()
+    assert coordinator.done
+    assert not coordinator.has_work()
+    assert [work.splits for work in coordinator.assign(None, drain=False).values()] == [(), ()]
 
 
 def test_partitions_go_on_at_their_offsets():
