@@ -8,28 +8,42 @@ from random import Random
 
 from compat.compiler.streamgraph.hashing import uid_hash
 from tests.compat.restores.drawing import (
+    AFTER,
+    FUNCTIONS,
     KINDS,
     OF_A_KEY,
+    OF_WINDOWS,
     PLAIN,
     WINDOWS,
     WITH_STATES,
+    asks,
     ending,
+    of_files,
+    of_kind,
     operator,
     state,
     step,
     uid_or_none,
 )
-from tests.compat.restores.jobs import Job, Operator, Source, State, Step
+from tests.compat.restores.jobs import OF_FILES, Job, Operator, Source, State, Step
 from tests.compat.restores.texts import (
     ASSIGNERS,
     BACKENDS,
+    CHAINING,
+    COMPACTION,
     EXCHANGES,
     HARMLESS,
+    INTERVALS,
     KEYS,
     LEAVE_BEHIND,
     MAP_KEYS,
+    OTHER_WINDOWS,
+    OUT_FILES,
+    PATHS,
     REFUSED,
+    ROLLING,
     RUNTIME_MODES,
+    TIMES_TO_LIVE,
     TRIGGERS,
     TYPES,
 )
@@ -66,6 +80,21 @@ def _operator_changed(
     return lambda random, job: _any(random, job, of, lambda each: change(random, each))
 
 
+NEAR = (
+    ("MAP", "MAP_TO_INT", "MAP_BY_LONG", "MAP_OF_TUPLES", "MAP_OF_ROWS"),
+    ("LIST_OF_TUPLES", "LIST_OF_LONGER", "LIST_OF_TURNED", "LIST_OF_ROWS", "LIST_OF_LISTS"),
+    ("LIST_INT", "LIST_PICKLED", "LIST_OF_TEXTS", "ARRAY_INT", "BASIC_ARRAY_INT"),
+    ("TUPLE_PICKLED", "TUPLE_INT", "TUPLE_SHORTER", "TUPLE_OF_LISTS"),
+    ("ROW_TURNED", "ROW_INT", "ROW_PLAIN"),
+    ("ROW_OWN", "ROW_OWN_TURNED"),
+    ("ROW_OF_ROW", "ROW_OF_ROW_RENAMED", "ROW_OF_ROW_LONGER", "ROW_OF_TUPLE"),
+    ("BASIC_ARRAY", "ARRAY_DOUBLE", "TUPLES", "STRINGS"),
+    ("INSTANT", "TIMESTAMP"),
+    ("HELD", "KEPT", "PICKLED"),
+)
+"""Types that people make of each other."""
+
+
 def _to_another_kind(random: Random, state: State) -> State:
     kind = random.choice([each for each in KINDS if each != state.kind])
     return replace(state, kind=kind, ttl=None if kind in ("reducing", "aggregating") else state.ttl)
@@ -80,6 +109,7 @@ def _to_a_near_type(random: Random, state: State) -> State:
         "ROW_LONGER": ("ROW", "ROW_RENAMED"),
         "LIST": ("ARRAY", "TUPLE"),
         "DOUBLE": ("FLOAT", "LONG", "BIG_DEC"),
+        **{one: tuple(other for other in group if other != one) for group in NEAR for one in group},
     }
     return replace(state, type=random.choice(near.get(state.type, tuple(TYPES))))
 
@@ -125,16 +155,15 @@ def _operator_removed(random: Random, job: Job) -> Job | None:
 def _operator_added(random: Random, job: Job) -> Job | None:
     if any(each.label == "h" for each in job.operators):
         return None
-    new = replace(operator(random, 0.7, 7, (), job.mode), behind=None)
+    new = replace(operator(random, 0.7, 7, (), job.mode, job.flink), behind=None)
     place = random.randint(0, len(job.operators))
     return replace(job, operators=(*job.operators[:place], new, *job.operators[place:]))
 
 
 def _step_inserted(random: Random, job: Job) -> Job:
     place = random.randint(0, len(job.trunk))
-    return replace(
-        job, trunk=(*job.trunk[:place], step(random, 0.5, "inserted", job.mode == "process"), *job.trunk[place:])
-    )
+    inserted = step(random, 0.5, "inserted", asks(job.mode, job.flink))
+    return replace(job, trunk=(*job.trunk[:place], inserted, *job.trunk[place:]))
 
 
 def _step_removed(random: Random, job: Job) -> Job | None:
@@ -189,6 +218,51 @@ def _source_uids_exchanged(random: Random, job: Job) -> Job | None:
     return replace(job, sources=(replace(one, uid=two.uid), replace(two, uid=one.uid), *rest))
 
 
+def _inputs_of_a_union_exchanged(random: Random, job: Job) -> Job | None:
+    """The union is called on the other source."""
+    if len(job.sources) != 2 or Step("union") not in job.trunk:
+        return None
+    one, two = job.sources
+    trunk = tuple(Step(f"union {one.label}") if each.kind == "union" else each for each in job.trunk)
+    return replace(job, sources=(two, one), trunk=trunk)
+
+
+def _united_again(random: Random, job: Job) -> Job:
+    """What is left of a source behind a filter comes, or goes."""
+    trunk = tuple(each for each in job.trunk if not each.kind.startswith("union again"))
+    return replace(job, trunk=trunk if trunk != job.trunk else (*trunk, Step("union again first")))
+
+
+def _timers_that_come(random: Random, job: Job) -> Job | None:
+    """Timers by event time are set, or are not any more; what they tell is no number for an operator behind."""
+    fed = {each.behind for each in job.operators}
+    if any(source.kind in OF_FILES for source in job.sources):
+        return None  # whose numbers do not come in their order
+
+    def has_times(operator: Operator) -> bool:
+        timed = any(step.kind == "timestamps" for step in operator.before)
+        return operator.kind == "process" and timed and operator.label not in fed
+
+    return _any(random, job, has_times, lambda each: replace(each, due=not each.due))
+
+
+def _source_rescaled(random: Random, job: Job) -> Job:
+    first, *rest = job.sources
+    calls = random.choice((".set_parallelism(2)", ".disable_chaining()", ".start_new_chain()", ".name('anew')"))
+    return replace(job, sources=(replace(first, calls=calls), *rest))
+
+
+def _replaced(random: Random, job: Job) -> Job:
+    """Another operator, whatever it is, has the uid of one."""
+    place = random.randrange(len(job.operators))
+    old, new = job.operators[place], operator(random, 0.7, 6, (), job.mode, job.flink)
+    new = replace(new, uid=old.uid, user_hash=old.user_hash, before=new.before[-1:], behind=None)
+    left = (new if at == place else each for at, each in enumerate(job.operators))
+    return replace(
+        job, operators=tuple(replace(each, behind=None) if each.behind == old.label else each for each in left)
+    )
+
+
 def _source_uid(random: Random, job: Job) -> Job:
     first, *rest = job.sources
     return replace(job, sources=(replace(first, uid=None if first.uid else "numbers"), *rest))
@@ -201,7 +275,7 @@ def _shorter(random: Random, job: Job) -> Job:
 
 def _other_elements(random: Random, operator: Operator) -> Operator:
     """Elements of another type; PyFlink cannot hand out tuples of big integers in thread mode."""
-    types = ("LONG", "INT", "BIG_INT") if operator.function in ("process", "apply") else ("LONG", "INT")
+    types = ("LONG", "INT", "BIG_INT", "PICKLED") if operator.function in ("process", "apply") else ("LONG", "INT")
     return replace(operator, element=random.choice(types))
 
 
@@ -211,7 +285,7 @@ def _is_operator(step: Step) -> bool:
 
 def _to_be_batch(random: Random, job: Job) -> Job:
     """What ends, in batch: all of it is read before anything is told."""
-    short = tuple(replace(each, last_of=min(each.last_of, 150)) for each in job.sources)
+    short = tuple(replace(each, last_of=min(each.last_of, 150), paths="brief") for each in job.sources)
     return replace(job, sources=short, runtime=random.choice(RUNTIME_MODES))
 
 
@@ -232,21 +306,64 @@ def _left_behind(random: Random, job: Job) -> Job | None:
 def _to_another_source(random: Random, job: Job) -> Job:
     """A collection takes the place of the first source; it ends."""
     first, *rest = job.sources
-    return replace(job, sources=(replace(first, listed=True, last_of=600), *rest))
+    return replace(job, sources=(replace(first, kind="list", last_of=600), *rest))
 
 
 def _ending_source_added(random: Random, job: Job) -> Job | None:
-    if any(each.listed for each in job.sources):
+    if any(each.ends for each in job.sources):
         return None
     return replace(job, sources=(*job.sources, ending(random, 0.5)), trunk=(*job.trunk, Step("union third")))
 
 
 def _ending_source_edited(random: Random, job: Job) -> Job | None:
-    ends = [each for each in job.sources if each.listed]
+    ends = [each for each in job.sources if each.ends]
     if not ends:
         return None
     changed = random.choice((replace(ends[0], uid="ending"), replace(ends[0], slow_uid="slow-ending")))
-    return replace(job, sources=tuple(changed if each.listed else each for each in job.sources))
+    return replace(job, sources=tuple(changed if each is ends[0] else each for each in job.sources))
+
+
+def _sources_edited(change: Callable[[Random, Job, Source], Source], kinds: Iterable[str] = OF_FILES) -> Edit:
+    def edit(random: Random, job: Job) -> Job | None:
+        places = [place for place, each in enumerate(job.sources) if each.kind in kinds]
+        if not places:
+            return None
+        place = random.choice(places)
+        changed = change(random, job, job.sources[place])
+        return replace(job, sources=(*job.sources[:place], changed, *job.sources[place + 1 :]))
+
+    return edit
+
+
+def _to_a_source_of_files(random: Random, job: Job, source: Source) -> Source:
+    """Files take the place of a source, or other ones, or numbers again."""
+    kinds = ["sequence", of_kind(random, job.flink), "list"]
+    kind = random.choice([kind for kind in kinds if kind != source.kind])
+    last = 600 if kind == "list" else 10_000_000
+    return replace(source, kind=kind, last_of=last, paths=random.choice(("all", "long")))
+
+
+def _watched_or_not(random: Random, job: Job, source: Source) -> Source:
+    """A source of files looks for more, does so no longer, or at other times."""
+    if source.kind == "files":
+        return replace(source, kind="monitored")
+    if source.kind == "monitored" and random.random() < 0.7:
+        return replace(source, kind="files")
+    return replace(source, interval=random.choice([each for each in INTERVALS if each != source.interval]))
+
+
+def _sources_in_another_order(random: Random, job: Job) -> Job | None:
+    """The statements of the sources that come in behind the first one."""
+    first, *rest = job.sources
+    return replace(job, sources=(first, *reversed(rest))) if len(rest) > 1 else None
+
+
+def _sink_of_files_added(random: Random, job: Job) -> Job:
+    """A sink of files comes, or the one that there is goes."""
+    left = tuple(each for each in job.operators if each.kind != "files")
+    if left and len(left) < len(job.operators):
+        return replace(job, operators=left)
+    return replace(job, operators=(*job.operators, of_files(random, 0.5, "l")))
 
 
 def _uid_of_a_step(random: Random, job: Job) -> Job | None:
@@ -320,10 +437,10 @@ def _keyed(operator: Operator) -> bool:
 
 
 def _windowed(operator: Operator) -> bool:
-    return operator.kind == "window" and not operator.window.startswith("event")
+    return operator.kind == "window" and operator.window in NOT_OF_EVENTS
 
 
-NOT_OF_EVENTS = [name for name in ASSIGNERS if not name.startswith("event")]
+NOT_OF_EVENTS = [name for name in ASSIGNERS if not name.startswith("event") and name not in OTHER_WINDOWS]
 EDITS: dict[str, Edit] = {
     "nothing": lambda random, job: replace(job, sources=(replace(job.sources[0], last_of=9_999_999), *job.sources[1:])),
     "state renamed": _state_changed(lambda random, state: replace(state, name=f"{state.name}-2")),
@@ -342,6 +459,38 @@ EDITS: dict[str, Edit] = {
     "state added": _operator_changed(_state_added, lambda each: each.kind in WITH_STATES),
     "state removed": _operator_changed(_state_removed, lambda each: each.kind in WITH_STATES and len(each.states) > 1),
     "state gone": _operator_changed(_state_removed, lambda each: each.kind in OF_A_KEY and bool(each.states)),
+    "time to live otherwise": _state_changed(
+        lambda random, state: replace(
+            state,
+            ttl=10 if state.kind in ("value", "list", "map") else None,
+            ttl_how=random.choice(tuple(TIMES_TO_LIVE)),
+        ),
+        OF_A_KEY,
+    ),
+    "keyed state beside broadcast": _operator_changed(
+        lambda random, each: replace(
+            each, kept=() if each.kept and random.random() < 0.5 else (state(random, "k0", "process"),)
+        ),
+        lambda each: each.kind == "keyed broadcast",
+    ),
+    "state of windows": _operator_changed(
+        lambda random, each: replace(each, of_windows=random.choice((None, *OF_WINDOWS))),
+        lambda each: each.kind in ("window", "count window") and each.function == "process",
+    ),
+    "timers that come": _timers_that_come,
+    "chain of an operator": _operator_changed(
+        lambda random, each: replace(each, chaining=random.choice((None, *CHAINING)))
+    ),
+    "class renamed": _operator_changed(lambda random, each: replace(each, renamed=not each.renamed)),
+    "output not typed": _operator_changed(
+        lambda random, each: replace(each, untyped=not each.untyped),
+        lambda each: each.kind in ("process", "map", "flat map"),
+    ),
+    "operator replaced": _replaced,
+    "inputs of a union exchanged": _inputs_of_a_union_exchanged,
+    "united again": _united_again,
+    "source rescaled": _source_rescaled,
+    "may be left behind": lambda random, job: _with_setting(job, *LEAVE_BEHIND),
     "states exchanged": _operator_changed(_states_exchanged, lambda each: len(each.states) > 1),
     "key": _operator_changed(lambda random, each: replace(each, key=random.choice(tuple(KEYS))), _keyed),
     "uid": _operator_changed(
@@ -372,7 +521,7 @@ EDITS: dict[str, Edit] = {
         lambda random, each: replace(each, kind=random.choice(WINDOWS)), lambda each: each.kind in WINDOWS
     ),
     "window function": _operator_changed(
-        lambda random, each: replace(each, function=random.choice(("process", "apply", "reduce", "aggregate"))),
+        lambda random, each: replace(each, function=random.choice(FUNCTIONS)),
         lambda each: each.kind in WINDOWS,
     ),
     "trigger": _operator_changed(
@@ -422,6 +571,45 @@ EDITS: dict[str, Edit] = {
     "ending source added": _ending_source_added,
     "ending source edited": _ending_source_edited,
     "range of the source": _shorter,
+    "source of files": _sources_edited(_to_a_source_of_files, ("sequence", "list", *OF_FILES)),
+    "files looked for": _sources_edited(_watched_or_not),
+    "files of a source": _sources_edited(
+        lambda random, job, each: replace(each, paths=random.choice(tuple(PATHS))), ("files", "monitored", "text")
+    ),
+    "format of files": _sources_edited(
+        lambda random, job, each: replace(each, format="csv" if each.format == "text" else "text"),
+        ("files", "monitored"),
+    ),
+    "source renamed": _sources_edited(
+        lambda random, job, each: replace(each, name=f"{each.label} anew"), ("sequence", "files", "monitored", "hybrid")
+    ),
+    "behind a source": _sources_edited(
+        lambda random, job, each: replace(each, after=random.choice(("", *AFTER))), ("sequence", "list", *OF_FILES)
+    ),
+    "uid of any source": _sources_edited(
+        lambda random, job, each: replace(
+            each, uid=random.choice((None, f"{each.label}-2")) if each.uid else each.label
+        ),
+        ("sequence", "list", *OF_FILES),
+    ),
+    "sources in another order": _sources_in_another_order,
+    "sink of files": _sink_of_files_added,
+    "compaction": _operator_changed(
+        lambda random, each: replace(each, compaction=random.choice(tuple(COMPACTION))),
+        lambda each: each.kind == "files",
+    ),
+    "files written": _operator_changed(
+        lambda random, each: replace(each, rolling=random.choice(tuple(ROLLING)), out=random.choice(tuple(OUT_FILES))),
+        lambda each: each.kind == "files",
+    ),
+    "sink replaced": _operator_changed(
+        lambda random, each: replace(each, kind=random.choice(("keyed print", "process")), states=()),
+        lambda each: each.kind == "files",
+    ),
+    "uid of a sink of files": _operator_changed(
+        lambda random, each: replace(each, uid=random.choice((None, f"{each.label}-2")) if each.uid else each.label),
+        lambda each: each.kind == "files",
+    ),
     "batch": _to_be_batch,
     "backend": _to_another_backend,
     "left behind": _left_behind,

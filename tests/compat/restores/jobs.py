@@ -14,20 +14,37 @@ from textwrap import indent
 from tests.compat.restores.texts import (
     ASSIGNERS,
     ASYNC,
+    COMPACTION,
+    CSV,
     EXCHANGES,
+    FILES,
     HEAD,
+    INPUTS,
     KEYS,
     MAP_KEYS,
+    MORE,
+    OUT_FILES,
+    OUTPUTS,
+    PART,
+    PATHS,
+    ROLLING,
     SLOW,
     STATELESS,
+    TIMES_TO_LIVE,
     TRIGGERS,
     TYPES,
 )
 
+ASKING = {"async": "ordered_wait", "async unordered": "unordered_wait"}
+"""Steps that ask asynchronously, and how."""
+
 
 @dataclass(frozen=True)
 class Step:
-    """A step without state: one of STATELESS, EXCHANGES, ``timestamps``, ``async``, or a union with another source."""
+    """A step without state: one of STATELESS, EXCHANGES, ASKING, ``timestamps``, or a union with another source.
+
+    ``union again NAME`` is one with what is left of a source behind a filter that lets nothing pass.
+    """
 
     kind: str
     uid: str | None = None
@@ -36,14 +53,16 @@ class Step:
 
     def on(self, stream: str) -> str:
         """The expression of a stream with this step behind it."""
-        if self.kind == "async":
+        if self.kind in ASKING:
             of = f"{stream}, Ask(), Time.seconds(600), 10, Types.LONG()"
-            return f"AsyncDataStream.ordered_wait({of})" + named(self.uid)
+            return f"AsyncDataStream.{ASKING[self.kind]}({of})" + named(self.uid)
         return stream + self._call()
 
     def _call(self) -> str:
         if self.kind in EXCHANGES:
             return f".{EXCHANGES[self.kind]}"
+        if self.kind.startswith("union again"):
+            return f".union({self.kind.split()[2]}.filter(lambda n: False))"
         if self.kind.startswith("union"):
             return f".union({self.kind.partition(' ')[2] or 'other'})"
         if self.kind == "timestamps":
@@ -64,6 +83,7 @@ class State:
     type: str
     map_key: str = "LONG"
     ttl: int | None = None
+    ttl_how: str = "created"
 
     def declare(self) -> str:
         type, field = TYPES[self.type][0], f"self.{self.label}"
@@ -74,7 +94,7 @@ class State:
             "reducing": f"ReducingStateDescriptor({self.name!r}, last, {type})",
             "aggregating": f"AggregatingStateDescriptor({self.name!r}, Last(), {type})",
         }[self.kind]
-        ttl = f"StateTtlConfig.new_builder(Time.hours({self.ttl})).build()"
+        ttl = f"StateTtlConfig.new_builder(Time.hours({self.ttl})){TIMES_TO_LIVE[self.ttl_how]}.build()"
         get = {"value": "get_state"}.get(self.kind, f"get_{self.kind}_state")
         lines = [f"descriptor = {rest}"]
         lines += [f"descriptor.enable_time_to_live({ttl})"] if self.ttl else []
@@ -85,7 +105,7 @@ class State:
         steps = {
             "value": f"before, after = num({field}.value()), v\n{field}.update({make})",
             "list": f"before = [num(each) for each in {field}.get() or ()]\nafter = [*before, v]\n{field}.add({make})",
-            "map": f"before = {{str(k): num(each) for k, each in {field}.items()}}\n{field}.put({key}, {make})\n"
+            "map": f"before = {{str(k): num(each) for k, each in {field}.items() or ()}}\n{field}.put({key}, {make})\n"
             f"after = dict(sorted({{**before, str({key}): v}}.items()))\nbefore = dict(sorted(before.items()))",
             "reducing": f"before, after = num({field}.get()), v\n{field}.add({make})",
             "aggregating": f"before, after = num({field}.get()), v\n{field}.add({make})",
@@ -95,7 +115,12 @@ class State:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator with state and what prints what it gives. ``label`` stays where uid, name and kind change."""
+    """An operator with state and what prints what it gives. ``label`` stays where uid, name and kind change.
+
+    ``kept`` are states by key beside broadcast ones. ``due`` sets event timers, each of which tells the one before it.
+    ``of_windows`` is the method by which a window's function asks for a state besides (PyFlink: ``window_state``,
+    ``global_state``).
+    """
 
     label: str
     digit: int
@@ -110,7 +135,13 @@ class Operator:
     lateness: int | None = None
     function: str = "process"
     element: str = "LONG"
+    kept: tuple[State, ...] = ()
+    of_windows: str | None = None
     timers: bool = False
+    due: bool = False
+    chaining: str | None = None
+    renamed: bool = False
+    untyped: bool = False
     side_output: bool = False
     turned: bool = False
     before: tuple[Step, ...] = ()
@@ -118,6 +149,9 @@ class Operator:
     parallelism: int | None = None
     max_parallelism: int | None = None
     sink_uid: str | None = None
+    compaction: str | None = None
+    rolling: str | None = None
+    out: str | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -125,8 +159,18 @@ class Operator:
         if self.kind in ("keyed print", "files"):
             return ()
         if self.kind in ("window", "count window", "window all", "reduce"):
-            return (f"{self.label}.contents",)
-        return tuple(f"{self.label}.{state.label}" for state in self.states)
+            return (f"{self.label}.contents", *([f"{self.label}.kept"] if self._asks_in_windows else []))
+        due = [f"{self.label}.due"] if self.due and self.kind == "process" else []
+        kept = self.kept if self.kind == "keyed broadcast" else ()
+        return (*(f"{self.label}.{state.label}" for state in (*self.states, *kept)), *due)
+
+    @property
+    def _asks_in_windows(self) -> bool:
+        return self.of_windows is not None and self.kind in ("window", "count window") and self.function == "process"
+
+    @property
+    def _class(self) -> str:
+        return f"{self.label.title()}{'Another' if self.renamed else ''}Function"
 
     def classes(self) -> str:
         """The classes of its functions."""
@@ -137,10 +181,16 @@ class Operator:
         if self.timers:
             due = "ctx.timer_service().current_processing_time() + 3600000"
             work = f"ctx.timer_service().register_processing_time_timer({due})\n{work}"
-        name = f"{self.label.title()}Function"
+        name = self._class
         head = f"class {name}({{}}):\n    def open(self, ctx):\n{open}\n\n"
         body = indent(work, " " * 8)
         timer = "\n    def on_timer(self, timestamp, ctx):\n        return []\n" if self.timers else ""
+        if self.due and self.kind == "process":
+            work = f"ctx.timer_service().register_event_time_timer(n + 150)\n{work}"
+            body = indent(work, " " * 8)
+            told = "after, now = timestamp * 10, time.time_ns() // 1000000"
+            shown = f'line("{self.label}.due", ctx.get_current_key(), after - 30, after, now)'
+            timer = f"\n    def on_timer(self, timestamp, ctx):\n        {told}\n        yield {shown}\n"
         if self.kind == "process":
             return f"{head.format('KeyedProcessFunction')}    def process_element(self, n, ctx):\n{body}\n{timer}"
         one, two = ("2", "1") if self.turned else ("1", "2")
@@ -181,30 +231,45 @@ class Operator:
                 f'yield line("{self.label}.{state.label}", {key}, before, after, n)',
             ]
         work = indent("\n".join([v, *used]), " " * 8)
+        opened, of_keys = "", "return []"
+        if self.kept and self.kind == "keyed broadcast":
+            declared = indent("\n".join(state.declare() for state in self.kept), " " * 8)
+            opened = f"    def open(self, ctx):\n{declared}\n\n"
+            uses = [state.use(self.label) for state in self.kept]
+            of_keys = indent("\n".join(["ctx_key = ctx.get_current_key()", v, *uses]), " " * 8).lstrip()
         return (
             "\n".join(made)
-            + f"\n\n\nclass {name}({base}):\n    def process_element(self, n, ctx):\n        return []\n\n"
+            + f"\n\n\nclass {name}({base}):\n{opened}    def process_element(self, n, ctx):\n        {of_keys}\n\n"
             f"    def process_broadcast_element(self, n, ctx):\n{work}\n"
         )
 
     def _window(self, name: str, v: str) -> str:
+        key = "0" if self.kind == "window all" else "key"
+        if self.function in ("reduce and process", "aggregate and process"):
+            given = "context, elements" if self.kind == "window all" else "key, context, elements"
+            base = "ProcessAllWindowFunction" if self.kind == "window all" else "ProcessWindowFunction"
+            shown = f"for t in elements:\n    {self._triple('yield')}"
+            return f"class {name}({base}):\n    def process(self, {given}):\n{indent(shown, ' ' * 8)}\n"
         if self.function not in ("process", "apply"):
             return ""
         held = f"held = []\nfor n in elements:\n{indent(v, ' ' * 4)}\n    held.append(v)"
-        work = indent(
-            f'{held}\nyield line("{self.label}.contents", {"0" if self.kind == "window all" else "key"}, held[:-1], held, n)',
-            " " * 8,
-        )
+        work = f'{held}\nyield line("{self.label}.contents", {key}, held[:-1], held, n)'
+        if self._asks_in_windows:
+            state = f'context.{self.of_windows}().get_state(ValueStateDescriptor("state-kept", Types.LONG()))'
+            shown = f'yield line("{self.label}.kept", key, before, v, n)'
+            work = f"state = {state}\nbefore = state.value()\n{work}\nstate.update(v)\n{shown}"
+        work = indent(work, " " * 8)
+        of_all, of_key = ("All", "") if self.kind == "window all" else ("", "key, ")
         base, method, given = (
-            ("ProcessWindowFunction", "process", "key, context, elements")
+            (f"Process{of_all}WindowFunction", "process", f"{of_key}context, elements")
             if self.function == "process"
-            else ("WindowFunction", "apply", "key, window, elements")
+            else (f"{of_all}WindowFunction", "apply", f"{of_key}window, elements")
         )
         return f"class {name}({base}):\n    def {method}(self, {given}):\n{work}\n"
 
     def graph(self) -> str:
         """The statements that add it."""
-        name, type = f"{self.label.title()}Function()", "Types.STRING()"
+        name, type = f"{self._class}()", "Types.STRING()"
         trunk = (
             "numbers"
             if self.behind is None
@@ -215,14 +280,17 @@ class Operator:
         calls = named(self.uid, self.name, self.user_hash)
         calls += self._as_many()
         calls += f".set_max_parallelism({self.max_parallelism})" if self.max_parallelism else ""
+        calls += f".{self.chaining}" if self.chaining else ""
         out = f"{self.label}.print()" + named(self.sink_uid) + self._as_many()
         if self.kind == "keyed print":
             return f"{stream}.key_by({of}).print()" + named(self.sink_uid)
         if self.kind == "files":
-            sink = "FileSink.for_row_format('/tmp/restores-of-random-jobs', Encoder.simple_string_encoder()).build()"
-            return f"{stream}.map(str, {type}).sink_to({sink})" + named(self.uid, self.name)
+            settings = f"{ROLLING[self.rolling]}{OUT_FILES[self.out]}{COMPACTION[self.compaction]}"
+            sink = f"FileSink.for_row_format('{OUTPUTS}', Encoder.simple_string_encoder()){settings}.build()"
+            return f"{stream}.map(str, {type}).sink_to({sink})" + named(self.uid, self.name) + self._as_many()
         if self.kind in ("process", "map", "flat map"):
-            made = f"{stream}.key_by({of}).{self.kind.replace(' ', '_')}({name}, {type})"
+            typed = "" if self.untyped and not self.parallelism else f", {type}"  # else a step of another parallelism
+            made = f"{stream}.key_by({of}).{self.kind.replace(' ', '_')}({name}{typed})"
         elif self.kind in ("co process", "co map", "co flat map"):
             second = "numbers.map(lambda n: n + 1, Types.LONG())"
             one, two = (second, stream) if self.turned else (stream, second)
@@ -250,15 +318,14 @@ class Operator:
     def _windowed(self, stream: str, calls: str, name: str) -> str:
         element = TYPES[self.element][0]
         triples = f"Types.TUPLE([{element}, {element}, {element}])"
-        tag = f"abs({{}}) % 10**6 * 10 + {self.digit}"
-        before = f"None if t[1] == -1 else {tag.format('t[1]')}"
-        key = "0" if self.kind == "window all" else "abs(t[0]) % 3"
-        shown = f"line('{self.label}.contents', {key}, {before}, {tag.format('t[2]')}, t[2])"
-        lines = f".map(lambda t: {shown}, Types.STRING()){self._as_many()}"
-        folded = self.kind == "reduce" or self.function in ("reduce", "aggregate")
+        lines = f".map(lambda t: {self._triple()}, Types.STRING()){self._as_many()}"
+        together = self.kind != "reduce" and self.function in ("reduce and process", "aggregate and process")
+        folded = self.kind == "reduce" or self.function in ("reduce", "aggregate") or together
         of = self._keyed("t[0]" if folded else "n")
         if folded:
             stream = f"{stream}.map(lambda n: (n, -1, n), {triples})"
+        elif self.element == "PICKLED":
+            stream = f"{stream}.map(lambda n: n)"
         elif self.element != "LONG":
             stream = f"{stream}.map(lambda n: n, {element})"
         reduced = "reduce(lambda a, b: (b[0], a[2], b[2]))"
@@ -276,40 +343,97 @@ class Operator:
             "apply": f"apply({name}, Types.STRING())",
             "reduce": reduced,
             "aggregate": f"aggregate(LastTwo(), accumulator_type={triples}, output_type={triples})",
+            "aggregate and process": f"aggregate(LastTwo(), {name}, {triples}, Types.STRING())",
+            "reduce and process": f"{reduced[:-1]}, {name}, Types.STRING())",
         }[self.function]
-        return f"{stream}{window}.{function}{calls}" + (lines if folded else "")
+        return f"{stream}{window}.{function}{calls}" + (lines if folded and not together else "")
+
+    def _triple(self, how: str = "") -> str:
+        """The line of what a window folded."""
+        tag = f"abs({{}}) % 10**6 * 10 + {self.digit}"
+        before = f"None if t[1] == -1 else {tag.format('t[1]')}"
+        key = "0" if self.kind == "window all" else "abs(t[0]) % 3"
+        return f"{how} line('{self.label}.contents', {key}, {before}, {tag.format('t[2]')}, t[2])".strip()
+
+
+OF_FILES = ("files", "monitored", "hybrid", "text")
+"""Kinds of sources that read files: those that are there, with what comes in besides, some before others, or with the method
+of PyFlink 1.20."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source of numbers from ``first`` on, a collection of them if ``listed``; numbers that are another source's become
-    negative."""
+    """A source of numbers from ``first`` on; numbers that are another source's become negative.
+
+    A ``sequence``, a ``list`` of them, or one of OF_FILES, which reads those that ``paths`` means (see PATHS), as lines of
+    ``format``, and looks for more each ``interval`` milliseconds. ``after`` is what stands between the source and what slows it
+    down. A ``text`` is short: a job does not stop before that is read to its end.
+    """
 
     label: str
     first: int
     uid: str | None
     slow_uid: str | None
     last_of: int = 10_000_000
-    listed: bool = False
+    kind: str = "sequence"
+    calls: str = ""
+    name: str | None = None
+    paths: str = "all"
+    format: str = "text"
+    interval: int = 200
+    after: str = ""
+
+    @property
+    def ends(self) -> bool:
+        """Whether it has ended when the savepoint is taken."""
+        return self.kind in ("list", "text") or (self.kind == "files" and self.paths in ("brief", "named"))
 
     def graph(self) -> str:
+        """The statement that makes its stream."""
         low, high = self.first, self.first + 10_000_000
-        if self.listed:
-            source = f"env.from_collection(list(range({self.first}, {self.first + self.last_of})), Types.LONG())"
-        else:
-            source = (
-                f"env.from_source(NumberSequenceSource({self.first}, {self.first + self.last_of - 1}), "
-                f'WatermarkStrategy.no_watermarks(), "{self.label}")'
-            )
         return (
-            f"{self.label} = {source}{named(self.uid)}"
-            f".map(lambda n: slow(n, {low}, {high}), Types.LONG()){named(self.slow_uid)}"
+            f"{self.label} = {self._made()}{named(self.uid)}{self.after}"
+            f".map(lambda n: slow(n, {low}, {high}), Types.LONG()){named(self.slow_uid)}{self.calls}"
         )
+
+    def _made(self) -> str:
+        numbers, folder = f"{self.first}, {self.first + self.last_of}", f"{INPUTS}/{self.label}"
+        if self.kind == "list":
+            return f"env.from_collection(list(range({numbers})), Types.LONG())"
+        if self.kind == "text":
+            return f'env.read_text_file("{folder}{PATHS["brief"]}")'
+        made = {
+            "sequence": f"NumberSequenceSource({self.first}, {self.first + self.last_of - 1})",
+            "files": self._of_files(self.paths),
+            "monitored": self._of_files(self.paths, self.interval),
+            "hybrid": f"HybridSource.builder({self._of_files('brief')})"
+            f".add_source({self._of_files('late', self.interval)}).build()",
+        }[self.kind]
+        type = ", Types.STRING()" if self.kind == "hybrid" else ""
+        return f'env.from_source({made}, WatermarkStrategy.no_watermarks(), "{self.name or self.label}"{type})'
+
+    def _of_files(self, paths: str, interval: int | None = None) -> str:
+        folder = f"{INPUTS}/{self.label}"
+        named = [f'"{folder}{PATHS[paths]}"', *([f'"{folder}-more"'] if paths == "wider" else [])]
+        format = "NUMBERS" if self.format == "csv" and self.kind != "hybrid" else "StreamFormat.text_line_format()"
+        watched = f".monitor_continuously(Duration.of_millis({interval}))" if interval else ""
+        return f"FileSource.for_record_stream_format({format}, {', '.join(named)}){watched}.build()"
+
+    def inputs(self) -> dict[str, tuple[int, int]]:
+        """The files that it may read, by path: their first number, and how many they have."""
+        if self.kind not in OF_FILES:
+            return {}
+        of = {**FILES, **{f"../{self.label}-more/{name}": of for name, of in MORE.items()}}
+        return {
+            f"{INPUTS}/{self.label}/{name}".replace(f"{self.label}/../", ""): (self.first + part * PART, count)
+            for name, (part, count) in of.items()
+        }
 
 
 @dataclass(frozen=True)
 class Job:
-    """A version of a job. The numbers of the first source go through the trunk; operators branch off it."""
+    """A version of a job, for a minor version of PyFlink. The numbers of the first source go through the trunk; operators
+    branch off it."""
 
     sources: tuple[Source, ...]
     trunk: tuple[Step, ...]
@@ -321,6 +445,12 @@ class Job:
     python_chaining: bool = True
     runtime: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    flink: str = "2.3"
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, int]]:
+        """The files that its sources may read, by path: their first number, and how many they have."""
+        return {path: of for source in self.sources for path, of in source.inputs().items()}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -347,9 +477,10 @@ class Job:
         classes = "\n\n".join(text for operator in self.operators if (text := operator.classes()))
         main = indent("\n".join(body), "    ")
         steps = (*self.trunk, *(step for operator in self.operators for step in operator.before))
-        asked = ASYNC if any(step.kind == "async" for step in steps) else ""
+        besides = ASYNC if any(step.kind in ASKING for step in steps) else ""
+        besides += CSV if any(source.format == "csv" and source.kind in OF_FILES for source in self.sources) else ""
         return (
-            f'{HEAD}{asked}\n{SLOW}\n\n{classes}\n\ndef main():\n{main}\n\n\nif __name__ == "__main__":\n    main()\n'
+            f'{HEAD}{besides}\n{SLOW}\n\n{classes}\n\ndef main():\n{main}\n\n\nif __name__ == "__main__":\n    main()\n'
         )
 
 

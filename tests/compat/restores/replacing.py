@@ -17,13 +17,18 @@ import msgspec
 
 from tests.compat.restores.judging import Record
 from tests.compat.restores.record import ANSWERS, SCRIPT, version_of
-from tests.compat.restores.texts import HEAD
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "replaced_operators"
 
-_HEAD = (
-    HEAD.replace("CoMapFunction,", "CoMapFunction, RuntimeContext,")
-    + """
+_HEAD = """
+import time
+
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import (
+    FlatMapFunction, KeyedProcessFunction, MapFunction, ProcessFunction, StreamExecutionEnvironment,
+)
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
 
 def out(n):
     return f"z.seen.{n % 3}|None|None|{n}"
@@ -81,7 +86,6 @@ numbers = env.from_source(NumberSequenceSource(1, 10000000), WatermarkStrategy.n
 .map(slow, Types.LONG()).uid("slow")
 keyed = numbers.key_by(lambda n: n % 3, Types.LONG())
 """
-)
 _SHOWN = '.map(out, Types.STRING()).uid("shown")'
 _TEXT = "Types.STRING()"
 

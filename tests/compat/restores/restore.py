@@ -1,9 +1,9 @@
 """Restores pairs of programs in PyFlink, in whose interpreter this runs: ``python restore.py < PAIRS > RECORDS``.
 
-Each line of the standard input is a pair as JSON, ``{"old": PROGRAM, "new": PROGRAM, "told": [LABEL…]}``, and each line of
-the output what became of it. OLD runs in a local cluster until all its states were printed, and is stopped with a canonical
-savepoint; NEW starts from it, and runs until the same lines came. The work is done in a child: PyFlink's coders may end a
-process on bytes that are not theirs.
+Each line of the standard input is a pair as JSON, ``{"old": PROGRAM, "new": PROGRAM, "told": [LABEL…], "inputs": {PATH:
+[FIRST, COUNT]}}``, and each line of the output what became of it. Files of numbers that are not there are made. OLD runs in a
+local cluster until all its states were printed, and is stopped with a savepoint; NEW starts from it, and runs until the same
+lines came. The work is done in a child: PyFlink's coders may end a process on bytes that are not theirs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from typing import Any
 _LINE = re.compile(r"^(?:\d+> )?([a-z]\.\w+\.[^|]*)\|([^|]*)\|([^|]*)\|(-?\d+)$")
 _PATIENCE = 150.0
 """Seconds until a program that prints nothing is not waited for any longer."""
+_UNSEEN = 30.0
+"""Seconds after which a new version is taken to run that prints nothing of the old one's."""
 _HUNG = 600.0
 """Seconds after which a pair is given up."""
 _MOST_THREADS = 600
@@ -113,8 +115,20 @@ def serve(folder: str) -> None:
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in sys.stdin:
         pair = json.loads(line)
+        _put_inputs(pair.get("inputs", {}))
         restore = Restore(folder, pair.get("settings", {}), pair.get("format", "CANONICAL"))
         restore.keep(restore.restore(pair["old"], pair["new"], pair["told"]))
+
+
+def _put_inputs(inputs: dict[str, tuple[int, int]]) -> None:
+    """Write the files of numbers that the programs read; others may do so at the same time."""
+    for path, (first, count) in inputs.items():
+        if not Path(path).exists():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp()) / "made"
+            made.write_text("".join(f"{n}\n" for n in range(first, first + count)))
+            made.rename(path)
+            made.parent.rmdir()
 
 
 def _text(folder: str, name: str, otherwise: str = "") -> str:
@@ -162,7 +176,7 @@ class Restore:
                 for path in sorted(metadata.parent.iterdir())
                 if path != metadata
             },
-            "before": {label: after for label, _, after, _ in before},
+            "before": _held(before),
             "read": _read(before, max),
         }
         self.keep(record)
@@ -209,7 +223,7 @@ class Restore:
                 raise Submission(_causes(error.java_exception)) from None
             job = client._j_job_client
             ended = job.getJobExecutionResult()
-            self.wait(ended, awaited)
+            self.wait(ended, awaited, _PATIENCE if awaited or savepoint is None else _UNSEEN)
             if savepoint is None and not ended.isDone():
                 try:
                     result[0] = self.stop(job, get_gateway().jvm)
@@ -254,11 +268,11 @@ class Restore:
                     raise
             time.sleep(5)
 
-    def wait(self, ended: Any, awaited: set[str]) -> None:
+    def wait(self, ended: Any, awaited: set[str], patience: float) -> None:
         """Wait until all that is awaited came and nothing new comes, or the job ended."""
         begun = changed = time.time()
         labels: set[str] = set()
-        while not ended.isDone() and time.time() < begun + _PATIENCE:
+        while not ended.isDone() and time.time() < begun + patience:
             time.sleep(0.3)
             now = {label for label, *_ in self.lines()}
             if now - labels:
@@ -268,10 +282,19 @@ class Restore:
                 return
 
 
+def _held(lines: list[tuple[str, str, str, int]]) -> dict[str, str]:
+    """What states were left with, by label. Those that are not there a moment later are left out: a trigger may purge them, and
+    in thread mode PyFlink does not find broadcast state by a key that is pickled, in the same run either."""
+    found: dict[str, str | None] = {}
+    for label, held, after, _ in lines:
+        found[label] = None if held == "None" and label in found else after
+    return {label: after for label, after in found.items() if after is not None}
+
+
 def _read(lines: list[tuple[str, str, str, int]], which: Any) -> dict[str, int]:
-    """By part of a source, the last number that was read, or the first."""
+    """By part of a source, the last number that was read, or the first; 0 is none of a source's."""
     found: dict[str, int] = {}
-    for _, _, _, n in lines:
+    for n in (n for _, _, _, n in lines if n):
         part = str(abs(n) // 1_250_000) if n >= 0 else "another source's"
         found[part] = which(found.get(part, n), n)
     return found

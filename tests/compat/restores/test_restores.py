@@ -7,16 +7,13 @@ the day; ``COMPAT_PROGRAMS`` of them.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from compat.check.findings import Report
 from tests.compat.restores.judging import GOLDEN, Mode, Record, outcome_of, records, wrong
-from tests.compat.restores.record import ANSWERS, restored, version_of
+from tests.compat.restores.record import ANSWERS, restored, tonight
 from tests.compat.restores.versions import EDITS, WINDOWS_IN_THREADS, versions
 
 RECORDED = [
@@ -65,13 +62,7 @@ def test_a_seed_gives_the_same_versions_and_they_differ() -> None:
 
 @pytest.mark.nightly
 def test_random_restores(tmp_path: Path) -> None:
-    python = os.environ.get("COMPAT_PYFLINK", "python")
-    try:
-        flink = version_of(python)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip(f"{python} has no PyFlink: name an interpreter that has it with COMPAT_PYFLINK")
-    first = int(os.environ.get("COMPAT_SEED", time.time() // 86400 * 1000 % 900_000 + 2000))
-    seeds = range(first, first + int(os.environ.get("COMPAT_PROGRAMS", "12")))
+    python, flink, seeds = tonight()
     answers = 0
     differ: list[tuple[object, ...]] = []
     for record in restored(python, flink, seeds):

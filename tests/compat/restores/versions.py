@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.compat.restores.drawing import job, windows_in_threads
@@ -11,6 +11,43 @@ from tests.compat.restores.jobs import Job
 
 WINDOWS_IN_THREADS = range(1000, 2000)
 """Seeds of jobs for a closer look at windows in thread mode."""
+
+OF_FILES = range(900_000, 1_000_000)
+"""Seeds of jobs that read and write files, most of whose differences concern that."""
+_OF_FILES = [
+    "source of files",
+    "files looked for",
+    "files looked for",
+    "files of a source",
+    "format of files",
+    "source renamed",
+    "behind a source",
+    "uid of any source",
+    "sources in another order",
+    "ending source added",
+    "ending source edited",
+    "sink of files",
+    "compaction",
+    "files written",
+    "sink replaced",
+    "uid of a sink of files",
+    "source rescaled",
+    "parallelism",
+    "step inserted",
+    "nothing",
+]
+OF_STATE = range(600_000, 700_000)
+"""Seeds of pairs with one difference in what states are and hold."""
+_OF_STATE = [
+    *(name for name in EDITS if name.startswith(("state ", "window", "keyed state", "operator replaced"))),
+    "state retyped nearly",
+    "state retyped nearly",
+    "timers that come",
+    "elements of a window",
+    "inputs of a union exchanged",
+    "united again",
+    "key",
+]
 
 
 @dataclass(frozen=True)
@@ -23,11 +60,17 @@ class Versions:
     format: str = "CANONICAL"
 
 
-def versions(seed: int) -> Versions:
-    """Those of a seed; one of ``WINDOWS_IN_THREADS`` gives a job in thread mode that is nothing but a window."""
+def versions(seed: int, flink: str = "2.3") -> Versions:
+    """Those of a seed, for a minor version of Flink; one of ``WINDOWS_IN_THREADS`` gives a job in thread mode that is nothing
+    but a window."""
     random = Random(seed)
-    if seed not in WINDOWS_IN_THREADS:
-        old, edits, wanted = job(random), sorted(EDITS), random.choice((1, 1, 1, 2, 2, 3))
+    if seed in OF_STATE:
+        old, edits, wanted = replace(job(random, flink), settings=()), _OF_STATE, 1
+    elif seed in OF_FILES:
+        old, wanted = job(random, flink, files=0.8), random.choice((1, 1, 2))
+        edits = _OF_FILES if random.random() < 0.8 else sorted(EDITS)
+    elif seed not in WINDOWS_IN_THREADS:
+        old, edits, wanted = job(random, flink), sorted(EDITS), random.choice((1, 1, 1, 2, 2, 3))
     else:
         old, edits, wanted = windows_in_threads(random), [name for name in EDITS if "window" in name], 1
     new, done = old, list[str]()
@@ -36,4 +79,5 @@ def versions(seed: int) -> Versions:
         edited = EDITS[name](random, new)
         if edited is not None and edited.program() != new.program():
             new, done = edited, [*done, name]
-    return Versions(old, new, tuple(done), random.choice(("CANONICAL", "CANONICAL", "CANONICAL", "NATIVE")))
+    format = random.choice(("CANONICAL", "CANONICAL", "CANONICAL", "NATIVE"))
+    return Versions(old, new, tuple(done), "NATIVE" if ("state.backend.type", "forst") in old.settings else format)
